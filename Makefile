@@ -1,0 +1,53 @@
+# make demo and make test do everything on a fresh machine with Python 3.11+ and make; once installed they work offline.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FILE ?= docs/pictures/star4-trees.png
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long lint types imports check bench clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+# Stamps say what is installed: nothing is fetched again unless pyproject.toml changes.
+$(VENV)/.demo: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "treecast needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing treecast into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	@echo "installing the development tools …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.demo  ## broadcast a real file while two nodes die (FILE=… for another file)
+	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo.sh
+
+test: $(VENV)/.dev  ## run the tests
+	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+test-long: $(VENV)/.dev  ## run the sweeps that take minutes
+	$(BIN)/python -m pytest -m long --numprocesses auto $(ARGS)
+
+lint: $(VENV)/.dev  ## check style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev  ## check types
+	$(BIN)/pyright
+
+imports: $(VENV)/.dev  ## check that imports go one way
+	$(BIN)/lint-imports
+
+check: lint types imports test  ## all of the above
+
+bench: $(VENV)/.dev  ## measure, and print ratios
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

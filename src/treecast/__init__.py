@@ -1,0 +1,77 @@
+"""Collective communication that is proven to arrive.
+
+>>> import treecast
+>>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+>>> treecast.verify(schedule).holds
+True
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treecast.collectives import Collective as Collective
+    from treecast.errors import TreecastError as TreecastError
+    from treecast.execute.local import Execution as Execution
+    from treecast.execute.local import run as run
+    from treecast.faults import Faults as Faults
+    from treecast.faults import Sweep as Sweep
+    from treecast.faults import parse_faults as parse_faults
+    from treecast.faults import random_faults as random_faults
+    from treecast.faults import sweep as sweep
+    from treecast.formats import load as load
+    from treecast.formats import save as save
+    from treecast.lower_bounds import Bound as Bound
+    from treecast.lower_bounds import bounds as bounds
+    from treecast.models import Cost as Cost
+    from treecast.models import Model as Model
+    from treecast.networks import Cayley as Cayley
+    from treecast.networks import Network as Network
+    from treecast.networks import network as network
+    from treecast.plans import plan as plan
+    from treecast.plans import program as program
+    from treecast.report import Report as Report
+    from treecast.report import Violation as Violation
+    from treecast.schedule import Claims as Claims
+    from treecast.schedule import Payloads as Payloads
+    from treecast.schedule import Rows as Rows
+    from treecast.schedule import Schedule as Schedule
+    from treecast.simulator import Trace as Trace
+    from treecast.simulator import simulate as simulate
+    from treecast.theorems import check_theorems as check_theorems
+    from treecast.trees import TreeSet as TreeSet
+    from treecast.verifier import verify as verify
+
+_WHERE = {
+    "collectives": ("Collective",),
+    "errors": ("TreecastError",),
+    "execute.local": ("Execution", "run"),
+    "faults": ("Faults", "Sweep", "parse_faults", "random_faults", "sweep"),
+    "formats": ("load", "save"),
+    "lower_bounds": ("Bound", "bounds"),
+    "models": ("Cost", "Model"),
+    "networks": ("Cayley", "Network", "network"),
+    "plans": ("plan", "program"),
+    "report": ("Report", "Violation"),
+    "schedule": ("Claims", "Payloads", "Rows", "Schedule"),
+    "simulator": ("Trace", "simulate"),
+    "theorems": ("check_theorems",),
+    "trees": ("TreeSet",),
+    "verifier": ("verify",),
+}
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line answers --help without numpy."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'treecast' has no attribute {name!r}")
+    value = getattr(import_module(f"treecast.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,7 @@
+"""``python -m treecast``."""
+
+import sys
+
+from treecast.cli import main
+
+sys.exit(main())

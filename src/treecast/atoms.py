@@ -1,0 +1,148 @@
+"""Atoms: chunks that travel together, so that a stream of a million chunks is judged as one.
+
+The chunk numbers are cut wherever a payload's range, or what a node has or must have, begins or ends. All chunks of an
+atom are then in the same payloads, and in a stream each follows the one before by one step: what holds for the first
+chunk of the atom holds for all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Holdings
+from treecast.errors import ScheduleError
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+
+_MOST_ATOMS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The atoms of a schedule, and where they lie in its payloads.
+
+    Atom a is the chunks ``bounds[a] … bounds[a+1]-1`` (int64, (atoms+1,)). Payload p consists of the atoms ``atom[i]``,
+    each ``place[i]`` chunks behind the payload's beginning, for i in ``start[p] … start[p+1]-1`` (int64).
+    ``shift``: 1 where the chunks of an atom follow one another by a step, 0 where they all move at once: int64 (atoms,).
+    """
+
+    bounds: Ints
+    start: Ints
+    atom: Ints
+    place: Ints
+    shift: Ints
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of chunks of each atom."""
+        return np.diff(self.bounds)
+
+    def of_chunk(self, chunk: int) -> tuple[int, int]:
+        """Return the atom of a chunk, and the chunk's place in it."""
+        atom = int(np.searchsorted(self.bounds, chunk, side="right")) - 1
+        return atom, chunk - int(self.bounds[atom])
+
+    def table(self, holdings: Holdings) -> tuple[Ints, Ints]:
+        """Return (node, atom), one entry for each atom that each node holds."""
+        first, stop = (
+            np.searchsorted(self.bounds, holdings.first),
+            np.searchsorted(self.bounds, holdings.stop),
+        )
+        count = stop - first
+        inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        return np.repeat(holdings.node, count), np.repeat(first, count) + inside
+
+
+def streaming(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return for each row whether it sends one chunk a step; else it sends its payload combined."""
+    return schedule.rows.steps == schedule.rows.chunks_sent
+
+
+def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
+    """Return the atoms of a schedule; ``extra`` are chunk numbers at which to cut besides.
+
+    Where an atom is both streamed and sent combined, it is cut into single chunks.
+    """
+    part, table = schedule.part, schedule.rows.payloads
+    given, wanted = part.given(), part.wanted()
+    ends = [
+        table.first,
+        table.stop,
+        given.first,
+        given.stop,
+        wanted.first,
+        wanted.stop,
+        np.array([0, part.chunks]),
+    ]
+    if extra is not None:
+        ends.append(extra[(extra > 0) & (extra < part.chunks)])
+    bounds = np.unique(np.concatenate([np.unique(end) for end in ends]))
+    while True:
+        start, atom, place = _places(schedule, bounds)
+        streamed, combined = _ways(schedule, start, atom, len(bounds) - 1)
+        mixed = np.flatnonzero(streamed & combined & (np.diff(bounds) > 1))
+        if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
+            raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
+        if not len(mixed):
+            return Atoms(bounds, start, atom, place, (~combined).astype(np.int64))
+        singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
+        bounds = np.unique(np.concatenate([bounds, *singles]))
+
+
+def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
+    table = schedule.rows.payloads
+    first, stop = np.searchsorted(bounds, table.first), np.searchsorted(bounds, table.stop)
+    count = stop - first
+    atom = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    range_start = np.concatenate(
+        ([0], np.cumsum(table.stop - table.first))
+    )  # chunks before each range, over all payloads
+    payload_of_range = np.repeat(np.arange(len(table)), np.diff(table.start))
+    before = range_start[:-1] - range_start[table.start[payload_of_range]]  # … and within its own payload
+    place = np.repeat(before - table.first, count) + bounds[atom]
+    start = np.concatenate(([0], np.cumsum(count)))[table.start]
+    return start, atom, place
+
+
+def _ways(schedule: Schedule, start: Ints, atom: Ints, atoms: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return for each atom whether some row streams it, and whether some row sends it combined with other chunks."""
+    rows = schedule.rows
+    ways: list[NDArray[np.bool_]] = []
+    longer = rows.payloads.lengths > 1
+    for picked in (streaming(schedule), ~streaming(schedule)):
+        payloads = np.zeros(len(rows.payloads), bool)
+        payloads[rows.payload[picked]] = True
+        marked = np.zeros(atoms, bool)
+        marked[atom[np.repeat(payloads & longer, np.diff(start))]] = True
+        ways.append(marked)
+    return ways[0], ways[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Every sending of an atom by a row, sorted by atom and then by step: what a replay goes through.
+
+    Atom a moves in rows ``row[i]``, its first chunk at step ``time[i]``, for i in ``start[a] … start[a+1]-1`` (int64).
+    """
+
+    start: Ints
+    row: Ints
+    time: Ints
+
+
+def moves(schedule: Schedule, atoms: Atoms) -> Moves:
+    """Return every sending of an atom by a row."""
+    rows = schedule.rows
+    count = np.diff(atoms.start)[rows.payload]
+    row = np.repeat(np.arange(len(rows)), count)
+    entry = (
+        np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(atoms.start[rows.payload], count)
+    )
+    time = rows.step[row] + np.where(streaming(schedule)[row], atoms.place[entry], 0)
+    order = np.lexsort((time, atoms.atom[entry]))
+    start = np.concatenate(([0], np.cumsum(np.bincount(atoms.atom[entry], minlength=len(atoms)))))
+    return Moves(start.astype(np.int64), row[order], time[order].astype(np.int64))

@@ -1,0 +1,83 @@
+"""Pictures as SVG, PNG and PDF: the trees of a schedule, and its run in space and time. They need matplotlib (extra ``plot``).
+
+Nothing global is touched: no pyplot, no window. One colour per tree. The same schedule gives the same bytes.
+"""
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treecast.draw.space_time_figure import draw_space_time
+from treecast.draw.tree_figure import draw_trees
+from treecast.errors import TreecastError
+from treecast.faults import Faults
+from treecast.files import write_whole
+from treecast.lower_bounds import bounds
+from treecast.schedule import Schedule
+from treecast.simulator import simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["KINDS", "SUFFIXES", "draw", "draw_space_time", "draw_trees", "save"]
+
+KINDS = {"trees": "the trees, side by side", "space-time": "what each node receives over which tree at which step"}
+"""Every kind of picture, and what it shows."""
+# dates and versions are left out, so that the same picture is the same bytes
+_METADATA: dict[str, dict[str, Any]] = {
+    ".svg": {"Date": None},
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None},
+}
+SUFFIXES = tuple(_METADATA)
+"""The endings of files that pictures can be saved in."""
+
+
+def draw(
+    schedule: Schedule,
+    path: str | os.PathLike[str],
+    kind: str = "trees",
+    faults: Faults | None = None,
+    trees: Sequence[int] | None = None,
+) -> None:
+    """Draw a schedule, as it is or as it runs under faults, and save the picture.
+
+    ``trees``: in a picture of trees, which ones (default: all).
+    A space-time picture without faults shows the lower bound of steps too. Raises TreecastError when there is no such
+    kind of picture, or when it cannot be saved.
+    """
+    _suffix(path)  # before the work
+    if kind == "trees":
+        figure = draw_trees(schedule, trees, faults)
+    elif kind == "space-time":
+        # what fails may be what takes longest: the bound is one for the intact network
+        known = [] if faults else bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
+        bound = max((b.value for b in known if b.of == "steps"), default=None)
+        figure = draw_space_time(simulate(schedule, faults), bound)
+    else:
+        raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join(KINDS)}")
+    save(figure, path)
+
+
+def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
+    """Write a figure to a file, whole or not at all; its suffix says in which format.
+
+    Raises TreecastError when the suffix is none of ``SUFFIXES``, or the file cannot be written.
+    """
+    suffix = _suffix(path)
+    matplotlib: Any = import_module("matplotlib")
+    anything: Any = figure
+    data = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "treecast"}):
+        anything.savefig(data, format=suffix[1:], dpi=150, metadata=_METADATA[suffix])
+    write_whole(path, data.getvalue())
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _METADATA:
+        raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(SUFFIXES)}")
+    return suffix

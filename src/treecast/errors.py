@@ -1,0 +1,29 @@
+"""What treecast raises when it cannot do what it was asked.
+
+Every message is one line that says what is wrong and what would be right; the command line prints it behind
+``error:`` and exits with 2.
+"""
+
+
+class TreecastError(ValueError):
+    """The base of all errors that treecast raises on purpose."""
+
+
+class NetworkError(TreecastError):
+    """A network, node or link that does not exist."""
+
+
+class PlanError(TreecastError):
+    """A collective, root, number of messages or of copies for which there is no plan."""
+
+
+class ScheduleError(TreecastError):
+    """Columns that do not form a schedule."""
+
+
+class FormatError(TreecastError):
+    """A file that cannot be read as, or written from, a schedule."""
+
+
+class FaultError(TreecastError):
+    """A fault that names no node, link or step of the schedule."""

@@ -1,0 +1,65 @@
+"""How the inner loops are compiled, and run over both cores with progress and a clean Ctrl-C."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib import import_module
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+"""Told how much of how much is done."""
+
+_numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
+_extending: Any = import_module("numba.extending")
+
+
+def njit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` when it is first called, keep it on disk, and let it run beside other threads."""
+    return _numba.njit(cache=True, nogil=True)(function)
+
+
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` into each of its callers."""
+    return _numba.njit(cache=True, nogil=True, inline="always")(function)
+
+
+@_extending.intrinsic
+def lowest_bit(typing_context: Any, value: Any) -> Any:
+    """Return the place of the lowest bit set in an int64 that is not 0 (one machine instruction)."""
+    ir: Any = import_module("llvmlite.ir")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return _numba.int64(_numba.int64), generate
+
+
+def in_parallel(
+    work: Callable[[int, int], Result], total: int, block: int, progress: Progress | None = None
+) -> list[Result]:
+    """Run ``work(start, stop)`` over the blocks of ``0 … total-1`` on all cores; return the results in order.
+
+    ``work`` must be compiled code that leaves the interpreter free. An exception, Ctrl-C too, stops after the blocks that
+    are under way.
+    """
+    starts: Sequence[int] = range(0, total, block)
+    results: dict[int, Result] = {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            waiting: dict[Future[Result], int] = {
+                pool.submit(work, start, min(start + block, total)): start for start in starts
+            }
+            pending, done = set(waiting), 0
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    start = waiting[future]
+                    results[start] = future.result()
+                    done += min(block, total - start)
+                if progress:
+                    progress(done, total)
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [results[start] for start in starts]

@@ -1,0 +1,105 @@
+"""Inner loops that replay a schedule under faults: what a node does not hold, it does not send.
+
+An atom's moves come sorted by step (see treecast.atoms.Moves). A fault takes effect at a step: from then on the node or
+arc carries nothing.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit
+def replay(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, via, moved):
+    """Replay all moves once.
+
+    ``src, dst, arc``: by row. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
+    (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where one took place.
+    """
+    for atom in range(len(start) - 1):
+        for i in range(start[atom], start[atom + 1]):
+            r, t = row[i], time[i]
+            u, v = src[r], dst[r]
+            if arrival[atom, u] <= t and t < node_dies[u] and t < arc_dies[arc[r]]:
+                moved[i] = True
+                if t < node_dies[v] and t + 1 < arrival[atom, v]:
+                    arrival[atom, v] = t + 1
+                    via[atom, v] = r
+
+
+@njit
+def next_sets(first, elements, sets):
+    """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on."""
+    m, f = sets.shape
+    current = first.copy()
+    for s in range(m):
+        for j in range(f):
+            sets[s, j] = current[j]
+        j = f - 1
+        while j >= 0 and current[j] == elements - f + j:
+            j -= 1
+        if j >= 0:
+            current[j] += 1
+            for i in range(j + 1, f):
+                current[i] = current[i - 1] + 1
+
+
+@njit
+def first_failing(
+    sets, element_node, element_arcs, start, row, time, src, dst, arc, nodes, arcs,
+    given_start, given_node, wanted_start, wanted_node, failing,
+):  # fmt: skip
+    """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
+
+    ``sets``: int64 (m, f), elements. Element e is node ``element_node[e]`` (or -1) and the arcs ``element_arcs[e]``, int64
+    (elements, 2), -1 for none. ``given_*``, ``wanted_*``: which nodes hold, and must get, each atom. ``failing``: bool (m,),
+    is set where a living node does not get an atom that a living node held. Return (set, node, atom) of the first, or -1s.
+    """
+    dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
+    held = np.zeros(nodes, np.int64)
+    longest = np.int64(1)
+    for atom in range(len(start) - 1):
+        longest = max(longest, start[atom + 1] - start[atom])
+    gets = np.empty(longest, np.int64)
+    first_set, first_node, first_atom = np.int64(-1), np.int64(-1), np.int64(-1)
+    for block in range(0, len(sets), 64):
+        lanes = min(64, len(sets) - block)
+        valid = np.int64(-1) if lanes == 64 else (np.int64(1) << lanes) - 1
+        dead_node[:] = 0
+        dead_arc[:] = 0
+        for lane in range(lanes):
+            bit = np.int64(1) << lane
+            for j in range(sets.shape[1]):
+                e = sets[block + lane, j]
+                if element_node[e] >= 0:
+                    dead_node[element_node[e]] |= bit
+                for k in range(2):
+                    if element_arcs[e, k] >= 0:
+                        dead_arc[element_arcs[e, k]] |= bit
+        for atom in range(len(start) - 1):
+            held[:] = 0
+            living = np.int64(0)
+            for g in range(given_start[atom], given_start[atom + 1]):
+                held[given_node[g]] = ~dead_node[given_node[g]]
+                living |= held[given_node[g]]
+            i = start[atom]
+            while i < start[atom + 1]:
+                j = i  # all moves of one step see what was held before it
+                while j < start[atom + 1] and time[j] == time[i]:
+                    r = row[j]
+                    gets[j - i] = held[src[r]] & ~dead_arc[arc[r]] & ~dead_node[dst[r]]
+                    j += 1
+                for k in range(i, j):
+                    held[dst[row[k]]] |= gets[k - i]
+                i = j
+            for w in range(wanted_start[atom], wanted_start[atom + 1]):
+                v = wanted_node[w]
+                lost = ~held[v] & ~dead_node[v] & living & valid
+                if lost != 0:
+                    for lane in range(lanes):
+                        if lost >> lane & 1:
+                            failing[block + lane] = True
+                            if first_set < 0 or block + lane < first_set:
+                                first_set, first_node, first_atom = block + lane, v, atom
+    return first_set, first_node, first_atom

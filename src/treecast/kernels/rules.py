@@ -1,0 +1,113 @@
+"""Inner loops of the verifier: one pass over the rows each, whatever the length of their streams.
+
+Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.atoms). A row is *streaming*
+when it sends one chunk a step, so that its atom at place p leaves p steps after the row begins.
+"""
+# pyright: basic
+
+from treecast.kernels.compiled import njit
+
+
+@njit
+def wrong_arcs(table, src, dst, port, wrong):
+    """Set ``wrong``, bool (rows,), where ``table``, int32 (N, ports), has another node than ``dst`` at the source and port."""
+    ports = table.shape[1]
+    for r in range(len(src)):
+        wrong[r] = port[r] < 0 or port[r] >= ports or table[src[r], port[r]] != dst[r]
+
+
+@njit
+def arrivals(step, streaming, dst, payload, start, atom, place, arrival):
+    """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom."""
+    for r in range(len(step)):
+        for i in range(start[payload[r]], start[payload[r] + 1]):
+            there = step[r] + 1 + (place[i] if streaming[r] else 0)
+            if there < arrival[dst[r], atom[i]]:
+                arrival[dst[r], atom[i]] = there
+
+
+@njit
+def not_held(step, streaming, src, payload, start, atom, place, arrival, missing):
+    """Fill ``missing``, int32 (rows,), with an atom that the row's source does not hold when it sends it, or -1."""
+    for r in range(len(step)):
+        missing[r] = -1
+        for i in range(start[payload[r]], start[payload[r] + 1]):
+            leaves = step[r] + (place[i] if streaming[r] else 0)
+            if arrival[src[r], atom[i]] > leaves:
+                missing[r] = atom[i]
+                break
+
+
+@njit
+def overlaps(key, step, steps, busy_until, clash):
+    """Set ``clash``, bool (rows,), where a row begins while an earlier one of the same key is under way.
+
+    ``busy_until``: int32 (keys,), zeros. A negative key stands for none.
+    """
+    for r in range(len(step)):
+        k = key[r]
+        if k >= 0:
+            clash[r] = step[r] < busy_until[k]
+            busy_until[k] = max(busy_until[k], step[r] + steps[r])
+
+
+@njit
+def partners(step, steps, src, dst, busy_until, partner, clash):
+    """Set ``clash`` where a row begins while one of its ends is busy with a third node. Tables: int32 (N,), zeros."""
+    for r in range(len(step)):
+        for a, b in ((src[r], dst[r]), (dst[r], src[r])):
+            if step[r] < busy_until[a] and partner[a] != b:
+                clash[r] = True
+            if step[r] + steps[r] > busy_until[a]:
+                busy_until[a] = step[r] + steps[r]
+                partner[a] = b
+
+
+@njit
+def sources(src, dst, tree, parent, clash):
+    """Fill ``parent``, int32 (trees, N), -1 at first, with each node's source in each tree; set ``clash`` at a second one."""
+    for r in range(len(src)):
+        if tree[r] >= 0:
+            known = parent[tree[r], dst[r]]
+            clash[r] = known >= 0 and known != src[r]
+            if known < 0:
+                parent[tree[r], dst[r]] = src[r]
+
+
+@njit
+def tree_arrivals(step, streaming, dst, tree, payload, start, atom, place, pair, arrival):
+    """Lower ``arrival``, int32 (pairs, N), to the step at which each node holds each atom by way of each tree.
+
+    ``pair``: int32 (trees, atoms), the number of each (tree, atom) that occurs.
+    """
+    for r in range(len(step)):
+        if tree[r] >= 0:
+            for i in range(start[payload[r]], start[payload[r] + 1]):
+                there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                p = pair[tree[r], atom[i]]
+                if there < arrival[p, dst[r]]:
+                    arrival[p, dst[r]] = there
+
+
+@njit
+def not_in_tree(step, streaming, src, tree, payload, start, atom, place, pair, arrival, missing):
+    """Fill ``missing``, int32 (rows,), with an atom that the source of a row of a tree does not hold by way of that tree."""
+    for r in range(len(step)):
+        missing[r] = -1
+        t = tree[r]
+        if t < 0:
+            continue
+        for i in range(start[payload[r]], start[payload[r] + 1]):
+            leaves = step[r] + (place[i] if streaming[r] else 0)
+            if arrival[pair[t, atom[i]], src[r]] > leaves:
+                missing[r] = atom[i]
+                break
+
+
+@njit
+def ways(tree_of_pair, atom_of_pair, arrival, never, count):
+    """Fill ``count``, int16 (atoms, N), with the number of trees by way of which each atom reaches each node."""
+    for p in range(len(atom_of_pair)):
+        for v in range(arrival.shape[1]):
+            if arrival[p, v] < never:
+                count[atom_of_pair[p], v] += 1

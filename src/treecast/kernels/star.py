@@ -1,0 +1,317 @@
+"""Inner loops on the star network: neighbours, the trees of Fragopoulou & Akl, and walks along them.
+
+A permutation is a word (see treecast.networks.permutations), with positions, symbols and trees counted from 0: symbol 0
+is the paper's symbol 1, tree l (1 ≤ l < n) its T_(l+1), a position d ≥ 1 its dimension d+1.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import inline, lowest_bit, njit
+
+_ONES = 0x111111111111111  # the lowest bit of each of 15 symbols
+
+
+@inline
+def symbol(word, position):
+    """Return the symbol at ``position``; of an inverse word, the position of a symbol."""
+    return (word >> (4 * position)) & 15
+
+
+@inline
+def swapped(word, inverse, position):
+    """Return the word and its inverse after the symbols of position 0 and of ``position`` changed places."""
+    first, other = word & 15, symbol(word, position)
+    change = first ^ other
+    return (
+        word ^ change ^ (change << (4 * position)),
+        inverse ^ (position << (4 * first)) ^ (position << (4 * other)),
+    )
+
+
+@inline
+def shortest_parent(word, hole, identity):
+    """Return the position over which the SPT parent lies of a node with symbol 0 at position ``hole`` (Definition 6).
+
+    Where symbol 0 is in front, which SPT leaves out: the first position that leads nearer to the root.
+    """
+    first = word & 15
+    if first != hole:
+        return first
+    # the first misplaced position cyclically right of the hole; the hole's own is the answer when there is no other
+    wrong = word ^ identity
+    wrong |= wrong >> 2
+    wrong = (wrong | wrong >> 1) & _ONES
+    wrong &= ~np.int64(1)
+    right = wrong & (np.int64(-16) << (4 * hole))
+    return lowest_bit(right if right != 0 else wrong) >> 2
+
+
+@inline
+def disjoint_parent(word, inverse, tree, identity):
+    """Return the position over which the parent in tree ``tree`` of the edge-disjoint trees lies (Definition 8).
+
+    ``word`` is not the identity. Spec: one of the positions of symbols 0, ``tree``, or of the node's own hole.
+    """
+    hole = inverse & 15
+    if hole == 0:
+        return tree
+    first = word & 15
+    if tree != hole and first != hole and tree == first:
+        return hole
+    above = shortest_parent(word, hole, identity)
+    if tree == hole:
+        return above
+    after = symbol(word, above)  # the first symbol of the SPT parent
+    if tree != after:
+        return symbol(inverse, tree)
+    return hole if first == hole else symbol(inverse, hole)
+
+
+@njit
+def parent_position(word, inverse, tree, identity):
+    """Return ``disjoint_parent`` to callers outside compiled code."""
+    return disjoint_parent(word, inverse, tree, identity)
+
+
+@njit
+def spt_position(word, inverse, identity):
+    """Return ``shortest_parent`` to callers outside compiled code; the hole must not be at position 0."""
+    return shortest_parent(word, inverse & 15, identity)
+
+
+@njit
+def child_positions(word, inverse, tree, n, identity):
+    """Return the mask of the positions over which the children of a node in an edge-disjoint tree lie."""
+    mask = 0
+    for position in range(1, n):
+        child, child_inverse = swapped(word, inverse, position)
+        if child != identity and disjoint_parent(child, child_inverse, tree, identity) == position:
+            mask |= 1 << position
+    return mask
+
+
+@njit
+def depth_in_tree(word, inverse, tree, identity):
+    """Return how many arcs an edge-disjoint tree has between the root and a node."""
+    depth = 0
+    while word != identity:
+        word, inverse = swapped(word, inverse, disjoint_parent(word, inverse, tree, identity))
+        depth += 1
+    return depth
+
+
+@njit
+def advance(symbols):
+    """Turn ``symbols`` into the next permutation in lexicographic order, in place."""
+    n = len(symbols)
+    i = n - 2
+    while i >= 0 and symbols[i] > symbols[i + 1]:
+        i -= 1
+    if i < 0:
+        return
+    j = n - 1
+    while symbols[j] < symbols[i]:
+        j -= 1
+    symbols[i], symbols[j] = symbols[j], symbols[i]
+    low, high = i + 1, n - 1
+    while low < high:
+        symbols[low], symbols[high] = symbols[high], symbols[low]
+        low += 1
+        high -= 1
+
+
+@njit
+def unrank_into(rank, factorials, symbols):
+    """Fill ``symbols`` with the permutation of that lexicographic rank; ``factorials[j]`` = (n-1-j)!."""
+    n = len(symbols)
+    left = np.int64(0)
+    for j in range(n):
+        left |= np.int64(j) << (4 * j)
+    for j in range(n):
+        digit = rank // factorials[j]
+        rank -= digit * factorials[j]
+        shift = 4 * digit
+        symbols[j] = (left >> shift) & 15
+        below = (np.int64(1) << shift) - 1
+        left = (left & below) | ((left >> 4) & ~below)
+
+
+@inline
+def words_of(symbols):
+    """Return the word of ``symbols`` and its inverse."""
+    word, inverse = np.int64(0), np.int64(0)
+    for j in range(len(symbols)):
+        word |= np.int64(symbols[j]) << (4 * j)
+        inverse |= np.int64(j) << (4 * symbols[j])
+    return word, inverse
+
+
+@njit
+def swap_rank(symbols, rank, factorials, position):
+    """Return the rank of the permutation ``symbols``, of rank ``rank``, after a swap of position 0 with ``position``.
+
+    Let the symbols a in front and b change places, and say a < b. The first digit of the rank grows by b - a, the digit of
+    ``position`` shrinks by the number of symbols between a and b behind it, and each digit between the two positions
+    grows by one where its symbol lies between a and b. With a > b all signs turn.
+    """
+    a, b = symbols[0], symbols[position]
+    low, high, sign = min(a, b), max(a, b), 1 if a < b else -1
+    change = (high - low) * factorials[0]
+    for i in range(1, len(symbols)):
+        if low < symbols[i] < high:
+            change += factorials[i] if i < position else -factorials[position]
+    return rank + sign * change
+
+
+@njit
+def tail_changes(factorials, tail):
+    """Return what swapping the first symbol into a tail of ``tail`` symbols does to the digits of that tail.
+
+    int64 (tail+1, tail!, tail): by how many tail symbols are smaller than the first symbol, by the tail's own rank, and by
+    the place in the tail. It is the neighbour table of the star network on tail+1 symbols, less the first digit.
+    """
+    size = factorials[len(factorials) - 1 - tail]
+    changes = np.empty((tail + 1, size, tail), np.int64)
+    places = np.empty(tail + 1, np.int64)
+    places[0] = size
+    for j in range(tail):
+        places[j + 1] = factorials[len(factorials) - tail + j]
+    symbols = np.arange(tail + 1)
+    for first in range(tail + 1):
+        for r in range(size):
+            for j in range(tail):
+                moved = swap_rank(symbols, 0, places, j + 1)
+                changes[first, r, j] = moved - (symbols[j + 1] - first) * size
+            advance(symbols)
+    return changes
+
+
+@inline
+def open_block(symbols, factorials, tail, change, entering):
+    """Prepare the tail! permutations that share all but the last ``tail`` symbols; ``symbols`` is the first of them.
+
+    Fill ``change[d]`` with what a swap with position d adds to the rank, for the d before the tail, where it is the same
+    all over the block; and ``entering[i]`` with what a swap with the i-th smallest tail symbol does to the digits before
+    the tail. Return how many tail symbols are smaller than the first symbol.
+    """
+    n = len(symbols)
+    head, a, smaller = n - tail, symbols[0], 0
+    for d in range(1, head):
+        change[d] = swap_rank(symbols, 0, factorials, d)
+    for i in range(tail):
+        b = symbols[head + i]
+        smaller += b < a
+        entering[i] = (b - a) * factorials[0]
+        for d in range(1, head):
+            if a < symbols[d] < b:
+                entering[i] += factorials[d]
+            elif b < symbols[d] < a:
+                entering[i] -= factorials[d]
+    return smaller
+
+
+@inline
+def tail_change(symbols, sorted_tail, entering, changes, change):
+    """Fill ``change[d]`` for the positions d of the tail; ``changes`` are those of this block's first symbol and tail."""
+    head = len(symbols) - len(sorted_tail)
+    for j in range(len(sorted_tail)):
+        i = 0
+        while sorted_tail[i] != symbols[head + j]:
+            i += 1
+        change[head + j] = entering[i] + changes[j]
+
+
+@njit
+def fill_neighbors(start, stop, factorials, table):
+    """Fill ``table``, (stop - start, n-1), with the neighbours of the nodes ``start … stop-1`` over every port.
+
+    ``start`` and ``stop`` are multiples of 24, or 0 and n!.
+    """
+    n = len(factorials)
+    tail = min(4, n - 1)
+    size = factorials[n - 1 - tail]
+    changes = tail_changes(factorials, tail)
+    symbols, change, entering = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(tail, np.int64)
+    unrank_into(start, factorials, symbols)
+    for block in range(start, stop, size):
+        smaller = open_block(symbols, factorials, tail, change, entering)
+        sorted_tail = symbols[n - tail :].copy()
+        for r in range(size):
+            tail_change(symbols, sorted_tail, entering, changes[smaller, r], change)
+            for position in range(1, n):
+                table[block + r - start, position - 1] = block + r + change[position]
+            advance(symbols)
+
+
+@njit
+def fill_trees(start, stop, factorials, first_tree, parents, ports):
+    """Fill columns ``start … stop-1`` of ``parents`` and ``ports``, each (trees, N): one row per tree from ``first_tree`` on.
+
+    Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones; all are rooted at the identity.
+    ``start`` and ``stop`` are multiples of 24, or 0 and n!.
+    """
+    n = len(factorials)
+    tail = min(4, n - 1)
+    size = factorials[n - 1 - tail]
+    changes = tail_changes(factorials, tail)
+    symbols, change, entering = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(tail, np.int64)
+    unrank_into(start, factorials, symbols)
+    identity, _ = words_of(np.arange(n))
+    for block in range(start, stop, size):
+        smaller = open_block(symbols, factorials, tail, change, entering)
+        sorted_tail = symbols[n - tail :].copy()
+        for r in range(size):
+            u = block + r
+            word, inverse = words_of(symbols)
+            tail_change(symbols, sorted_tail, entering, changes[smaller, r], change)
+            for row in range(len(parents)):
+                if word == identity:
+                    parents[row, u] = -1
+                    ports[row, u] = -1
+                    continue
+                tree = first_tree + row
+                if tree > 0:
+                    position = disjoint_parent(word, inverse, tree, identity)
+                else:
+                    position = shortest_parent(word, inverse & 15, identity)
+                parents[row, u] = u + change[position]
+                ports[row, u] = position - 1
+            advance(symbols)
+
+
+@njit
+def walk_trees(start, stop, factorials, limit):
+    """Walk from every node ``start … stop-1`` up every tree to the root; store nothing per node.
+
+    Return (arcs walked, greatest depth, a node whose walk is longer than ``limit`` or -1, a node two of whose parents lie
+    over the same dimension or -1).
+    """
+    n = len(factorials)
+    symbols = np.empty(n, np.int64)
+    unrank_into(start, factorials, symbols)
+    identity, _ = words_of(np.arange(n))
+    arcs, deepest, lost, shared = np.int64(0), np.int64(0), np.int64(-1), np.int64(-1)
+    for u in range(start, stop):
+        first_word, first_inverse = words_of(symbols)
+        advance(symbols)
+        if first_word == identity:
+            continue
+        used = np.int64(0)
+        for tree in range(1, n):
+            word, inverse = first_word, first_inverse
+            position = disjoint_parent(word, inverse, tree, identity)
+            if used >> position & 1:
+                shared = u
+            used |= np.int64(1) << position
+            word, inverse = swapped(word, inverse, position)
+            depth = np.int64(1)
+            while word != identity and depth <= limit:
+                position = disjoint_parent(word, inverse, tree, identity)
+                word, inverse = swapped(word, inverse, position)
+                depth += 1
+            arcs += depth
+            deepest = max(deepest, depth)
+            if word != identity:
+                lost = u
+    return arcs, deepest, lost, shared

@@ -1,0 +1,83 @@
+"""Inner loops over parent arrays: depths, and whether the ways to the root are disjoint."""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit
+def depths(parent, root, depth):
+    """Fill ``depth``, int16 (N,), with the number of arcs from the root along one tree; return a node off the tree or -1.
+
+    ``parent``: int32 (N,), -1 at the root. A node is off the tree when its parents run into -1 elsewhere, or in a circle.
+    """
+    n = len(parent)
+    for v in range(n):
+        depth[v] = -1
+    depth[root] = 0
+    for v in range(n):
+        u, length = v, 0
+        while depth[u] < 0 and length <= n:
+            u = parent[u]
+            length += 1
+            if u < 0:
+                return v
+        if length > n:
+            return v
+        length += depth[u]
+        u = v
+        while depth[u] < 0:
+            depth[u] = length
+            length -= 1
+            u = parent[u]
+    return -1
+
+
+@njit
+def meeting(parent, trees, root, start, stop):
+    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` meets that of another tree at node ``w``.
+
+    ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``start … stop-1``.
+    Two ways that both are the arc from the root itself meet, too. (-1, -1, -1) when all ways are node-disjoint.
+    """
+    seen = np.full(parent.shape[1], -1, np.int32)
+    above = np.empty(len(trees), np.int64)
+    for v in range(start, stop):
+        if v == root:
+            continue
+        seen[v] = v
+        climbing, direct = 0, False
+        for i in range(len(trees)):
+            above[i] = parent[trees[i], v]
+            if above[i] == root:
+                if direct:
+                    return v, trees[i], root
+                direct = True
+            climbing += above[i] >= 0 and above[i] != root
+        while climbing > 0:  # one arc up in every tree at a time, so that the memory serves them together
+            climbing = 0
+            for i in range(len(trees)):
+                w = above[i]
+                if w >= 0 and w != root:
+                    if seen[w] == v:
+                        return v, trees[i], w
+                    seen[w] = v
+                    above[i] = parent[trees[i], w]
+                    climbing += 1
+    return -1, -1, -1
+
+
+@njit
+def shared_arc(parent, port, ports, root):
+    """Return (t, v) such that the arc into ``v`` in tree ``t`` is in an earlier tree too, or (-1, -1)."""
+    k, n = parent.shape
+    used = np.zeros(n * ports, np.uint8)
+    for t in range(k):
+        for v in range(n):
+            if v != root and parent[t, v] >= 0:
+                arc = np.int64(parent[t, v]) * ports + port[t, v]
+                if used[arc]:
+                    return t, v
+                used[arc] = 1
+    return -1, -1

@@ -1,0 +1,64 @@
+"""Models of the machine: what a node and a link can do in one step, and what a step costs. Schedules know none of it."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from treecast.errors import PlanError
+
+
+@dataclass(frozen=True)
+class Model:
+    """Store-and-forward communication in synchronous steps: one message of fixed length per arc and step.
+
+    ``ports``: a node uses all its links in a step, or one.
+    ``duplex``: a link carries a message both ways in one step (full), or one way (half).
+    ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
+    (``any``), or exchanges with a single neighbour (``same``).
+    """
+
+    name: str
+    ports: Literal["all", "one"]
+    duplex: Literal["full", "half"] = "full"
+    partner: Literal["any", "same"] = "any"
+    what: str = ""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The time of one send of F bytes: ``startup`` + F · ``per_byte``, in seconds (T = β + Fτ)."""
+
+    startup: float = 0.0
+    per_byte: float = 0.0
+
+    def step_time(self, size: int) -> float:
+        """Return the seconds that one step takes when each message has ``size`` bytes."""
+        return self.startup + size * self.per_byte
+
+
+MODELS = {
+    preset.name: preset
+    for preset in (
+        Model("all-port", "all", what="a node sends and receives over all its links in a step"),
+        Model("one-port", "one", what="a node sends over one link and receives over one link in a step"),
+        Model(
+            "whispering",
+            "one",
+            partner="same",
+            what="a node exchanges with one neighbour in a step (telephone)",
+        ),
+        Model("shouting", "all", what="all-port, as the hypercube paper calls it"),
+    )
+}
+"""The presets, by name."""
+
+
+def model(name: str | Model) -> Model:
+    """Return the model called ``name``; ``NAME,half`` is its half-duplex form. Raises PlanError when there is none."""
+    if isinstance(name, Model):
+        return name
+    preset, comma, duplex = name.partition(",")
+    if preset not in MODELS or (comma and duplex not in ("half", "full")):
+        raise PlanError(
+            f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex"
+        )
+    return replace(MODELS[preset], name=f"{preset},half", duplex="half") if duplex == "half" else MODELS[preset]

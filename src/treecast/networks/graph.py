@@ -1,0 +1,271 @@
+"""Any network at all: a networkx graph, or a file that networkx reads."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Ints, Network, ints
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_REMEMBERED = 8  # the number of nodes whose distances to all others are kept
+_AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
+
+
+class Graph(Network):
+    """A network given arc by arc, in which every node is reached from every other.
+
+    Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
+    in the order of the nodes they lead to. Made by ``Graph.from_networkx`` and ``Graph.read``.
+    """
+
+    def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike) -> None:
+        """Make the network spelled ``spec`` from its nodes' names and its arcs' sources and targets.
+
+        ``arcs`` are integers, shape (arcs, 2), in any order. Raises NetworkError if there is no node, a name
+        is empty, holds whitespace or is given twice, an arc leads to no node or to its own source or is given
+        twice, or some node cannot be reached from some other.
+        """
+        self._spec, self._names = spec, tuple(names)
+        self._numbers = {name: u for u, name in enumerate(self._names)}
+        self._check_names()
+        pairs = self._checked_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
+        keys = np.sort(pairs[:, 0] * self.nodes + pairs[:, 1])
+        sources, targets = keys // self.nodes, keys % self.nodes
+        # The last entry of each, of no arc, keeps every look-up inside.
+        self._keys, self._targets = np.append(keys, self.nodes**2), np.append(targets, -1).astype(np.int32)
+        self._first = np.searchsorted(sources, np.arange(self.nodes + 1))
+        for array in (self._keys, self._targets, self._first):
+            array.flags.writeable = False
+        self._check_arcs(sources, targets)
+        self._degree = int(np.diff(self._first).max())
+        self._recent: tuple[tuple[int, NDArray[np.int32]], ...] = ()
+
+    @classmethod
+    def from_networkx(cls, graph: "nx.Graph[Any]", spec: str | None = None) -> Self:
+        """Return ``graph`` as a network, with both arcs of every edge or, if it is a DiGraph, its own.
+
+        It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when
+        ``graph`` is no networkx graph, or one that does not do as a network (see the class).
+        """
+        import networkx as nx
+
+        known: Any = graph
+        if not isinstance(known, nx.Graph):
+            raise NetworkError(f"a {type(graph).__name__} is no network: give a networkx graph or a text like star:5")
+        numbers = {name: u for u, name in enumerate(graph)}
+        arcs = [(numbers[u], numbers[v]) for u, v in graph.edges()]
+        if not graph.is_directed():
+            arcs += [(v, u) for u, v in arcs]
+        return cls(spec or f"graph:{len(numbers)}", [str(name) for name in numbers], arcs)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """Return the network in a file, spelled ``file:PATH``.
+
+        ``.graphml`` and ``.xml`` are read as GraphML, all else as an edge list: two names a line, joined both
+        ways; ``#`` starts a comment. Raises NetworkError when the file cannot be read, or holds no network.
+        """
+        path = fspath(path)
+        if not path:
+            raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
+        try:
+            graph = _read(path)
+        except Exception as error:  # whatever the parsers behind networkx raise
+            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = " ".join(said.split()) or type(error).__name__
+            raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
+        return cls.from_networkx(graph, f"file:{path}")
+
+    @property
+    def spec(self) -> str:
+        """``file:PATH``, or ``graph:N`` when made in memory."""
+        return self._spec
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._names)
+
+    @property
+    def ports(self) -> int:
+        """The number of different ports: the degree."""
+        return self.degree
+
+    @property
+    def degree(self) -> int:
+        """The largest number of arcs that leave one node."""
+        return self._degree
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance between two nodes; searched for the first time, then kept."""
+        return self._diameter
+
+    @cached_property
+    def _diameter(self) -> int:
+        return max(int(levels.max()) for _, levels in self._blocks(np.arange(self.nodes)))
+
+    @cached_property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self._targets.size - 1
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
+        u, port = ints(u), ints(port)
+        inside = self._is_node(u)
+        u = np.where(inside, u, 0)
+        first = self._first[u]
+        exists = inside & (port >= 0) & (port < self._first[u + 1] - first)
+        return np.asarray(self._targets[np.where(exists, first + np.where(exists, port, 0), -1)], np.int64)
+
+    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
+        u, v = ints(u), ints(v)
+        inside = self._is_node(u) & self._is_node(v)
+        u, v = np.where(inside, u, 0), np.where(inside, v, 0)
+        key = u * self.nodes + v
+        slot = np.searchsorted(self._keys, key)
+        return np.where(inside & (self._keys[slot] == key), slot - self._first[u], -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast).
+
+        Searches once from every different ``u``; of calls with a single ``u`` the last few are remembered.
+        Raises NetworkError when ``u`` or ``v`` is no node.
+        """
+        u, v = np.broadcast_arrays(self._checked_nodes(u), self._checked_nodes(v))
+        found = np.empty(u.shape, np.int64)
+        roots, which = np.unique(u, return_inverse=True)
+        which = which.reshape(u.shape)
+        for low, levels in self._blocks(roots):
+            mine = (which >= low) & (which < low + len(levels))
+            found[mine] = levels[which[mine] - low, v[mine]]
+        return found
+
+    def label(self, u: int) -> str:
+        """Return the name of node ``u``. Raises NetworkError when ``u`` is no node."""
+        return self._names[self.check_node(u)]
+
+    def _parse_label(self, text: str) -> int | None:
+        return self._numbers.get(text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self.spec == other.spec and np.array_equal(self._keys, other._keys)
+
+    def __hash__(self) -> int:
+        return hash((self.spec, self.arcs))
+
+    def _blocks(self, roots: Ints) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Yield the distances from some ``roots`` at a time to all nodes, with the index of the first."""
+        if roots.size == 1:
+            yield 0, self._levels_from(int(roots[0]))
+            return
+        step = max(1, _AT_ONCE // (self.nodes + self.arcs))
+        for low in range(0, roots.size, step):
+            yield low, _levels(self._first, self._targets, roots[low : low + step])
+
+    def _levels_from(self, root: int) -> NDArray[np.int32]:
+        recent = self._recent  # replaced, never changed, so that threads can share it
+        for known, levels in recent:
+            if known == root:
+                return levels
+        levels = _levels(self._first, self._targets, np.array([root]))
+        self._recent = ((root, levels), *recent[: _REMEMBERED - 1])
+        return levels
+
+    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
+        return (u >= 0) & (u < self.nodes)
+
+    def _checked_nodes(self, u: ArrayLike) -> Ints:
+        u = ints(u)
+        for wrong in u[~self._is_node(u)][:1]:
+            self.check_node(int(wrong))
+        return u
+
+    def _check_names(self) -> None:
+        if not self._names:
+            raise NetworkError(f"{self.spec!r} has no node: a network has at least one")
+        for u, name in enumerate(self._names):
+            if name.split() != [name]:
+                hint = "rename it without whitespace, as networkx.convert_node_labels_to_integers does"
+                raise NetworkError(f"{self.spec!r} has a node named {name!r}: {hint}")
+            if self._numbers[name] != u:
+                raise NetworkError(f"{self.spec!r} has two nodes named {name!r}: give each its own name")
+
+    def _check_arcs(self, sources: Ints, targets: Ints) -> None:
+        def refuse(wrong: NDArray[np.bool_], a: Ints, b: Ints, what: str) -> None:
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                pair = repr(self._names[int(a[at])]), repr(self._names[int(b[at])])
+                raise NetworkError(f"{self.spec!r} " + what.format(*pair))
+
+        again = self._keys[:-1] == self._keys[1:]
+        refuse(sources == targets, sources, targets, "has a link from {} to itself: leave it out")
+        refuse(again, sources, targets, "has more than one link from {} to {}: leave one")
+        # Where node 0 reaches every node, also with all arcs turned round, every node reaches every other.
+        order = np.argsort(targets, kind="stable")
+        first = np.searchsorted(targets[order], np.arange(self.nodes + 1))
+        root, everyone = np.zeros(self.nodes, np.int64), np.arange(self.nodes)
+        onward = _levels(self._first, self._targets, root[:1])[0]
+        backward = _levels(first, sources[order].astype(np.int32), root[:1])[0]
+        refuse(onward < 0, root, everyone, "is not connected: no way leads from {} to {}")
+        refuse(backward < 0, everyone, root, "is not connected: no way leads from {} to {}")
+
+
+def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.int32]:
+    """Return the distances from each root to all nodes, -1 where no way leads: int32, shape (roots, nodes).
+
+    Breadth-first from all roots at once, over cells: cell i * nodes + u is node u as seen from roots[i].
+    """
+    nodes = first.size - 1
+    levels = np.full(roots.size * nodes, -1, np.int32)
+    last = np.empty_like(levels)
+    cells = np.arange(roots.size) * nodes + roots
+    levels[cells] = level = 0
+    unseen = levels.size - cells.size
+    while cells.size and unseen:
+        here = cells % nodes
+        arcs = first[here + 1] - first[here]
+        ends = np.cumsum(arcs)
+        slots = np.arange(int(ends[-1])) + np.repeat(first[here] - ends + arcs, arcs)
+        reached = np.repeat(cells - here, arcs) + targets[slots]
+        reached = reached[levels[reached] < 0]
+        level += 1
+        levels[reached] = level
+        # Of a cell reached more than once the last entry stays: far faster than np.unique, which sorts.
+        turn = np.arange(reached.size, dtype=np.int32)
+        last[reached] = turn
+        cells = reached[last[reached] == turn]
+        unseen -= cells.size
+    return levels.reshape(roots.size, nodes)
+
+
+def _name(given: str | None) -> str:
+    if given is None:
+        raise ValueError("a node lacks its id, or an edge its source or target")
+    return given
+
+
+def _read(path: str) -> Any:
+    import networkx
+
+    nx: Any = networkx
+    if Path(path).suffix.lower() in {".graphml", ".xml"}:
+        return nx.read_graphml(path, node_type=_name)
+    lines = Path(path).read_text("utf-8-sig").split("\n")
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        # networkx skips a line of one word; behind the names it writes, and reads, a dict of attributes.
+        if len(words) == 1 or (len(words) > 2 and not words[2].startswith("{")):
+            raise ValueError(f"line {number} is no link: write two names, as in: a b")
+    # A plain Graph would silently merge links that are given twice.
+    return nx.parse_edgelist(lines, create_using=nx.MultiGraph)

@@ -1,0 +1,70 @@
+"""The hypercube Q_d: the words of d bits, joined where they differ in one."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Cayley, Ints, ints
+
+
+class Hypercube(Cayley):
+    """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i."""
+
+    def __init__(self, d: int) -> None:
+        if not 0 <= d <= 40:
+            raise NetworkError(f"hypercube:{d} is no network: write hypercube:D with D from 0 to 40")
+        self.d = d
+
+    @property
+    def spec(self) -> str:
+        """``hypercube:d``."""
+        return f"hypercube:{self.d}"
+
+    @property
+    def nodes(self) -> int:
+        """2^d."""
+        return 1 << self.d
+
+    @property
+    def ports(self) -> int:
+        """The number of dimensions d."""
+        return self.d
+
+    @property
+    def diameter(self) -> int:
+        """The number of dimensions d."""
+        return self.d
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return ``u`` with bit ``port`` flipped."""
+        u, port = np.broadcast_arrays(ints(u), ints(port))
+        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.d)
+        return np.where(there, u ^ (np.int64(1) << np.where(there, port, 0)), -1)
+
+    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the one bit in which ``u`` and ``v`` differ, or -1."""
+        difference = ints(u) ^ ints(v)
+        bit = np.bitwise_count(difference - 1).astype(np.int64)
+        return np.where((difference > 0) & (difference & (difference - 1) == 0), bit, -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of bits in which ``u`` and ``v`` differ."""
+        return np.bitwise_count(ints(u) ^ ints(v)).astype(np.int64)
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``h`` xor ``u``."""
+        return ints(h) ^ ints(u)
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``h`` xor ``u``: a translation is its own inverse."""
+        return ints(h) ^ ints(u)
+
+    def label(self, u: int) -> str:
+        """Return the d bits behind ``0b``, dimension 0 last."""
+        return f"0b{self.check_node(u):0{self.d}b}"
+
+    def _parse_label(self, text: str) -> int | None:
+        bits = text[2:]
+        if not text.startswith("0b") or not bits or set(bits) - {"0", "1"}:
+            return None
+        return self.check_node(int(bits, 2))

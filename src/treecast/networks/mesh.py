@@ -1,0 +1,200 @@
+"""Meshes and tori of any number of dimensions; a path is a mesh, and a ring a torus, of one dimension."""
+
+import operator
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Cayley, Ints, Network, ints
+
+_MOST_NODES = 2**40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Grid(Network):
+    """Nodes at integer coordinates, numbered with the last coordinate fastest (numpy's order)."""
+
+    sides: tuple[int, ...]
+    family: str
+    _families: ClassVar[tuple[str, str]]  # the names of such networks: of any number of dimensions, and of one
+    _wraps: ClassVar[bool]  # whether the ends of an axis are joined
+
+    def __post_init__(self) -> None:
+        if self.family not in self._families:
+            raise NetworkError(f"{self.family!r} is no such network: write {' or '.join(self._families)}")
+        try:
+            sides = tuple(operator.index(side) for side in self.sides)
+        except TypeError:
+            sides = ()
+        if not sides or min(sides) < 1 or (len(sides) > 1 and self.family == self._families[1]):
+            raise NetworkError(f"no {self.family} has such sides: {self._hint(self.family)}")
+        if prod(sides) > _MOST_NODES:
+            raise NetworkError(f"a {self.family} of more than 2^40 nodes is out of reach: choose shorter sides")
+        object.__setattr__(self, "sides", sides)
+
+    @classmethod
+    def parse(cls, arguments: str) -> Self:
+        """Return the mesh or torus that, say, ``8x8x8`` spells. Raises NetworkError when it spells none."""
+        return cls._parsed(arguments, cls._families[0])
+
+    @classmethod
+    def _hint(cls, family: str) -> str:
+        if family == cls._families[1]:
+            return f"write the number of nodes, at least 1, as in {family}:9"
+        return f"write the sides, each at least 1, as in {family}:8x8x8"
+
+    @classmethod
+    def _parsed(cls, arguments: str, family: str) -> Self:
+        if not re.fullmatch(r"[0-9]{1,19}(x[0-9]{1,19})*", arguments):
+            raise NetworkError(f"{f'{family}:{arguments}'!r} is no network: {cls._hint(family)}")
+        return cls(tuple(int(side) for side in arguments.split("x")), family)
+
+    @property
+    def spec(self) -> str:
+        """How the network is spelled: ``mesh:8x8``, ``torus:4x4x4``, ``path:9``, ``ring:8``."""
+        return f"{self.family}:{'x'.join(map(str, self.sides))}"
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes: the product of the sides."""
+        return prod(self.sides)
+
+    @property
+    def ports(self) -> int:
+        """The number of different ports: two per axis, but see Torus."""
+        return len(self._moves)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how much the node number grows with each coordinate."""
+        return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
+
+    def coordinates(self, u: ArrayLike) -> Ints:
+        """Return the coordinates of the nodes ``u``: int64, shape (dimensions, *shape of u)."""
+        u = ints(u)
+        return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
+        u, port = ints(u), ints(port)
+        exists = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        u, port = np.where(exists, u, 0), np.where(exists, port, self.ports)
+        way, stride, side = self._port_columns[:, port]
+        here = u // stride % side
+        there = (here + way) % side if self._wraps else here + way
+        return np.where(exists & (there >= 0) & (there < side), u + (there - here) * stride, -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast)."""
+        axes = zip(self.coordinates(u), self.coordinates(v), self.sides, strict=True)
+        gaps = ((np.abs(here - there), side) for here, there, side in axes)
+        return np.asarray(sum(np.minimum(gap, side - gap) if self._wraps else gap for gap, side in gaps))
+
+    def label(self, u: int) -> str:
+        """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
+        return ",".join(map(str, self.coordinates(self.check_node(u)).tolist()))
+
+    def _parse_label(self, text: str) -> int | None:
+        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+        parts = [part.strip() for part in inner.split(",")]
+        if len(parts) != len(self.sides) or not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
+            return None
+        here = [int(part) for part in parts]
+        inside = all(map(operator.lt, here, self.sides))
+        return sum(map(operator.mul, here, self.strides)) if inside else None
+
+    def port_name(self, port: int) -> str:
+        """Return ``port`` as way and axis, as in +0. Raises NetworkError when there is no such port."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        axis, way = self._moves[port]
+        return f"{'+' if way > 0 else '-'}{axis}"
+
+    @cached_property
+    def _moves(self) -> list[tuple[int, int]]:
+        """Axis and way (1 or -1) of every port."""
+        ways = [min(side - 1, 2) if self._wraps else 2 for side in self.sides]
+        return [(axis, way) for axis, number in enumerate(ways) for way in (1, -1)[:number]]
+
+    @cached_property
+    def _port_columns(self) -> Ints:
+        """Way, stride and side of every port, in rows; a last column, of no port, keeps look-ups inside."""
+        moves = [*self._moves, (0, 0)]
+        columns = np.array([(way, self.strides[axis], self.sides[axis]) for axis, way in moves], np.int64).T
+        columns.flags.writeable = False
+        return columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mesh(_Grid):
+    """A mesh with the given sides: port 2a leads up axis a, port 2a + 1 down; past the border, nowhere."""
+
+    family: str = "mesh"
+    _families: ClassVar[tuple[str, str]] = ("mesh", "path")
+    _wraps: ClassVar[bool] = False
+
+    @classmethod
+    def parse_path(cls, arguments: str) -> Self:
+        """Return the path that, say, ``9`` spells. Raises NetworkError when it spells none."""
+        return cls._parsed(arguments, "path")
+
+    @property
+    def degree(self) -> int:
+        """The largest number of arcs that leave one node: at most two per axis."""
+        return sum(min(side - 1, 2) for side in self.sides)
+
+    @property
+    def diameter(self) -> int:
+        """The distance between opposite corners."""
+        return sum(side - 1 for side in self.sides)
+
+    @cached_property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return sum(2 * (side - 1) * (self.nodes // side) for side in self.sides)
+
+    def eccentricity(self, root: int) -> int:
+        """Return the distance from ``root`` to the corner farthest from it. Raises NetworkError."""
+        here = self.coordinates(self.check_node(root)).tolist()
+        return sum(max(at, side - 1 - at) for at, side in zip(here, self.sides, strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Torus(_Grid, Cayley):
+    """A torus with the given sides: the Cayley graph of coordinate-wise addition modulo the sides.
+
+    An axis has two ports, up and down, but one where its side is 2 and none where it is 1: no two arcs join
+    the same two nodes one way, and none leads to its own source.
+    """
+
+    family: str = "torus"
+    _families: ClassVar[tuple[str, str]] = ("torus", "ring")
+    _wraps: ClassVar[bool] = True
+
+    @classmethod
+    def parse_ring(cls, arguments: str) -> Self:
+        """Return the ring that, say, ``8`` spells. Raises NetworkError when it spells none."""
+        return cls._parsed(arguments, "ring")
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance: half of each side."""
+        return sum(side // 2 for side in self.sides)
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
+        return self._moved(u, h, 1)
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
+        return self._moved(u, h, -1)
+
+    def _moved(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
+        axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
+        return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))

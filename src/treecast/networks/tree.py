@@ -1,0 +1,138 @@
+"""The complete tree as a network: all inner nodes have as many children, all leaves are as deep."""
+
+import operator
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Ints, Network, ints
+
+_MOST_NODES = 2**40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree(Network):
+    """The complete tree of the given arity and depth, numbered breadth-first from its root, 0.
+
+    Ports ``0 … arity-1`` lead to the children in order, port ``arity`` to the parent.
+    """
+
+    arity: int
+    depth: int
+
+    def __post_init__(self) -> None:
+        try:
+            arity, depth = operator.index(self.arity), operator.index(self.depth)
+        except TypeError:
+            arity, depth = 0, 0
+        if arity < 1 or depth < 0:
+            raise NetworkError("a tree has an arity of at least 1 and a depth of at least 0, as in tree:3,2")
+        object.__setattr__(self, "arity", arity)
+        object.__setattr__(self, "depth", depth)
+        # The depth is looked at first: the power in `nodes` could take for ever.
+        deep = arity > 1 and depth > _MOST_NODES.bit_length()
+        if deep or arity > _MOST_NODES or self.nodes > _MOST_NODES:
+            raise NetworkError("a tree has at most 2^40 nodes, and an arity of at most 2^40")
+
+    @classmethod
+    def parse(cls, arguments: str) -> Self:
+        """Return the tree spelled ``tree:3,2`` (arity, depth) from what stands behind the colon.
+
+        Raises NetworkError when it spells none.
+        """
+        match = re.fullmatch(r"\s*([0-9]{1,19})\s*,\s*([0-9]{1,19})\s*", arguments)
+        if not match:
+            raise NetworkError(f"{f'tree:{arguments}'!r} is no network: write its arity and its depth as in tree:3,2")
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def spec(self) -> str:
+        """How the network is spelled: ``tree:3,2`` (arity, depth)."""
+        return f"tree:{self.arity},{self.depth}"
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes: the sum of arity^i for i = 0 … depth."""
+        if self.arity == 1:
+            return self.depth + 1
+        return (self.arity ** (self.depth + 1) - 1) // (self.arity - 1)
+
+    @property
+    def ports(self) -> int:
+        """The number of different ports: one per child and one for the parent."""
+        return self.arity + 1
+
+    @property
+    def degree(self) -> int:
+        """The largest number of arcs that leave one node; from depth 2, some have children and a parent."""
+        return (0, self.arity, self.arity + 1)[min(self.depth, 2)]
+
+    @property
+    def diameter(self) -> int:
+        """The distance between two leaves whose only common ancestor is the root."""
+        return self.depth if self.arity == 1 else 2 * self.depth
+
+    @cached_property
+    def arcs(self) -> int:
+        """The number of arcs: two for each node but the root."""
+        return 2 * (self.nodes - 1)
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
+        u, port = ints(u), ints(port)
+        down = self._is_node(u) & (u < self._inner) & (port >= 0) & (port < self.arity)
+        up = self._is_node(u) & (u > 0) & (port == self.arity)
+        # Elsewhere the product could overflow.
+        child = np.where(down, u, 0) * self.arity + 1 + np.where(down, port, 0)
+        return np.where(down, child, np.where(up, self._parent(u), -1))
+
+    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
+        u, v = ints(u), ints(v)
+        inside = self._is_node(u) & self._is_node(v)
+        down = inside & (v > 0) & (self._parent(v) == u)
+        up = inside & (u > 0) & (self._parent(u) == v)
+        return np.where(down, (v - 1) % self.arity, np.where(up, self.arity, -1))
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of arcs on the path from ``u`` to ``v``: int64 (arrays that broadcast)."""
+        low, high = np.minimum(u, v, dtype=np.int64), np.maximum(u, v, dtype=np.int64)
+        if self.arity == 1:
+            return np.asarray(high - low)
+        total = np.zeros(low.shape, np.int64)
+        # The larger of two numbers is never the other's ancestor: raising it leads to the lowest common one.
+        for _ in range(self.diameter):
+            apart = low != high
+            total += apart
+            high = np.where(apart, self._parent(high), high)
+            low, high = np.minimum(low, high), np.maximum(low, high)
+        return total
+
+    def eccentricity(self, root: int) -> int:
+        """Return the distance from ``root`` to the node farthest from it. Raises NetworkError."""
+        root = self.check_node(root)
+        if self.arity == 1:
+            return max(root, self.depth - root)
+        return int(self.distance(root, 0)) + self.depth
+
+    def port_name(self, port: int) -> str:
+        """Return ``port`` as child 0, child 1 … or parent. Raises NetworkError when there is no such port."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        return "parent" if port == self.arity else f"child {port}"
+
+    @property
+    def _inner(self) -> int:
+        """The number of nodes that have children; they come first."""
+        return (self.nodes - 1) // self.arity
+
+    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
+        return (u >= 0) & (u < self.nodes)
+
+    def _parent(self, u: Ints) -> Ints:
+        return (np.maximum(u, 0) - 1) // self.arity

@@ -1,0 +1,166 @@
+"""The simulator: when does what arrive, over which tree, under which faults, and what is lost?"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.atoms import Atoms, Moves, cut, moves
+from treecast.errors import FaultError
+from treecast.faults import Faults
+from treecast.models import Cost
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+
+NEVER = np.iinfo(np.int32).max
+"""The arrival step of what never arrives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happens when a schedule runs under faults.
+
+    ``arrival``: int32 (atoms, N), the step from which each node holds the first chunk of each atom (0: from the start,
+    NEVER: not at all). ``via``: int64 (atoms, N), the row of that first arrival, -1 for none. ``moved``: bool (moves,),
+    which moves took place. ``schedule`` is plain (not an orbit).
+    """
+
+    schedule: Schedule
+    faults: Faults
+    atoms: Atoms
+    moves: Moves
+    arrival: NDArray[np.int32]
+    via: Ints
+    moved: NDArray[np.bool_]
+
+    @cached_property
+    def living(self) -> NDArray[np.bool_]:
+        """Which nodes never fail: bool (N,)."""
+        living = np.ones(self.schedule.network.nodes, bool)
+        living[list(self.faults.nodes)] = False
+        return living
+
+    def arrival_step(self, node: int, chunk: int) -> int | None:
+        """Return the step from which a node holds a chunk, or None when it never does."""
+        atom, place = self.atoms.of_chunk(chunk)
+        first = int(self.arrival[atom, node])
+        if first == NEVER:
+            return None
+        return first if first == 0 else first + place * int(self.atoms.shift[atom])
+
+    @cached_property
+    def lost(self) -> list[tuple[int, int, int]]:
+        """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are."""
+        node, atom = self.atoms.table(self.schedule.part.wanted())
+        without = (self.arrival[atom, node] == NEVER) & self.living[node]
+        bounds, found = self.atoms.bounds, list[tuple[int, int, int]]()
+        for v, a in sorted(zip(node[without].tolist(), atom[without].tolist(), strict=True)):
+            if found and found[-1][0] == v and found[-1][2] == bounds[a]:
+                found[-1] = (v, found[-1][1], int(bounds[a + 1]))
+            else:
+                found.append((v, int(bounds[a]), int(bounds[a + 1])))
+        return found
+
+    @property
+    def delivered(self) -> int:
+        """How many living nodes end with all that they want."""
+        return int(self.living.sum()) - len({node for node, _, _ in self.lost})
+
+    @cached_property
+    def completion(self) -> Ints:
+        """The step from which each node has all that it wants: int64 (N,); NEVER where it fails or lacks something."""
+        node, atom = self.atoms.table(self.schedule.part.wanted())
+        first = self.arrival[atom, node].astype(np.int64)
+        last = np.where(first > 0, first + ((self.atoms.lengths - 1) * self.atoms.shift)[atom], 0)
+        done = np.zeros(self.schedule.network.nodes, np.int64)
+        np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
+        return np.where(self.living, done, NEVER)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps until the last send that takes place."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        end = self.moves.time + (self.atoms.lengths - 1)[atom] * self.atoms.shift[atom] + 1
+        return int(end[self.moved].max(initial=0))
+
+    @cached_property
+    def sent(self) -> Ints:
+        """The number of chunks that each row really sends: int64 (rows,)."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        chunks = np.where(self.moved, self.atoms.lengths[atom], 0)
+        return np.bincount(self.moves.row, chunks, minlength=len(self.schedule.rows)).astype(np.int64)
+
+    @property
+    def transmissions(self) -> int:
+        """The number of (chunk, arc) sends that take place."""
+        return int(self.sent.sum())
+
+    def arc_load(self) -> Ints:
+        """Return the number of chunks that each arc carries: int64 (N, ports)."""
+        network, rows = self.schedule.network, self.schedule.rows
+        arc = rows.src.astype(np.int64) * network.ports + rows.port
+        return (
+            np.bincount(arc, self.sent, minlength=network.nodes * network.ports)
+            .astype(np.int64)
+            .reshape(network.nodes, -1)
+        )
+
+    def node_load(self) -> Ints:
+        """Return the number of chunks that each node sends: int64 (N,)."""
+        return self.arc_load().sum(axis=1)
+
+    def seconds(self, cost: Cost, chunk_bytes: int) -> float:
+        """Return the time of all steps when each send costs β + Fτ, in seconds."""
+        return self.steps * cost.step_time(chunk_bytes)
+
+
+def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
+    """Replay a schedule, exactly: a node sends what it is to send when it is alive and holds it, else it does not.
+
+    Raises FaultError when the source of all data fails before the first step.
+    """
+    from treecast.kernels.replay import replay
+
+    faults = faults or Faults()
+    schedule = schedule.plain()
+    network, rows, collective = schedule.network, schedule.rows, schedule.collective
+    if not collective.all_source and faults.nodes.get(collective.root) == 0:
+        raise FaultError(
+            f"the root {network.label(collective.root)} cannot be dead from the start: nothing would be sent"
+        )
+    atoms = cut(schedule)
+    found = moves(schedule, atoms)
+    dies = sorted({step for step in (*faults.nodes.values(), *faults.arcs.values()) if step > 0})
+    if dies:
+        atoms = cut(schedule, _times_of_change(atoms, found, dies))
+        found = moves(schedule, atoms)
+    node_dies = np.full(network.nodes, np.iinfo(np.int64).max)
+    arc_dies = np.full(network.nodes * network.ports, np.iinfo(np.int64).max)
+    for node, step in faults.nodes.items():
+        node_dies[network.check_node(node)] = step
+    for (node, port), step in faults.arcs.items():
+        arc_dies[network.check_node(node) * network.ports + port] = step
+    arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
+    via = np.full((len(atoms), network.nodes), -1, np.int64)
+    node, atom = atoms.table(collective.given())
+    arrival[atom[node_dies[node] > 0], node[node_dies[node] > 0]] = 0
+    moved = np.zeros(len(found.row), np.bool_)
+    arc = rows.src.astype(np.int64) * network.ports + rows.port
+    replay(found.start, found.row, found.time, rows.src, rows.dst, arc, node_dies, arc_dies, arrival, via, moved)
+    return Trace(schedule, faults, atoms, found, arrival, via, moved)
+
+
+def _times_of_change(atoms: Atoms, found: Moves, dies: list[int]) -> Ints:
+    """Return where to cut atoms so that each fault hits all chunks of an atom alike.
+
+    The j-th chunk of a streamed atom moves j steps after the first, so a fault at step s divides the atom, for each move
+    at step t, into the chunks j < s - t that are before it and the rest.
+    """
+    cuts: list[Ints] = [np.empty(0, np.int64)]
+    for a in np.flatnonzero((atoms.shift == 1) & (atoms.lengths > 1)).tolist():
+        times = np.unique(found.time[found.start[a] : found.start[a + 1]])
+        for step in dies:
+            place = step - times
+            cuts.append(atoms.bounds[a] + place[(place > 0) & (place < atoms.lengths[a])])
+    return np.concatenate(cuts)

@@ -1,0 +1,298 @@
+"""The papers' statements as checks that run, each with the range in which it was checked, the verdict and the time."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.faults import sweep
+from treecast.lower_bounds import best
+from treecast.networks import Star, permutations
+from treecast.plans import plan, star_trees
+from treecast.trees import TreeSet, meeting_ways
+from treecast.verifier import verify
+
+Progress = Callable[[str, int, int], None]
+"""Told which statement is being checked, and how much of how much is done."""
+_Check = Callable[[int, Callable[[int, int], None]], "_Verdict"]
+
+
+class _Verdict(NamedTuple):
+    holds: bool
+    detail: str = ""
+
+
+class _Statement(NamedTuple):
+    """A statement about S_n: checked from n = ``least`` to ``usual``, or further on request, at most to ``most``."""
+
+    name: str
+    says: str
+    least: int
+    usual: int
+    most: int
+    check: _Check
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one statement: for which n it was checked, whether it holds for all of them, and a remark."""
+
+    name: str
+    says: str
+    checked: str
+    holds: bool
+    detail: str
+    seconds: float
+
+
+def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
+    """Check every statement of a paper; ``up_to``: for sizes up to this one, as far as each check can go.
+
+    Raises PlanError for a paper that is not there.
+    """
+    if paper not in PAPERS:
+        raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")
+    if up_to is not None and not 3 <= up_to <= permutations.MAX_SYMBOLS:
+        raise PlanError(
+            f"theorems of the star network can be checked up to n = 3 … {permutations.MAX_SYMBOLS}, not {up_to}"
+        )
+    return [_find(statement, up_to, progress) for statement in PAPERS[paper]]
+
+
+def _find(statement: _Statement, up_to: int | None, progress: Progress | None) -> Finding:
+    began = time.perf_counter()
+    last = max(statement.least, min(statement.most, up_to or statement.usual))
+    details: list[str] = []
+    for n in range(statement.least, last + 1):
+
+        def tell(done: int, total: int, n: int = n) -> None:
+            if progress:
+                progress(f"{statement.name}, n = {n}", done, total)
+
+        tell(0, 1)
+        verdict = statement.check(n, tell)
+        if not verdict.holds:
+            return _finding(statement, f"n = {n}", verdict, began)
+        details.append(verdict.detail)
+    return _finding(statement, f"n = {statement.least} … {last}", _Verdict(True, _joined(details)), began)
+
+
+def _finding(statement: _Statement, checked: str, verdict: _Verdict, began: float) -> Finding:
+    return Finding(
+        statement.name, statement.says, checked, verdict.holds, verdict.detail, time.perf_counter() - began
+    )  # fmt: skip
+
+
+def _joined(details: list[str]) -> str:
+    """Return the remark of the last n, or all of them where they are short."""
+    return ", ".join(details) if any(details) and all(len(d) <= 8 for d in details) else details[-1]
+
+
+# --- Fragopoulou & Akl: the star network ---
+
+
+def _every(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.arange(star.nodes)
+
+
+def _hole(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the position of symbol 1 in every node, counted from 0."""
+    return permutations.symbol_at(permutations.inverse(star.words(_every(star)), star.n), 0)
+
+
+@cache
+def _disjoint(n: int) -> TreeSet:
+    return star_trees.disjoint_trees(Star(n))
+
+
+def _distances(n: int, tell: object) -> _Verdict:
+    star, table = Star(n), Star(n).neighbor_table()
+    level = np.full(star.nodes, -1)
+    front, depth = np.array([0]), 0
+    while len(front):
+        level[front] = depth
+        front, depth = np.unique(table[front]), depth + 1
+        front = front[level[front] < 0]
+    same = bool((level == star.distance(0, _every(star))).all())
+    return _Verdict(same and int(level.max()) == star.diameter, str(star.diameter))
+
+
+def _lemma_1(n: int, tell: object) -> _Verdict:
+    star = Star(n)
+    h, u = _every(star)[:, None], _every(star)[None, :]
+    moved = star.translate(h, u)
+    holds = all(
+        bool((star.neighbor(moved, port) == star.translate(h, star.neighbor(u, port))).all())
+        for port in range(star.ports)
+    )
+    return _Verdict(holds and bool((moved[:, 0] == h[:, 0]).all()), f"{star.nodes**2 * star.ports:,} arcs")
+
+
+def _lemma_2(n: int, tell: object) -> _Verdict:
+    star, u = Star(n), _every(Star(n))
+    turned = star.rotate(u)
+    arcs = all(
+        bool((star.rotate(star.neighbor(u, port)) == star.neighbor(turned, (port + 1) % star.ports)).all())
+        for port in range(star.ports)
+    )
+    hole = _hole(star)
+    holes = bool((hole[turned] == np.where(hole == 0, 0, 1 + hole % star.ports)).all())
+    return _Verdict(arcs and holes and bool((star.distance(0, turned) == star.distance(0, u)).all()))
+
+
+def _lemma_3(n: int, tell: object) -> _Verdict:
+    star, u = Star(n), _every(Star(n))
+    turned, size = star.rotate(u), np.zeros(star.nodes, np.int64)
+    for times in range(1, star.ports + 1):
+        size[(size == 0) & (turned == u)] = times
+        turned = star.rotate(turned)
+    divide = bool((size > 0).all()) and bool((star.ports % size == 0).all())
+    return _Verdict(
+        divide and bool((size[_hole(star) > 0] == star.ports).all()),
+        f"{round((1 / size).sum()):,} necklaces",
+    )
+
+
+def _lemma_4(n: int, tell: object) -> _Verdict:
+    star, hole = Star(n), _hole(Star(n))
+    tree = star_trees.shortest_path_tree(star)
+    inside = hole > 0
+    above = tree.parent[0][inside]
+    stays = (hole[above] == hole[inside]) | ((above == 0) & (tree.port[0][inside] == hole[inside] - 1))
+    shorter = star.distance(0, above) == star.distance(0, _every(star)[inside]) - 1
+    return _Verdict(bool(stays.all()) and bool(shorter.all()), f"{int(inside.sum()):,} nodes")
+
+
+def _lemma_5(n: int, tell: object) -> _Verdict:
+    star, hole, distance = Star(n), _hole(Star(n)), Star(n).distance(0, _every(Star(n)))
+    depth = star_trees.shortest_path_tree(star).depths[0]
+    loose = np.flatnonzero(hole == 0)[1:]
+    there = star.neighbor(loose[:, None], np.arange(star.ports)[None, :])
+    # over dimension l the node enters S^l, whose part of SPT stays in S^l (Lemma 4): so the n-1 paths are parallel
+    parallel = bool((hole[there] == np.arange(1, n)[None, :]).all())
+    return _Verdict(parallel and bool((depth[there] == distance[there]).all()), f"{len(loose):,} nodes of S^1")
+
+
+_walks: dict[int, tuple[int, int, int, int]] = {}  # one walk serves two lemmas
+
+
+def _walked(n: int, tell: Callable[[int, int], None]) -> tuple[int, int, int, int]:
+    """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.star import walk_trees
+
+    if n not in _walks:
+        star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
+        parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, tell)
+        arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
+        _walks[n] = int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
+    return _walks[n]
+
+
+def _lemma_6_1(n: int, tell: Callable[[int, int], None]) -> _Verdict:
+    arcs, _, lost, shared = _walked(n, tell)
+    return _Verdict(lost < 0 and shared < 0, f"{arcs:,} arcs walked")
+
+
+def _lemma_6_2(n: int, tell: object) -> _Verdict:
+    star, ports = Star(n), _disjoint(n).port.astype(np.int64)
+    turned = star.rotate(_every(star))[1:]
+    return _Verdict(
+        all(
+            bool((ports[(t + 1) % star.ports, turned] == (ports[t, 1:] + 1) % star.ports).all())
+            for t in range(star.ports)
+        )
+    )
+
+
+def _lemma_6_3(n: int, tell: object) -> _Verdict:
+    met = meeting_ways(_disjoint(n))
+    return _Verdict(met is None, f"{Star(n).nodes - 1:,} nodes" if met is None else f"at {Star(n).label(met[2])}")
+
+
+def _lemma_6_4(n: int, tell: Callable[[int, int], None]) -> _Verdict:
+    _, depth, lost, _ = _walked(n, tell)
+    exact, bound = star_trees.exact_depth(n), star_trees.paper_depth(n)
+    return _Verdict(lost < 0 and depth == exact <= bound, f"{depth} ≤ {bound}")
+
+
+def _broadcast_steps(n: int, tell: object) -> _Verdict:
+    star, cases = Star(n), 0
+    for copies in range(1, n):
+        for messages in (1, n - 1, 2 * n + 1, 1000):
+            for root in (0, star.nodes // 2 + 1):
+                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies)
+                steps = -(-messages * copies // (n - 1)) + star_trees.exact_depth(n) - 1
+                sends = messages * copies * (star.nodes - 1)
+                if not verify(schedule) or (schedule.steps, schedule.transmissions) != (steps, sends):
+                    return _Verdict(False, f"x = {copies}, M = {messages}, root {star.label(root)}")
+                cases += 1
+    return _Verdict(True, f"{cases} schedules")
+
+
+def _near_optimal(n: int, tell: object) -> _Verdict:
+    schedule = plan("broadcast", Star(n), messages=1000, copies=1)
+    bound = best(list(verify(schedule).bounds), "steps").value
+    over = schedule.steps - bound
+    return _Verdict(over == star_trees.exact_depth(n) - Star(n).diameter, f"+{over}")
+
+
+def _speed_up(n: int, tell: object) -> _Verdict:
+    single, many = (
+        plan("broadcast", Star(n), messages=1_000_000, builder=name)
+        for name in ("shortest-path-tree", "disjoint-trees")
+    )
+    ratio = single.steps / many.steps
+    return _Verdict(bool(verify(single)) and abs(ratio - (n - 1)) < 1e-3 * (n - 1), f"{ratio:.3f}")
+
+
+def _survives(n: int, tell: object) -> _Verdict:
+    sets = 0
+    for copies in range(1, n):
+        found = sweep(plan("broadcast", Star(n), messages=n - 1, copies=copies), kind="nodes")
+        sets += found.sets
+        if found.counterexample is not None:
+            return _Verdict(False, " ".join(found.counterexample.describe(Star(n))))
+    return _Verdict(True, f"{sets:,} sets")
+
+
+def _tight(n: int, tell: object) -> _Verdict:
+    star = Star(n)
+    found = [sweep(plan("broadcast", star, messages=n - 1, copies=copies), most=copies) for copies in range(1, n)]
+    last = found[-1].counterexample
+    if last is None or not all(f.counterexample for f in found):
+        return _Verdict(False, "no failing set of x faults")
+    return _Verdict(True, f"{{{', '.join(last.describe(star))}}} cut off {star.label(found[-1].node)}")
+
+
+_STAR = (
+    _Statement("distance", "the distance to I is s + c, or s + c - 2; the diameter ⌊3(n-1)/2⌋", 2, 8, 9, _distances),
+    _Statement("Lemma 1", "translation keeps the dimension of every edge", 2, 6, 6, _lemma_1),
+    _Statement(
+        "Lemma 2",
+        "rotation moves dimensions and symbol 1 on by r, and keeps distances to I",
+        2,
+        7,
+        9,
+        _lemma_2,
+    ),
+    _Statement("Lemma 3", "necklaces outside S^1 have n-1 nodes; every size divides n-1", 2, 7, 9, _lemma_3),
+    _Statement("Lemma 4", "subtree k of SPT is all of S^k; SPT is a shortest-path tree", 2, 8, 10, _lemma_4),
+    _Statement("Lemma 5", "SPG: n-1 parallel paths to every node of S^1, each of minimum length", 2, 8, 9, _lemma_5),
+    _Statement("Lemma 6.1", "the n-1 trees of EDT span and are edge-disjoint", 3, 9, 15, _lemma_6_1),
+    _Statement("Lemma 6.2", "each tree is a rotation of the one before", 3, 8, 10, _lemma_6_2),
+    _Statement("Lemma 6.3", "the n-1 tree paths to any node are node-disjoint", 3, 8, 10, _lemma_6_3),
+    _Statement("Lemma 6.4", "depth at most ⌊3(n-1)/2⌋ + 4; exactly ⌊3n/2⌋ + 1", 3, 9, 15, _lemma_6_4),
+    _Statement("broadcast", "⌈Mx/(n-1)⌉ + ⌊3n/2⌋ steps, Mx(N-1) transmissions, all x", 3, 6, 7, _broadcast_steps),
+    _Statement("near optimal", "steps over the lower bound, x = 1: a constant, whatever M", 3, 8, 9, _near_optimal),
+    _Statement("speed-up", "over a single shortest-path tree, M = 10⁶: tends to n-1", 3, 7, 9, _speed_up),
+    _Statement("survives", "all sets of ≤ x-1 nodes, all x: every living node gets everything", 3, 5, 5, _survives),
+    _Statement("tight", "some set of x nodes cuts a living node off, all x", 3, 5, 6, _tight),
+)
+
+PAPERS: dict[str, tuple[_Statement, ...]] = {"star": _STAR}
+"""The statements of each paper."""

@@ -1,0 +1,98 @@
+"""Sets of spanning trees with one root, as parent arrays, and what makes such sets useful: being disjoint."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import ScheduleError
+from treecast.networks import Network
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSet:
+    """k spanning trees of a network, all with the same root.
+
+    ``parent``: int32 (k, N), the node that each node hears from, -1 at the root.
+    ``port``: int8 or int16 (k, N), the port by which the arc leaves that parent, -1 at the root.
+    ``first_port``: for each tree, the port at which the order of children begins; it goes on cyclically.
+    """
+
+    network: Network
+    root: int
+    parent: NDArray[np.int32]
+    port: NDArray[np.int8] | NDArray[np.int16]
+    first_port: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.parent.shape != self.port.shape or self.parent.shape[1:] != (self.network.nodes,):
+            raise ScheduleError(f"parents and ports must be of shape (trees, {self.network.nodes})")
+        self.parent.setflags(write=False)
+        self.port.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeSet):
+            return NotImplemented
+        same = self.network == other.network and self.root == other.root
+        return same and np.array_equal(self.parent, other.parent) and np.array_equal(self.port, other.port)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def depths(self) -> NDArray[np.int16]:
+        """The depth of every node in every tree, in arcs from the root: int16 (k, N).
+
+        Raises ScheduleError when a tree does not span the network.
+        """
+        from treecast.kernels.trees import depths
+
+        depth = np.empty(self.parent.shape, np.int16)
+        for tree, parent in enumerate(self.parent):
+            off = depths(parent, self.root, depth[tree])
+            if off >= 0:
+                raise ScheduleError(f"tree {tree} does not lead from the root to node {self.network.label(off)}")
+        depth.setflags(write=False)
+        return depth
+
+    @property
+    def depth(self) -> int:
+        """The greatest depth of all, in arcs."""
+        return int(self.depths.max())
+
+    def children(self, tree: int, node: int) -> list[int]:
+        """Return the children of ``node`` in ``tree``, in order: by port, cyclically from the tree's first port."""
+        found = np.flatnonzero(self.parent[tree] == node)
+        first = self.first_port[tree] if self.first_port else 0
+        return found[np.argsort((self.port[tree][found].astype(int) - first) % self.network.ports)].tolist()
+
+    def way(self, tree: int, node: int) -> list[int]:
+        """Return the nodes on the way in ``tree`` from the root to ``node``, both included."""
+        way = [node]
+        while way[-1] != self.root:
+            way.append(int(self.parent[tree, way[-1]]))
+            if way[-1] < 0 or len(way) > self.network.nodes:
+                raise ScheduleError(f"tree {tree} does not lead from the root to node {self.network.label(node)}")
+        return way[::-1]
+
+
+def shared_arc(trees: TreeSet) -> tuple[int, int] | None:
+    """Return (tree, node) such that the arc into the node is in an earlier tree too, or None: the trees are arc-disjoint."""
+    from treecast.kernels.trees import shared_arc as find
+
+    tree, node = find(trees.parent, trees.port, trees.network.ports, trees.root)
+    return None if tree < 0 else (int(tree), int(node))
+
+
+def meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
+    """Return (v, tree, w) such that the way to v in the tree meets the way to v of an earlier tree at node w, or None.
+
+    None proves that the ways from the root to any node are node-disjoint.
+    """
+    from treecast.kernels.trees import meeting
+
+    found = meeting(trees.parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)
+    return None if found[0] < 0 else (int(found[0]), int(found[1]), int(found[2]))

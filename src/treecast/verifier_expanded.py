@@ -1,0 +1,125 @@
+"""The slow verifier: every send of every chunk of every source by itself, with sets and plain loops.
+
+It shares no code with the fast one beyond the rows, so that each checks the other. For small schedules.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import combinations
+
+from treecast.models import Model
+from treecast.report import SHOWN, Broken, Violation
+from treecast.schedule import Schedule
+
+_Send = tuple[int, int, int, int, int, int, int]
+"""Step, source, destination, port, tree, chunk, row."""
+
+
+def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken], int]:
+    """Return the breaches of each rule that applies, and the greatest depth of a tree."""
+    plain = schedule.plain()
+    sends: list[_Send] = [
+        (s.step, *entry)
+        for s in plain.expand()
+        for entry in zip(*(column.tolist() for column in (s.src, s.dst, s.port, s.tree, s.chunk, s.row)), strict=True)
+    ]
+    label = plain.network.label
+    found: dict[str, list[Violation]] = {"adjacent": [], "link-once": []}
+    if model.ports == "one":
+        found |= {"send-port": [], "recv-port": []}
+        if model.partner == "same":
+            found["one-partner"] = []
+    if model.duplex == "half":
+        found["duplex"] = []
+    found |= {"holds": [], "delivered": []}
+    if plain.copies > 1:
+        found["copies"] = []
+
+    def broken(rule: str, row: int, text: str) -> None:
+        if rule in found:
+            found[rule].append(Violation(rule, text, row))
+
+    by_step: dict[int, dict[int, _Send]] = defaultdict(dict)  # one message per row and step, however many chunks
+    for send in sends:
+        by_step[send[0]][send[6]] = send
+    for step, messages in by_step.items():
+        arcs, senders, receivers, links, partner = (
+            set[object](),
+            set[int](),
+            set[int](),
+            set[object](),
+            dict[int, int](),
+        )
+        for _, src, dst, port, _, _, row in messages.values():
+            where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
+            if not 0 <= port < plain.network.ports or int(plain.network.neighbor(src, port)) != dst:
+                broken("adjacent", row, f"{where}: no arc by port {port} leads there")
+            for rule, key, taken in (
+                ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
+                ("duplex", frozenset((src, dst)), links),
+            ):  # fmt: skip
+                if key in taken:
+                    broken(rule, row, f"{where}: taken in this step already")
+                taken.add(key)  # type: ignore[arg-type]
+            for a, b in ((src, dst), (dst, src)):
+                if partner.setdefault(a, b) != b:
+                    broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
+
+    first: dict[tuple[int, int], int] = {}
+    given, wanted = plain.collective.given(), plain.collective.wanted()
+    for node, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+        first.update({(node, chunk): 0 for chunk in range(a, b)})
+    for step, _, dst, _, _, chunk, _ in sends:
+        first.setdefault((dst, chunk), step + 1)  # sends come step by step, so the first is the earliest
+    for step, src, _, _, _, chunk, row in sends:
+        if first.get((src, chunk), step + 1) > step:
+            broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
+    for node, a, b in zip(wanted.node.tolist(), wanted.first.tolist(), wanted.stop.tolist(), strict=True):
+        for chunk in range(a, b):
+            if (node, chunk) not in first:
+                broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
+    depth = _check_copies(plain, sends, broken)
+    return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+
+
+def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> int:
+    """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
+    if plain.collective.kind != "broadcast":
+        broken("copies", -1, f"copies of {plain.collective.kind} cannot be checked")
+        return 0
+    root, label = plain.collective.root, plain.network.label
+    source: dict[tuple[int, int], int] = {}  # of (tree, node)
+    when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
+    trees_of: dict[int, set[int]] = defaultdict(set)
+    for step, src, dst, _, tree, chunk, row in sends:
+        if tree >= 0:
+            if source.setdefault((tree, dst), src) != src:
+                broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
+            when.setdefault((tree, chunk, dst), step + 1)
+            trees_of[chunk].add(tree)
+    for step, src, _, _, tree, chunk, row in sends:
+        if tree >= 0 and src != root and when.get((tree, chunk, src), step + 1) > step:
+            broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
+    deepest = 0
+    for chunk in range(plain.collective.messages):
+        for node in range(plain.network.nodes):
+            if node == root:
+                continue
+            ways: list[list[int]] = []
+            for tree in sorted(trees_of[chunk]):
+                if (tree, chunk, node) in when:
+                    way = [node]
+                    while way[-1] != root and len(way) <= plain.network.nodes and (tree, way[-1]) in source:
+                        way.append(source[tree, way[-1]])
+                    ways.append(way)
+                    deepest = max(deepest, len(way) - 1)
+            if len(ways) < plain.copies:
+                broken(
+                    "copies",
+                    -1,
+                    f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}",
+                )
+            for one, other in combinations(ways, 2):
+                if set(one[1:-1]) & set(other[1:-1]) or len(one) == len(other) == 2:
+                    broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")
+    return deepest

@@ -1,0 +1,321 @@
+"""Networks from networkx graphs and from files, against networkx."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treecast.errors import NetworkError
+from treecast.networks import graph as module
+from treecast.networks.core import Network
+from treecast.networks.graph import Graph
+
+LEAST, MOST = -(2**63), 2**63 - 1
+"""The extreme node and port numbers that an array can hold."""
+
+
+def some_graphs() -> list[Any]:
+    made = [
+        nx.petersen_graph(),
+        nx.path_graph(1),
+        nx.path_graph(7),
+        nx.cycle_graph(6),
+        nx.star_graph(5),
+        nx.complete_graph(5),
+    ]
+    made += [
+        nx.DiGraph([(0, 1), (1, 2), (2, 0)]),
+        nx.DiGraph([(0, 1), (1, 0)]),
+        nx.MultiGraph([(0, 1), (1, 2)]),
+    ]
+    made += [
+        nx.gnp_random_graph(n, 0.35, seed=s, directed=d) for n in (5, 9, 14) for s in range(6) for d in (False, True)
+    ]
+    ways = {True: nx.is_strongly_connected, False: nx.is_connected}
+    made += [nx.relabel_nodes(nx.petersen_graph(), "zyxwvutsrq".__getitem__)]
+    return [graph for graph in made if ways[graph.is_directed()](graph)]
+
+
+GRAPHS = some_graphs()
+
+
+def test_there_are_graphs_of_both_kinds() -> None:
+    assert sum(graph.is_directed() for graph in GRAPHS) >= 5
+    assert sum(not graph.is_directed() for graph in GRAPHS) >= 12
+
+
+@pytest.mark.parametrize("truth", GRAPHS, ids=str)
+def test_as_networkx_says(truth: Any) -> None:
+    graph = Graph.from_networkx(truth)
+    order = list(truth)
+    nodes = np.arange(graph.nodes)
+    assert graph.spec == f"graph:{len(order)}"
+    assert [graph.label(u) for u in nodes] == [str(name) for name in order]
+    for u in nodes:
+        there = sorted(order.index(name) for name in truth[order[u]])
+        assert graph.neighbor(u, np.arange(graph.ports)).tolist() == there + [-1] * (graph.ports - len(there))
+        assert graph.neighbors(u) == there
+    assert graph.arcs == truth.to_directed().number_of_edges()
+    assert graph.degree == graph.ports == max(len(truth[name]) for name in order)
+    lengths = dict(nx.all_pairs_shortest_path_length(truth))
+    distances = [[lengths[a][b] for b in order] for a in order]
+    assert graph.distance(nodes[:, None], nodes).tolist() == distances
+    assert [graph.distance(u, nodes).tolist() for u in nodes] == distances
+    assert graph.diameter == nx.diameter(truth)
+    assert [graph.eccentricity(u) for u in nodes] == np.max(distances, axis=1).tolist()
+    ports = graph.port_between(nodes[:, None], nodes)
+    assert np.array_equal(ports, Network.port_between(graph, nodes[:, None], nodes))
+    assert np.count_nonzero(ports >= 0) == graph.arcs
+
+
+def test_distances_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = nx.petersen_graph()
+    whole, parts = Graph.from_networkx(truth), Graph.from_networkx(truth)
+    u, v = np.random.default_rng(1).integers(0, 10, (2, 40, 3))
+    wanted = whole.distance(u, v)
+    for cells in (1, 80, 130):  # one root at a time, two, three
+        monkeypatch.setattr(module, "_AT_ONCE", cells)
+        assert np.array_equal(parts.distance(u, v), wanted)
+    assert parts.diameter == 2
+
+
+def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_networkx(nx.cycle_graph(20))
+    searched: list[int] = []
+    search = module._levels
+    monkeypatch.setattr(module, "_levels", lambda *args: searched.append(int(args[2][0])) or search(*args))
+    for root in [0, 0, *range(8), 7, 0]:
+        assert graph.distance(root, [root, (root + 11) % 20]).tolist() == [0, 9]
+    assert searched == list(range(8))
+    got = graph.distance(0, np.arange(20))
+    got[:] = 99
+    assert graph.distance(0, 10) == 10
+    for root in range(20):
+        graph.distance(root, 0)
+    assert len(graph._recent) == 8
+
+
+def test_there_is_no_arc_outside() -> None:
+    for graph in (Graph.from_networkx(nx.path_graph(4)), Graph.from_networkx(nx.path_graph(1))):
+        nodes = np.array([LEAST, -graph.nodes, -1, graph.nodes, MOST])
+        assert (graph.neighbor(nodes[:, None], np.arange(-2, 4)) == -1).all()
+        assert (graph.neighbor(0, [LEAST, -2, -1, 1, 2, MOST]) == -1).all()
+        assert (graph.port_between(nodes[:, None], [*nodes, 0]) == -1).all()
+        assert (graph.port_between([[0], [graph.nodes - 1]], nodes) == -1).all()
+        for u in nodes:
+            assert graph.neighbor(u, 0) == graph.port_between(u, 0) == graph.port_between(0, u) == -1
+            for pair in ((u, 0), (0, u), ([[0], [u]], 0)):
+                with pytest.raises(NetworkError, match="is no node of graph:"):
+                    graph.distance(*pair)
+
+
+@st.composite
+def connected(draw: st.DrawFn) -> Any:
+    """A strongly connected graph: random links and a cycle through all nodes (or a tree, when undirected)."""
+    nodes, directed = draw(st.integers(1, 12)), draw(st.booleans())
+    names = draw(st.permutations(range(nodes)))
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(names)
+    if directed and nodes > 1:
+        nx.add_cycle(graph, draw(st.permutations(names)))
+    for u in range(1, nodes):
+        graph.add_edge(names[u], names[draw(st.integers(0, u - 1))])
+    links = st.tuples(st.integers(0, nodes - 1), st.integers(0, nodes - 1)).filter(lambda link: link[0] != link[1])
+    if nodes > 1:
+        graph.add_edges_from(draw(st.lists(links, max_size=20)))
+    return graph
+
+
+@given(connected())
+def test_properties(truth: Any) -> None:
+    graph = Graph.from_networkx(truth)
+    nodes, ports = np.arange(graph.nodes), np.arange(graph.ports)
+    table = graph.neighbor(nodes[:, None], ports)
+    assert graph.arcs == np.count_nonzero(table >= 0)
+    ours = {(graph.label(u), graph.label(v)) for u, row in enumerate(table.tolist()) for v in row if v >= 0}
+    assert ours == {(str(u), str(v)) for u, v in truth.to_directed().edges()}
+    u, port = np.nonzero(table >= 0)
+    assert np.array_equal(graph.port_between(u, table[u, port]), port)
+    distances = graph.distance(nodes[:, None], nodes)
+    assert (distances[:, :, None] + distances[None] >= distances[:, None, :]).all()
+    for at in nodes[:, None]:
+        nearer = graph.distance(table[u, port], at) - graph.distance(u, at)
+        assert (nearer >= -1).all()
+        assert {int(x) for x in u[nearer == -1]} == set(nodes.tolist()) - set(at.tolist())
+    assert Graph.from_networkx(graph.to_networkx()) == graph
+    assert all(graph.node(graph.label(u)) == u for u in nodes)
+
+
+def test_a_name_wins_over_a_number() -> None:
+    graph = Graph.from_networkx(nx.Graph([("2", "a"), ("a", "0b1"), ("0b1", "2")]))
+    assert [graph.node(text) for text in ("2", "a", "0b1", "0", "1", " a ")] == [0, 1, 2, 0, 1, 1]
+    assert graph.node(2) == 2
+    with pytest.raises(
+        NetworkError, match="'b' is no node of graph:3: write a label like 0b1, or a number from 0 to 2"
+    ):
+        graph.node("b")
+
+
+def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
+    ring, line = nx.cycle_graph(4), nx.path_graph(4)
+    path = str(tmp_path / "net.graphml")
+    nx.write_graphml(ring, path)
+    one, other = Graph.from_networkx(ring), Graph.from_networkx(ring.to_directed())
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != Graph.from_networkx(line)
+    assert one != Graph.read(path) == Graph.read(path)
+    assert one != "graph:4"
+    again = pickle.loads(pickle.dumps(one))
+    assert (again, again.diameter) == (one, 2)
+    assert Graph("graph:4", "0123", [(3, 0), (1, 2), (0, 1), (2, 3), (0, 3), (2, 1), (1, 0), (3, 2)]) == one
+
+
+def test_nothing_can_be_changed() -> None:
+    graph = Graph.from_networkx(nx.cycle_graph(4))
+    for name in ("spec", "nodes", "degree", "diameter"):
+        with pytest.raises(AttributeError):
+            setattr(graph, name, 1)
+    for array in (value for value in vars(graph).values() if isinstance(value, np.ndarray)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert (graph.neighbor(0, 1).shape, graph.neighbor(0, 1).dtype) == ((), np.int64)
+    assert (graph.port_between([[0], [1]], [1, 2]).shape, graph.distance([[0], [1]], [1, 2]).shape) == (
+        (2, 2),
+        (2, 2),
+    )
+
+
+@pytest.mark.parametrize("truth", GRAPHS, ids=str)
+def test_files(truth: Any, tmp_path: Path) -> None:
+    named = nx.relabel_nodes(nx.Graph(truth) if truth.is_multigraph() else truth, lambda name: f"n{name}")
+    wanted = Graph.from_networkx(named)
+    for name in ("net.graphml", "NET.XML"):
+        nx.write_graphml(named, tmp_path / name)
+        graph = Graph.read(str(tmp_path / name))
+        assert graph.spec == f"file:{tmp_path / name}"
+        assert [graph.label(u) for u in range(graph.nodes)] == [wanted.label(u) for u in range(wanted.nodes)]
+        assert np.array_equal(graph.neighbor_table(), wanted.neighbor_table())
+    if len(named) > 1 and not named.is_directed():
+        path = tmp_path / "net.edgelist"
+        for data in (True, False):
+            nx.write_edgelist(named, path, data=data)
+            graph = Graph.read(path)
+            there = {(graph.label(u), graph.label(v)) for u in range(graph.nodes) for v in graph.neighbors(u)}
+            assert there == set(named.to_directed().edges())
+
+
+def test_an_edge_list_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "net.txt"
+    path.write_bytes("\ufeff# my network\r\n\r\nzürich  bern # by train\r\n\tbern\tgenève {'km': 160}\r\n".encode())
+    graph = Graph.read(path)
+    assert [graph.label(u) for u in range(3)] == ["zürich", "bern", "genève"]
+    assert (graph.arcs, graph.diameter, graph.degree) == (4, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"),
+    [
+        (nx.Graph(), "has no node"),
+        (nx.Graph([(1, 1), (1, 2)]), "a link from '1' to itself"),
+        (nx.DiGraph([(1, 2), (2, 1), (2, 2)]), "a link from '2' to itself"),
+        (nx.Graph([(1, 2), (3, 4)]), "not connected: no way leads from '1' to '3'"),
+        (nx.DiGraph([(1, 2), (2, 3)]), "not connected: no way leads from '2' to '1'"),
+        (nx.DiGraph([(1, 2), (3, 1), (2, 1)]), "not connected: no way leads from '1' to '3'"),
+        (nx.empty_graph(2), "not connected"),
+        (nx.MultiGraph([(1, 2), (2, 3), (2, 1)]), "more than one link from '1' to '2'"),
+        (nx.MultiDiGraph([(1, 2), (2, 1), (2, 1)]), "more than one link from '2' to '1'"),
+        (nx.Graph([(1, "1")]), "two nodes named '1'"),
+        (nx.Graph([("a b", "c")]), "a node named 'a b': rename it without whitespace"),
+        (nx.Graph([("a\nb", "c")]), r"a node named 'a\\nb'"),
+        (nx.Graph([("", "c")]), "a node named ''"),
+        (nx.grid_2d_graph(2, 2), r"a node named '\(0, 0\)': .*convert_node_labels_to_integers"),
+        ("petersen", "a str is no network"),
+        (None, "a NoneType is no network"),
+    ],
+)
+def test_what_is_no_network(truth: Any, says: str) -> None:
+    with pytest.raises(NetworkError, match=says) as caught:
+        Graph.from_networkx(truth)
+    assert "\n" not in str(caught.value)
+
+
+def test_arcs_to_no_node() -> None:
+    for arcs in ([(0, 2)], [(-1, 0)]):
+        with pytest.raises(NetworkError, match="nodes go from 0 to 1"):
+            Graph("graph:2", "ab", arcs)
+
+
+GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">{}</graph></graphml>'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("net.txt", b"", "has no node"),
+        ("net.txt", b"# nothing\n", "has no node"),
+        ("net.txt", b"a b\nc\n", "net.txt': line 2 is no link: write two names"),
+        ("net.txt", b"a,b\n", "line 1 is no link"),
+        ("net.txt", b"a b 3.5\n", "line 1 is no link"),
+        ("net.txt", b"a b {oops\n", "cannot read the network"),
+        ("net.txt", b"\xff\xfe\x00garbage\x9c", "cannot read the network"),
+        ("net.txt", b"a b\nb a\n", "more than one link from 'a' to 'b'"),
+        ("net.txt", b"a a\n", "a link from 'a' to itself"),
+        ("net.txt", b"a b\nc d\n", "no way leads from 'a' to 'c'"),
+        ("net.graphml", b"", "cannot read the network"),
+        ("net.graphml", b"a b\n", "cannot read the network"),
+        ("net.graphml", b"<html></html>", "cannot read the network"),
+        ("net.graphml", GRAPHML.format("<edge source='a'/>").encode(), "an edge its source or target"),
+        ("net.graphml", GRAPHML.format("<hyperedge/>").encode(), "cannot read the network"),
+        ("net.graphml", GRAPHML.format("").encode(), "has no node"),
+        ("net.graphml", GRAPHML.format("<edge source='a' target='b'/>" * 2).encode(), "more than one link"),
+        ("net.xml", b"\x00\xff", "cannot read the network"),
+    ],
+)
+def test_files_that_hold_no_network(name: str, content: bytes, says: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(NetworkError, match=says) as caught:
+        Graph.read(tmp_path / name)
+    assert "\n" not in str(caught.value)
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["missing.graphml", "missing.txt", "two\nlines", "nul\0.txt", ".", "nul\0.xml"])
+def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
+    with pytest.raises(NetworkError, match="cannot read the network") as caught:
+        Graph.read(f"{tmp_path}/{name}")
+    assert "\n" not in str(caught.value)
+
+
+def test_no_name_at_all() -> None:
+    with pytest.raises(NetworkError, match=r"as in file:net\.graphml"):
+        Graph.read("")
+
+
+@given(st.binary(max_size=60), st.sampled_from(["net.txt", "net.graphml"]))
+def test_garbage_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+    path = tmp_path_factory.getbasetemp() / name
+    path.write_bytes(content)
+    said = ""
+    try:
+        Graph.read(path)
+    except NetworkError as error:
+        said = str(error)
+    assert len(said.splitlines()) <= 1
+
+
+def test_networkx_is_imported_only_when_needed() -> None:
+    code = "import sys, treecast.networks.graph; sys.exit('networkx' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_long_ring_is_measured_quickly() -> None:
+    graph = Graph.from_networkx(nx.cycle_graph(500))
+    assert graph.diameter == 250
