@@ -4,15 +4,14 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+Tell = Callable[..., None]
+"""Told how much of how much is done, and under which title if that changes: ``tell(done, total, title)``."""
 
 
 def show_json(data: object) -> None:
     """Print data as JSON on standard output."""
-    print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201
+    show_text(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 def show_text(text: str) -> None:
@@ -21,64 +20,75 @@ def show_text(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a remark on standard error."""
-    _console(stderr=True).print(text, highlight=False, markup=False, soft_wrap=True)
+    """Print a remark on standard error, when that is a terminal."""
+    if _is_terminal(sys.stderr):
+        print(text, file=sys.stderr)  # noqa: T201
 
 
 def show_figures(figures: Mapping[str, object]) -> None:
-    """Print names and values, a line each."""
+    """Print names and values, a line each; values in a list below one another."""
     width = max(map(len, figures), default=0)
     for name, value in figures.items():
-        show_text(f"{name.replace('_', ' '):<{width}}  {_spelled(value)}")
+        values: Sequence[object] = value if isinstance(value, list) else [value]  # type: ignore[reportUnknownVariableType]
+        for i, one in enumerate(values):
+            show_text(f"{'' if i else name:<{width}}  {spelled(one)}")
 
 
 def show_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], marks: Mapping[str, str] | None = None
 ) -> None:
     """Print a table; ``marks`` gives the style of cells with certain contents."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        cells = [_spelled(value) for value in row]
-        table.add_row(*(f"[{marks[cell]}]{cell}[/]" if marks and cell in marks else _plain(cell) for cell in cells))
-    console = _console()
+        cells = [spelled(value) for value in row]
+        table.add_row(*(Text(cell, (marks or {}).get(cell, "")) for cell in cells))
+    console = Console()
     if not console.is_terminal:
         console.width = 200
-    console.print(table, highlight=False)
+    with console.capture() as shown:
+        console.print(table, highlight=False)
+    for line in shown.get().splitlines():
+        show_text(line.rstrip())
 
 
-def _plain(cell: str) -> str:
-    return cell.replace("[", r"\[")
-
-
-def _spelled(value: object) -> str:
+def spelled(value: object) -> str:
+    """Return a value as people read it: 1,234,567 and 0.0123."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{k} {_spelled(v)}" for k, v in value.items())  # type: ignore[reportUnknownVariableType]
-    if isinstance(value, list | tuple):
-        return ", ".join(_spelled(v) for v in value) or "none"  # type: ignore[reportUnknownVariableType]
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return str(value)
 
 
-def _console(stderr: bool = False) -> Console:
-    return Console(stderr=stderr, soft_wrap=False)
+def _is_terminal(stream: object) -> bool:
+    return stream is not None and stream.isatty()  # type: ignore[attr-defined]
 
 
 @contextmanager
-def progress(title: str) -> Generator[Callable[[int, int], None]]:
+def progress(title: str) -> Generator[Tell]:
     """Show a bar on standard error for as long as the work takes; nothing when that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
+    if not _is_terminal(sys.stderr):
+        yield lambda done, total, title="": None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-    with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    with bar:
         task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def tell(done: int, total: int, title: str = title) -> None:
+            bar.update(task, completed=done, total=total, description=title)
+
+        yield tell

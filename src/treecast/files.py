@@ -1,39 +1,77 @@
-"""Writing files whole: a temporary file beside the target, then a rename, so that nothing half-written is ever left."""
+"""Reading files, and writing them whole: a temporary file beside the target, then a rename; nothing half-written is left."""
 
 import os
-import tempfile
+import secrets
+import stat
+import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from treecast.errors import FormatError
 
 
 def write_whole(path: str | os.PathLike[str], *parts: bytes | memoryview) -> None:
-    """Write ``parts`` to ``path``, all or nothing. Raises FormatError when the file cannot be written."""
-    target = Path(path)
+    """Write ``parts`` to ``path``, all or nothing. Raises FormatError when the file cannot be written.
+
+    A link is followed, and an existing file keeps its permissions. What is no file (a pipe, ``/dev/null``) is written to.
+    """
     try:
-        if target.is_dir():
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is None:
+            _replace(target, None, *parts)
+        elif stat.S_ISDIR(mode):
             raise IsADirectoryError(21, "it is a folder")
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
-def read_whole(path: str | os.PathLike[str]) -> bytes:
-    """Return the contents of a file. Raises FormatError when it cannot be read."""
-    try:
-        return Path(path).read_bytes()
+        elif not os.access(target, os.W_OK):
+            raise PermissionError(13, "it is read-only")
+        elif stat.S_ISREG(mode):
+            _replace(target, stat.S_IMODE(mode), *parts)
+        else:
+            with target.open("wb") as file:
+                file.writelines(parts)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise FormatError(f"{str(path)!r} cannot be read: {reason}") from None
+        raise FormatError(f"{named(path)} cannot be written: {_reason(error)}") from None
+
+
+def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None:
+    temporary = target.parent / f".treecast-{secrets.token_hex(8)}"
+    try:  # before the file is there, so that Ctrl-C at any moment removes it
+        with temporary.open("xb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.writelines(parts)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_whole(path: str | os.PathLike[str], begins: tuple[bytes, ...] = (b"",)) -> bytes:
+    """Return the contents of a file; ``-`` is standard input.
+
+    Raises FormatError when it cannot be read, or as soon as it does not begin with one of ``begins``.
+    """
+    try:
+        if str(path) == "-":
+            return _read(sys.stdin.buffer, path, begins)
+        with Path(path).open("rb") as file:
+            return _read(file, path, begins)
+    except FormatError:
+        raise
+    except (OSError, ValueError, AttributeError) as error:  # the last when standard input is closed
+        raise FormatError(f"{named(path)} cannot be read: {_reason(error)}") from None
+
+
+def _read(file: BinaryIO, path: str | os.PathLike[str], begins: tuple[bytes, ...]) -> bytes:
+    start = file.read(max(map(len, begins)))
+    if not start.startswith(begins):
+        raise FormatError(f"{named(path)} is no treecast file: it does not begin like one")
+    return start + file.read()
+
+
+def named(path: str | os.PathLike[str]) -> str:
+    """Return a path as messages name it."""
+    return "standard input" if str(path) == "-" else repr(str(path))
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

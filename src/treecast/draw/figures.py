@@ -9,6 +9,7 @@ from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 from treecast.draw.space_time_figure import draw_space_time
 from treecast.draw.tree_figure import draw_trees
@@ -71,7 +72,8 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
     matplotlib: Any = import_module("matplotlib")
     anything: Any = figure
     data = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "treecast"}):
+    with matplotlib.rc_context({"svg.hashsalt": "treecast"}), catch_warnings():
+        simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
         anything.savefig(data, format=suffix[1:], dpi=150, metadata=_METADATA[suffix])
     write_whole(path, data.getvalue())
 

@@ -133,9 +133,8 @@ def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_
     width = max([len("step"), *map(len, labels)])
     units = "".join(str(s % 10) for s in range(steps))
     tens = "".join(str(s // 10 if s else "").ljust(10) for s in range(0, steps, 10))
-    lines = (
-        [f"{'step':{width}} {tens}".rstrip(), f"{'':{width}} {units}"] if steps > 10 else [f"{'step':{width}} {units}"]
-    )
+    digits = [tens, units] if steps > 10 else [units]
+    lines = [f"{name:{width}} {line}".rstrip() for name, line in zip(("step", ""), digits, strict=False)]
     lacks = _lacks(trace)
     for u, label in enumerate(labels):
         dies = trace.faults.nodes.get(u, NEVER)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from treecast.errors import FormatError
-from treecast.files import read_whole, write_whole
+from treecast.files import named, read_whole, write_whole
 from treecast.formats import binary, text
 from treecast.report import Report
 from treecast.schedule import Schedule
@@ -48,7 +48,7 @@ def read(path: str | os.PathLike[str]) -> Schedule:
 
     Raises FormatError when the file holds no schedule.
     """
-    return decode(sys.stdin.buffer.read() if str(path) == "-" else read_whole(path))
+    return decode(read_whole(path, (text.MAGIC, binary.MAGIC)))
 
 
 def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
@@ -59,7 +59,7 @@ def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
     schedule = read(path)
     report = verify(schedule)
     if not report:
-        raise FormatError(f"{path} holds a schedule that is wrong: {report.violations[0].text}")
+        raise FormatError(f"{named(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report
 
 

@@ -10,6 +10,11 @@ from treecast.schedule import Claims, Rows, Schedule
 
 Header = dict[str, str]
 
+WORDS = ("network", "collective", "root", "messages", "copies", "model", "orbit", "builder", "claims")
+"""Every word of a header, in the order in which they are written."""
+_LONGEST = 4096  # of a value: as long as a path may be
+_MOST_COPIES = 2**15 - 1
+
 
 def header_of(schedule: Schedule) -> Header:
     """Return the header of a schedule. Raises FormatError when the network has no spelling to find it by again."""
@@ -30,48 +35,67 @@ def header_of(schedule: Schedule) -> Header:
         header["builder"] = schedule.builder
     if schedule.claims:
         header["claims"] = f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}"
+    _check(header)
     return header
 
 
-def schedule_of(header: Header, rows: Callable[[Network, Collective], Rows]) -> Schedule:
-    """Return the schedule of a header and of the rows that ``rows(network, collective)`` makes.
+def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
+    """Return the schedule of a header and of the rows that ``rows(network)`` makes.
 
     Raises FormatError when the header lacks or misuses a word, or when the parts do not fit.
     """
     for word in ("network", "collective"):
         if word not in header:
             raise FormatError(f"the file does not say its {word}: it needs a line '{word} …'")
+    _check(header)
     if header.get("orbit", "no") not in ("yes", "no"):
-        raise FormatError(f"orbit is yes or no, not {header['orbit'][:20]!r}")
+        raise FormatError(f"orbit is yes or no, not {cut(header['orbit'])!r}")
     try:
         where = network(header["network"])
-        collective = Collective(
-            header["collective"], where.nodes, _number(header, "messages"), where.node(header.get("root", "0"))
-        )  # fmt: skip
+        # a root that is not given is number 0, whatever is labelled "0"
+        root = where.node(header["root"]) if "root" in header else 0
+        collective = Collective(header["collective"], where.nodes, number(header, "messages"), root)
+        if collective.all_source and "root" in header:
+            raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         return Schedule(
-            where, collective, model(header.get("model", "all-port")), rows(where, collective), _number(header, "copies"),
+            where, collective, model(header.get("model", "all-port")), rows(where), number(header, "copies", _MOST_COPIES),
             header.get("orbit") == "yes", _claims(header), header.get("builder", ""),
         )  # fmt: skip
-    except FormatError:
-        raise
     except TreecastError as error:
-        raise FormatError(str(error)) from None
+        raise FormatError(one_line(str(error))) from None
 
 
-def _number(header: Header, word: str) -> int:
+def _check(header: Header) -> None:
+    for word, value in header.items():
+        if not value or value != value.strip() or not value.isprintable() or len(value) > _LONGEST:
+            raise FormatError(
+                f"{word} {cut(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
+            )
+
+
+def number(header: Header, word: str, most: int = 10**18) -> int:
+    """Return the number that a word of a header has (1 by default). Raises FormatError when it is none up to ``most``."""
     text = header.get(word, "1")
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise FormatError(f"{word} is a whole number, not {text[:20]!r}")
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= most):
+        raise FormatError(f"{word} is a whole number up to {most}, not {cut(text)!r}")
     return int(text)
 
 
 def _claims(header: Header) -> Claims | None:
     if "claims" not in header:
         return None
-    words: Header = {}
-    for part in header["claims"].split():
-        word, _, value = part.partition("=")
-        words[word] = value
+    words: Header = {word: value for word, _, value in (part.partition("=") for part in header["claims"].split())}
     if set(words) != {"steps", "transmissions"}:
-        raise FormatError(f"claims are written steps=… transmissions=…, not {header['claims'][:40]!r}")
-    return Claims(_number(words, "steps"), _number(words, "transmissions"))
+        raise FormatError(f"claims are written steps=… transmissions=…, not {cut(header['claims'])!r}")
+    return Claims(number(words, "steps"), number(words, "transmissions"))
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text that may be long."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def one_line(text: str) -> str:
+    """Return a message that may quote a file as a single line without control characters, of bearable length."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return plain if len(plain) <= 400 else plain[:397] + "…"

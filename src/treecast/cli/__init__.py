@@ -1,0 +1,59 @@
+"""The command line: what stands here turns whatever happens into one line and an exit status."""
+
+import io
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit status: 0 it holds, 1 it is violated, 2 it cannot be done, 130 interrupted."""
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        _fail("interrupted")
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    # imported late: Ctrl-C is heeded from the first moment
+    from cyclopts import CycloptsError
+
+    from treecast.cli.verbs import app
+    from treecast.errors import TreecastError
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
+            stream.reconfigure(errors="replace")
+    try:
+        status = app(arguments, exit_on_error=False, print_error=False)
+        if sys.stdout is not None:  # type: ignore[reportUnnecessaryComparison]  # it is None when the caller closed it
+            sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except (TreecastError, CycloptsError) as error:
+        _fail(f"error: {error}")
+    except MemoryError:
+        _fail("error: there is not enough memory for this; take a smaller network")
+    except BrokenPipeError:  # whoever read our output has left: nothing to say, and nobody to say it to
+        _drop_output()
+        return 0
+    except OSError as error:
+        _fail(f"error: {error.strerror or error}")
+        _drop_output()
+    return 2
+
+
+def _fail(text: str) -> None:
+    """Print one line on standard error, whatever the text quotes."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
+        print(line if len(line) <= 1000 else line[:997] + "…", file=sys.stderr)  # noqa: T201
+
+
+def _drop_output() -> None:
+    """Lead standard output to nowhere, so that what is still in its buffer raises nothing at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # it is no real file
+        return
