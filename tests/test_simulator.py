@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from tests.oracle import replay, sends_of
 from tests.strategies import arbitrary, planned
 from tests.test_schedule import rotation_of_ring
-from treecast.errors import FaultError
+from treecast.errors import FaultError, TreecastError
+from treecast.execute.local import run
 from treecast.faults import Faults, parse_faults
 from treecast.models import Cost
 from treecast.plans import plan
@@ -110,3 +111,11 @@ def test_a_source_that_never_lives_is_refused():
     trace = simulate(schedule, Faults({5: 2}))
     assert trace.lost
     assert trace.delivered < 23
+
+
+@pytest.mark.parametrize("faults", [Faults({24: 0}), Faults({-1: 3}), Faults({}, {(0, 3): 0}), Faults({}, {(24, 0): 0})])
+def test_faults_of_what_does_not_exist_are_refused(faults):
+    schedule = plan("broadcast", "star:4", messages=3)
+    for judge in (simulate, lambda s, f: run(s, b"x", f)):
+        with pytest.raises(TreecastError, match=r"^[^\n]+$"):
+            judge(schedule, faults)

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TextIO, cast
 
 Tell = Callable[..., None]
 """Told how much of how much is done, and under which title if that changes: ``tell(done, total, title)``."""
@@ -21,7 +22,7 @@ def show_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Print a remark on standard error, when that is a terminal."""
-    if _is_terminal(sys.stderr):
+    if is_terminal(sys.stderr):
         print(text, file=sys.stderr)  # noqa: T201
 
 
@@ -29,9 +30,10 @@ def show_figures(figures: Mapping[str, object]) -> None:
     """Print names and values, a line each; values in a list below one another."""
     width = max(map(len, figures), default=0)
     for name, value in figures.items():
-        values: Sequence[object] = value if isinstance(value, list) else [value]  # type: ignore[reportUnknownVariableType]
-        for i, one in enumerate(values):
-            show_text(f"{'' if i else name:<{width}}  {spelled(one)}")
+        first, *others = cast(list[object], value) if isinstance(value, list) else [value]
+        show_text(f"{name:<{width}}  {spelled(first)}")
+        for other in others:
+            show_text(f"{'':<{width}}  {spelled(other)}")
 
 
 def show_table(
@@ -68,15 +70,20 @@ def spelled(value: object) -> str:
     return str(value)
 
 
-def _is_terminal(stream: object) -> bool:
-    return stream is not None and stream.isatty()  # type: ignore[attr-defined]
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether people are looking at standard output or standard error."""
+    return stream is not None and stream.isatty()
+
+
+def _tell_nobody(done: int, total: int, title: str = "") -> None:
+    pass
 
 
 @contextmanager
 def progress(title: str) -> Generator[Tell]:
     """Show a bar on standard error for as long as the work takes; nothing when that is no terminal."""
-    if not _is_terminal(sys.stderr):
-        yield lambda done, total, title="": None
+    if not is_terminal(sys.stderr):
+        yield _tell_nobody
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -41,6 +41,14 @@ class Faults:
             at.append((f"{network.label(u)}>{network.label(int(network.neighbor(u, port)))}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
 
+    def check(self, network: Network) -> None:
+        """Raise FaultError or NetworkError when a fault names a node or an arc that the network does not have."""
+        for node in self.nodes:
+            network.check_node(node)
+        for node, port in self.arcs:
+            if int(network.neighbor(node, port)) < 0:
+                raise FaultError(f"no arc of {network.spec} leaves node {node} by port {port}")
+
     def __len__(self) -> int:
         return len(self.nodes) + len(self.arcs)
 

@@ -123,6 +123,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     from treecast.kernels.replay import replay
 
     faults = faults or Faults()
+    faults.check(schedule.network)
     schedule = schedule.plain()
     network, rows, collective = schedule.network, schedule.rows, schedule.collective
     if not collective.all_source and faults.nodes.get(collective.root) == 0:
@@ -138,9 +139,9 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     node_dies = np.full(network.nodes, np.iinfo(np.int64).max)
     arc_dies = np.full(network.nodes * network.ports, np.iinfo(np.int64).max)
     for node, step in faults.nodes.items():
-        node_dies[network.check_node(node)] = step
+        node_dies[node] = step
     for (node, port), step in faults.arcs.items():
-        arc_dies[network.check_node(node) * network.ports + port] = step
+        arc_dies[node * network.ports + port] = step
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
     via = np.full((len(atoms), network.nodes), -1, np.int64)
     node, atom = atoms.table(collective.given())

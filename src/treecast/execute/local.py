@@ -79,6 +79,7 @@ def run(
     """
     began = time.perf_counter()
     faults = faults or Faults()
+    faults.check(schedule.network)
     nodes, messages, root = schedule.network.nodes, schedule.collective.messages, schedule.collective.root
     if schedule.collective.kind != "broadcast":
         raise PlanError(f"{schedule.collective.kind} cannot be run on a file yet: broadcast can")

@@ -1,0 +1,296 @@
+"""How the findings of each verb are laid out: as JSON, or as lines that people read, the verdict first."""
+
+import sys
+from dataclasses import asdict
+
+from treecast import console
+from treecast.collectives import Collective
+from treecast.draw.text import completion_text
+from treecast.errors import PlanError
+from treecast.execute.local import Execution
+from treecast.faults import Sweep
+from treecast.formats import text
+from treecast.lower_bounds import Bound, best
+from treecast.lower_bounds import bounds as lower_bounds
+from treecast.models import Model
+from treecast.networks import FAMILIES, Cayley, Network
+from treecast.plans import BUILDERS, single_tree_steps
+from treecast.report import Report, figures
+from treecast.schedule import Schedule
+from treecast.simulator import NEVER, Trace
+from treecast.theorems import Finding
+
+_MANY_NODES = 130  # with more, only those are shown that are dead or lack something
+_MANY_ROWS = 200
+_MANY_PORTS = 12
+
+
+def show_report(
+    schedule: Schedule, report: Report, as_json: bool, sweep: Sweep | None = None, with_baseline: bool = False
+) -> None:
+    """Print what the verifier says, and a sweep of fault sets, and how a single tree would do."""
+    baseline = single_tree_steps(schedule.network, schedule.collective) if with_baseline else 0
+    if as_json:
+        found = figures(schedule, report)
+        if baseline and schedule.steps:
+            found |= {"single_tree_steps": baseline, "speed_up": round(baseline / schedule.steps, 4)}
+        console.show_json(found | ({} if sweep is None else _sweep_figures(schedule, sweep)))
+        return
+    lines: dict[str, object] = {"verified": _verdict(report)}
+    if sweep is not None:
+        lines["faults"] = _sweep_words(schedule, sweep)
+    lines |= _job(schedule)
+    lines["model"] = report.model.name
+    if schedule.builder:
+        lines["builder"] = schedule.builder
+    if schedule.trees:
+        lines["trees"] = f"{schedule.trees:,}, the deepest of depth {report.depth:,}"
+    for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
+        lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *_bound_words(report.bounds, what)]
+    if baseline and schedule.steps:
+        lines["speed-up"] = (
+            f"{baseline / schedule.steps:.4g} over a single tree ({baseline:,} steps, survives no fault)"
+        )
+    lines["seconds"] = report.seconds
+    console.show_figures(lines)
+
+
+def _verdict(report: Report) -> list[str]:
+    kept = ", ".join(rule for rule, count in report.counts.items() if not count)
+    if report:
+        return [f"yes, {report.method}: {kept}"]
+    broken = ", ".join(f"{rule} is broken {_times(count)}" for rule, count in report.counts.items() if count)
+    shown = [f"{violation.rule}: {violation.text}" for violation in report.violations]
+    more = sum(report.counts.values()) - len(shown)
+    return [f"NO: {broken}", *shown, *([f"and {more:,} more"] if more else []), f"kept: {kept or 'no rule'}"]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _ratio(report: Report, what: str, measured: int) -> str:
+    if not report.bounds:
+        return ""
+    bound = best(list(report.bounds), what).value
+    return ", the lower bound" if measured == bound else f", {measured / bound:.4g} x the lower bound" if bound else ""
+
+
+def _bound_words(bounds: tuple[Bound, ...], what: str) -> list[str]:
+    return [f"at least {b.value:,} = {b.formula}  ({b.source})" for b in bounds if b.of == what]
+
+
+def _sweep_figures(schedule: Schedule, sweep: Sweep) -> dict[str, object]:
+    found: dict[str, object] = {
+        "sweep": {
+            "kind": sweep.kind, "most": sweep.most, "sets": sweep.sets, "exhaustive": sweep.exhaustive,
+            "failing": sweep.failing, "seconds": round(sweep.seconds, 6),
+        }
+    }  # fmt: skip
+    if sweep.counterexample is not None:
+        found["counterexample"] = {
+            "faults": sweep.counterexample.describe(schedule.network),
+            "node": schedule.network.label(sweep.node), "chunk": sweep.chunk,
+        }  # fmt: skip
+    return found
+
+
+def _sweep_words(schedule: Schedule, sweep: Sweep) -> list[str]:
+    size = f"{sweep.most} {sweep.kind.replace('+', ' and ')}"
+    tried = f"{'every set of at most' if sweep.exhaustive else 'random sets of'} {size}"
+    if sweep.counterexample is None:
+        return [f"survives {tried}: {sweep.sets:,} sets"]
+    dead = ", ".join(sweep.counterexample.describe(schedule.network)) or "nothing"
+    lost = f"when {dead} fail{'s' if len(sweep.counterexample) == 1 else ''}, "
+    lost += f"{schedule.network.label(sweep.node)} never gets chunk {sweep.chunk}"
+    return [f"does NOT survive {tried}: {lost}", f"{sweep.failing:,} of the {sweep.sets:,} sets tried fail"]
+
+
+def _job(schedule: Schedule) -> dict[str, object]:
+    """Return the lines that say what is done, and where."""
+    what, where = schedule.collective, schedule.network
+    source = "every node" if what.all_source else where.label(what.root)
+    faults = schedule.copies - 1
+    survives = f"any {faults} fault{'s' if faults > 1 else ''}" if faults else "no fault"
+    return {
+        "collective": f"{what.kind} of {_count(what.messages, 'message')} from {source}",
+        "network": f"{where.spec}, {_count(where.nodes, 'node')}",
+        "copies": f"{schedule.copies:,}, to survive {survives}",
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def _job_figures(schedule: Schedule, report: Report) -> dict[str, object]:
+    return {
+        "collective": schedule.collective.kind, "network": schedule.network.spec, "model": report.model.name,
+        "nodes": schedule.network.nodes, "root": schedule.network.label(schedule.collective.root),
+        "messages": schedule.collective.messages, "copies": schedule.copies, "survives": schedule.copies - 1,
+        "verified": report.holds, "method": report.method,
+    }  # fmt: skip
+
+
+def show_trace(trace: Trace, report: Report, time: float | None, as_json: bool) -> None:
+    """Print what a replay under faults delivered, and when."""
+    network, living = trace.schedule.network, int(trace.living.sum())
+    lost = [{"node": network.label(node), "chunks": _range(a, b)} for node, a, b in trace.lost]
+    busiest_arc, busiest_node = int(trace.arc_load().max(initial=0)), int(trace.node_load().max(initial=0))
+    if as_json:
+        done = trace.completion.tolist()
+        console.show_json({
+            **_job_figures(trace.schedule, report), "faults": trace.faults.describe(network), "living": living,
+            "delivered": trace.delivered, "lost": lost, "steps": trace.steps, "transmissions": trace.transmissions,
+            "busiest_arc": busiest_arc, "busiest_node": busiest_node, **({} if time is None else {"time": time}),
+            "complete_from_step": {network.label(u): None if at == NEVER else at for u, at in enumerate(done)},
+        })  # fmt: skip
+        return
+    lines = _delivery(trace.delivered, living, lost, trace.faults.describe(network)) | _job(trace.schedule)
+    lines["steps"] = trace.steps
+    lines["transmissions"] = (
+        f"{trace.transmissions:,}, at most {busiest_arc:,} over one arc, {busiest_node:,} from one node"
+    )
+    if time is not None:
+        lines["time"] = f"{time:.6g} s"
+    console.show_figures(lines)
+    console.show_text("\n" + completion_text(trace))
+
+
+def _delivery(delivered: int, living: int, lost: list[dict[str, str]], faults: list[str]) -> dict[str, object]:
+    verdict = f"everything to all {living:,} living nodes"
+    if delivered < living:
+        verdict = f"NOT to all: {living - delivered:,} of {living:,} living nodes lack something"
+    lines: dict[str, object] = {"delivered": verdict}
+    if lost:
+        shown = [f"{item['node']} lacks {item['chunks']}" for item in lost[:10]]
+        lines["lost"] = shown + ([f"and {len(lost) - 10:,} more"] if len(lost) > 10 else [])
+    lines["faults"] = _few(faults)
+    return lines
+
+
+def _few(words: list[str]) -> str:
+    return ", ".join(words[:20]) + (f" and {len(words) - 20:,} more" if len(words) > 20 else "") or "none"
+
+
+def _range(first: int, stop: int) -> str:
+    return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
+
+
+def show_execution(done: Execution, report: Report, name: str, as_json: bool) -> None:
+    """Print what a run with real data delivered, node by node."""
+    schedule, intact = done.schedule, set(done.intact)
+    label, dead = schedule.network.label, done.faults.nodes
+    nodes = [
+        (label(u), "dead" if u in dead else "intact" if u in intact else "INCOMPLETE", digest, done.by_tree(u),
+         [] if u in dead else [_range(a, b) for a, b in done.lost(u)])
+        for u, digest in enumerate(done.digests)
+    ]  # fmt: skip
+    faults = done.faults.describe(schedule.network)
+    lost = [{"node": node, "chunks": chunks} for node, *_, ranges in nodes for chunks in ranges]
+    if as_json:
+        console.show_json({
+            **_job_figures(schedule, report), "input": name, "bytes": done.size, "sha256": done.digest,
+            "faults": faults, "living": len(done.living), "delivered": len(intact), "lost": lost,
+            "steps": done.steps, "transmissions": done.transmissions, "seconds": round(done.seconds, 6),
+            "node_reports": [
+                {"node": node, "verdict": verdict, "sha256": digest,
+                 "by_tree": {str(t): c for t, c in by_tree.items()}, "lost": ranges}
+                for node, verdict, digest, by_tree, ranges in nodes
+            ],
+        })  # fmt: skip
+        return
+    console.show_figures({
+        **_delivery(len(intact), len(done.living), lost, faults), "input": f"{name}, {_count(done.size, 'byte')}",
+        "sha256": done.digest, **_job(schedule), "steps": done.steps, "transmissions": done.transmissions,
+        "seconds": done.seconds,
+    })  # fmt: skip
+    shown = nodes if len(nodes) <= _MANY_NODES else [node for node in nodes if node[1] != "intact"][:_MANY_NODES]
+    rows = [
+        (node, verdict, (digest or "")[:16], " ".join(f"{t}:{c}" for t, c in by_tree.items()), _few(ranges) if ranges else "")
+        for node, verdict, digest, by_tree, ranges in shown
+    ]  # fmt: skip
+    console.show_text("")
+    console.show_table(
+        ["node", "verdict", "sha256 …", "tree:chunks", "lacks"],
+        rows,
+        {"intact": "green", "dead": "dim", "INCOMPLETE": "bold red"},
+    )
+    if len(shown) < len(nodes):
+        console.show_text(f"and {len(nodes) - len(shown):,} other nodes: --json lists them")
+
+
+def show_bounds(network: Network, collective: Collective, copies: int, model: Model, as_json: bool) -> None:
+    """Print the lower bounds of a job. Raises PlanError when none is known."""
+    found = lower_bounds(network, collective, copies, model)
+    if not found:
+        raise PlanError(f"no lower bound of {collective.kind} is known yet; there are bounds of broadcast")
+    if as_json:
+        console.show_json({
+            "collective": collective.kind, "network": network.spec, "model": model.name, "nodes": network.nodes,
+            "root": network.label(collective.root), "messages": collective.messages, "copies": copies,
+            "survives": copies - 1, "steps_lower_bound": best(found, "steps").value,
+            "transmissions_lower_bound": best(found, "transmissions").value, "bounds": [asdict(b) for b in found],
+        })  # fmt: skip
+    else:
+        console.show_figures({what: _bound_words(tuple(found), what) for what in ("steps", "transmissions")})
+
+
+def show_rows(schedule: Schedule, every: bool, as_json: bool) -> None:
+    """Print rows as they stand in a file; in a terminal not too many of them, unless asked for."""
+    if as_json:
+        console.show_json(_row_figures(schedule))
+        return
+    shown = len(schedule) if every or not console.is_terminal(sys.stdout) else min(len(schedule), _MANY_ROWS)
+    for line in text.lines(schedule.select(slice(0, shown))):
+        console.show_text(line)
+    if shown < len(schedule):
+        console.say(f"and {len(schedule) - shown:,} more rows: --all shows them")
+
+
+def _row_figures(schedule: Schedule) -> list[dict[str, object]]:
+    rows, label = schedule.rows, schedule.network.label
+    chunks = [[(a, b - 1) for a, b in rows.payloads.ranges(p)] for p in range(len(rows.payloads))]
+    return [
+        {"step": step, "steps": steps, "src": label(src), "dst": label(dst), "port": port, "tree": tree, "chunks": chunks[p]}
+        for step, steps, src, dst, port, tree, p in zip(*(c.tolist() for c in rows.columns().values()), strict=True)
+    ]  # fmt: skip
+
+
+def show_theorems(found: list[Finding], as_json: bool) -> None:
+    """Print what became of every statement."""
+    if as_json:
+        console.show_json([asdict(finding) for finding in found])
+        return
+    for finding in found:
+        verdict = "holds" if finding.holds else "FALSE"
+        detail = f"  {finding.detail}" if finding.detail else ""
+        console.show_text(f"{verdict}  {finding.name:<12}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}")
+        console.show_text(f"       {finding.says}")
+
+
+def show_families(as_json: bool) -> None:
+    """Print how each family of networks is spelled."""
+    rows = [(family.spelling, family.example, family.what) for family in FAMILIES.values()]
+    if as_json:
+        console.show_json([dict(zip(("spelling", "example", "what"), row, strict=True)) for row in rows])
+    else:
+        console.show_table(["spelling", "example", "what"], rows)
+
+
+def show_network(network: Network, as_json: bool) -> None:
+    """Print the figures of one network."""
+    names = [network.port_name(p) for p in range(min(network.ports, _MANY_PORTS))]
+    plans = sorted({b.collective for b in BUILDERS if isinstance(network, b.family)})
+    found: dict[str, object] = {
+        "network": network.spec, "nodes": network.nodes, "degree": network.degree, "diameter": network.diameter,
+        "arcs": network.arcs, "ports": network.ports, "port_names": names,
+        "first_node": network.label(0), "last_node": network.label(network.nodes - 1),
+        "translations": isinstance(network, Cayley), "plans": plans,
+    }  # fmt: skip
+    if as_json:
+        console.show_json(found)
+        return
+    ports = ", ".join(names) + (f" and {network.ports - len(names):,} more" if network.ports > len(names) else "")
+    found |= {"ports": ports or "none", "translations": isinstance(network, Cayley), "plans": ", ".join(plans)}
+    console.show_figures({name.replace("_", " "): value for name, value in found.items() if name != "port_names"})
