@@ -46,6 +46,10 @@ class Atoms:
         atom = int(np.searchsorted(self.bounds, chunk, side="right")) - 1
         return atom, chunk - int(self.bounds[atom])
 
+    def spans(self, holdings: Holdings) -> tuple[Ints, Ints]:
+        """Return for each entry the first atom that it holds, and the one behind the last."""
+        return np.searchsorted(self.bounds, holdings.first), np.searchsorted(self.bounds, holdings.stop)
+
     def table(self, holdings: Holdings) -> tuple[Ints, Ints]:
         """Return (node, atom), one entry for each atom that each node holds."""
         first, stop = (
@@ -68,22 +72,14 @@ def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     Where an atom is both streamed and sent combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
-    given, wanted = part.given(), part.wanted()
-    ends = [
-        table.first,
-        table.stop,
-        given.first,
-        given.stop,
-        wanted.first,
-        wanted.stop,
-        np.array([0, part.chunks]),
-    ]
+    ends = [table.first, table.stop, part.ends()]
     if extra is not None:
         ends.append(extra[(extra > 0) & (extra < part.chunks)])
-    bounds = np.unique(np.concatenate([np.unique(end) for end in ends]))
+    bounds = np.unique(np.concatenate(ends))
+    used = _ways_of_payloads(schedule)
     while True:
         start, atom, place = _places(schedule, bounds)
-        streamed, combined = _ways(schedule, start, atom, len(bounds) - 1)
+        streamed, combined = (_marked(ways, start, atom, len(bounds) - 1) for ways in used)
         mixed = np.flatnonzero(streamed & combined & (np.diff(bounds) > 1))
         if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
             raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
@@ -108,18 +104,18 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     return start, atom, place
 
 
-def _ways(schedule: Schedule, start: Ints, atom: Ints, atoms: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for each atom whether some row streams it, and whether some row sends it combined with other chunks."""
-    rows = schedule.rows
-    ways: list[NDArray[np.bool_]] = []
-    longer = rows.payloads.lengths > 1
-    for picked in (streaming(schedule), ~streaming(schedule)):
-        payloads = np.zeros(len(rows.payloads), bool)
-        payloads[rows.payload[picked]] = True
-        marked = np.zeros(atoms, bool)
-        marked[atom[np.repeat(payloads & longer, np.diff(start))]] = True
-        ways.append(marked)
-    return ways[0], ways[1]
+def _ways_of_payloads(schedule: Schedule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which payloads of more than one chunk some row streams, and which some row sends combined."""
+    rows, lengths = schedule.rows, schedule.rows.payloads.lengths
+    count = np.bincount(rows.payload * 2 + streaming(schedule), minlength=2 * len(lengths))
+    return (count[1::2] > 0) & (lengths > 1), (count[::2] > 0) & (lengths > 1)
+
+
+def _marked(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int) -> NDArray[np.bool_]:
+    """Return the atoms that lie in some of the payloads that a mask marks."""
+    marked = np.zeros(atoms, bool)
+    marked[atom[np.repeat(payloads, np.diff(start))]] = True
+    return marked
 
 
 @dataclass(frozen=True, eq=False)

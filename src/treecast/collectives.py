@@ -53,6 +53,10 @@ class Collective:
         """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
         return Collective("broadcast", self.nodes, self.messages) if self.all_source else self
 
+    def ends(self) -> Ints:
+        """Return the chunk numbers at which what some node holds or wants begins or ends, in order."""
+        return np.arange((self.nodes if self.all_source else 1) + 1, dtype=np.int64) * self.messages
+
     def given(self) -> Holdings:
         """Return what the nodes hold before the first step (the precondition)."""
         if self.all_source:

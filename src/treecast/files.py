@@ -5,7 +5,7 @@ import secrets
 import stat
 import sys
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from treecast.errors import FormatError
 
@@ -52,13 +52,20 @@ def read_whole(path: str | os.PathLike[str], begins: tuple[bytes, ...] = (b"",))
     """
     try:
         if str(path) == "-":
-            return _read(sys.stdin.buffer, path, begins)
+            return _read(_stdin(), path, begins)
         with Path(path).open("rb") as file:
             return _read(file, path, begins)
     except FormatError:
         raise
-    except (OSError, ValueError, AttributeError) as error:  # the last when standard input is closed
+    except (OSError, ValueError) as error:
         raise FormatError(f"{named(path)} cannot be read: {_reason(error)}") from None
+
+
+def _stdin() -> BinaryIO:
+    stream = cast("BinaryIO | None", getattr(sys.stdin, "buffer", None))  # it is None when the caller closed it
+    if stream is None:
+        raise OSError(9, "it is closed")
+    return stream
 
 
 def _read(file: BinaryIO, path: str | os.PathLike[str], begins: tuple[bytes, ...]) -> bytes:

@@ -269,7 +269,9 @@ def _tight(n: int, tell: object) -> _Verdict:
         rows = schedule.rows.take(schedule.rows.dst == far)
         carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
         faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))
-        if len(faults) != copies or (far, 0) not in [(node, first) for node, first, _ in simulate(schedule, faults).lost]:
+        if len(faults) != copies or (far, 0) not in [
+            (node, first) for node, first, _ in simulate(schedule, faults).lost
+        ]:
             return _Verdict(False, f"x = {copies}: {star.label(far)} still hears message 0")
         said = f"{{{', '.join(faults.describe(star))}}} cut off {star.label(far)}"
     return _Verdict(True, said)

@@ -8,6 +8,7 @@ instead, slowly and by other means.
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from treecast.schedule import Schedule
 from treecast.verifier_expanded import check_expanded
 
 _NEVER = np.iinfo(np.int32).max
+_BLOCK = 1 << 18  # rows that one thread takes at a time
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
@@ -95,7 +97,8 @@ class _Case:
         table = np.full((self.nodes, len(self.atoms)), _NEVER, np.int32)
         table[self.atoms.table(self.schedule.part.given())] = 0
         rows, atoms = self.rows, self.atoms
-        arrivals(rows.step, self.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
+        columns = (rows.step, self.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
+        self.by_node(lambda low, high: arrivals(low, high, *columns))
         return table
 
     @cached_property
@@ -113,21 +116,25 @@ class _Case:
             )
         rows = self.rows
         parent, clash = np.full((self.trees, self.nodes), -1, np.int32), np.zeros(len(rows), bool)
-        sources(rows.src, rows.dst, rows.tree, parent, clash)
+        self.by_node(lambda low, high: sources(low, high, rows.src, rows.dst, rows.tree, parent, clash))
         return parent, clash
 
     @property
     def depth(self) -> int:
-        """The greatest number of arcs on a way from the root in a tree that the rows name; 0 when they name none."""
-        from treecast.kernels.trees import depths
+        """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
+        from treecast.kernels.rules import tree_depths
 
-        if self.schedule.part.kind != "broadcast":
+        if self.schedule.part.kind != "broadcast" or self.trees * self.nodes > _MOST_CELLS:
             return 0
-        depth, deepest = np.empty(self.nodes, np.int16), 0
-        for parent in self.sources[0]:
-            depths(parent, self.schedule.part.root, depth)
-            deepest = max(deepest, int(depth.max()))
-        return deepest
+        depth = np.zeros((self.trees, self.nodes), np.int16)
+        return int(tree_depths(self.rows.src, self.rows.dst, self.rows.tree, depth))
+
+    def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
+        """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""
+        from treecast.kernels.compiled import in_parallel
+
+        total = self.nodes if keys is None else keys
+        in_parallel(work, total, max(1, -(-total // 2)))
 
     def label(self, node: int) -> str:
         return self.schedule.network.label(int(node))
@@ -176,7 +183,7 @@ def adjacent(case: _Case) -> Broken:
     wrong = np.zeros(len(rows), bool)
     if len(rows) * 2 > case.nodes:
         table, columns = network.neighbor_table(), (rows.src, rows.dst, rows.port, wrong)
-        in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), 1 << 18)
+        in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), _BLOCK)
     else:
         named = (rows.port >= 0) & (rows.port < network.ports)
         wrong[~named] = True
@@ -193,11 +200,14 @@ def adjacent(case: _Case) -> Broken:
     return case.broken("adjacent", wrong, why)
 
 
-def _busy(case: _Case, rule: str, key: NDArray[np.int64], keys: int, why: str) -> Broken:
+def _busy(case: _Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, why: str) -> Broken:
+    """Return the rows that begin while an earlier row of the same node and port is under way."""
     from treecast.kernels.rules import overlaps
 
     clash = np.zeros(len(case.rows), np.bool_)
-    overlaps(key, case.rows.step, case.rows.steps, np.zeros(max(keys, 1), np.int32), clash)
+    nodes = int(node.max(initial=-1)) + 1
+    columns = (node, port, ports, case.rows.step, case.rows.steps, np.zeros(nodes * ports, np.int32), clash)
+    case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
     return case.broken(rule, clash, lambda row: why)
 
 
@@ -207,23 +217,24 @@ def link_once(case: _Case) -> Broken:
     Of an orbit, exactly when no two rows of a step share a port (Lemma 7): the translates of a row use every arc of its
     port once.
     """
-    rows, ports = case.rows, case.schedule.network.ports
+    port, ports = case.rows.port, case.schedule.network.ports
     if case.schedule.orbit:
-        return _busy(case, "link-once", rows.port.astype(np.int64), ports, "uses a port that an earlier row is using")
-    arc = np.where(rows.port >= 0, rows.src.astype(np.int64) * ports + np.minimum(rows.port, ports - 1), -1)
-    return _busy(case, "link-once", arc, case.nodes * ports, "uses an arc that is busy with an earlier row")
+        return _busy(case, "link-once", np.zeros_like(port), port, ports, "uses a port that an earlier row is using")
+    return _busy(case, "link-once", case.rows.src, port, ports, "uses an arc that is busy with an earlier row")
 
 
 def send_port(case: _Case) -> Broken:
     """Rule ``send-port``: a node sends to one neighbour at a time. Of an orbit: one row at a time."""
-    key = np.zeros(len(case.rows), np.int64) if case.schedule.orbit else case.rows.src.astype(np.int64)
-    return _busy(case, "send-port", key, case.nodes, "leaves a node that is still sending")
+    none = np.zeros_like(case.rows.src)
+    node = none if case.schedule.orbit else case.rows.src
+    return _busy(case, "send-port", node, none, 1, "leaves a node that is still sending")
 
 
 def recv_port(case: _Case) -> Broken:
     """Rule ``recv-port``: a node receives from one neighbour at a time. Of an orbit: one row at a time."""
-    key = np.zeros(len(case.rows), np.int64) if case.schedule.orbit else case.rows.dst.astype(np.int64)
-    return _busy(case, "recv-port", key, case.nodes, "reaches a node that is still receiving")
+    none = np.zeros_like(case.rows.dst)
+    node = none if case.schedule.orbit else case.rows.dst
+    return _busy(case, "recv-port", node, none, 1, "reaches a node that is still receiving")
 
 
 def one_partner(case: _Case) -> Broken:
@@ -247,38 +258,23 @@ def one_partner(case: _Case) -> Broken:
 
 def duplex(case: _Case) -> Broken:
     """Rule ``duplex``, of half-duplex links: a link carries messages one way at a time."""
-    from treecast.kernels.rules import overlaps
-
-    schedule = case.schedule.plain()
-    rows = schedule.rows
-    low, high = (
-        np.minimum(rows.src, rows.dst).astype(np.int64),
-        np.maximum(rows.src, rows.dst).astype(np.int64),
-    )
-    links, key = np.unique(low * case.nodes + high, return_inverse=True)
-    clash = np.zeros(len(rows), np.bool_)
-    overlaps(key.reshape(-1), rows.step, rows.steps, np.zeros(max(len(links), 1), np.int32), clash)
-    plain = case if schedule is case.schedule else _Case(schedule, case.model)
-    return plain.broken("duplex", clash, lambda row: "uses a link that an earlier row is using")
+    plain = case if not case.schedule.orbit else _Case(case.schedule.plain(), case.model)
+    rows = plain.rows
+    low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst).astype(np.int64)
+    link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
+    return _busy(plain, "duplex", link, np.zeros_like(link), 1, "uses a link that an earlier row is using")
 
 
 def holds(case: _Case) -> Broken:
     """Rule ``holds``: a node has received a chunk, by an earlier row, before it sends it on."""
+    from treecast.kernels.compiled import in_parallel
     from treecast.kernels.rules import not_held
 
     rows, atoms = case.rows, case.atoms
     missing = np.empty(len(rows), np.int32)
-    not_held(
-        rows.step,
-        case.streaming,
-        rows.src,
-        rows.payload,
-        atoms.start,
-        atoms.atom,
-        atoms.place,
-        case.arrival,
-        missing,
-    )
+    by_row = (rows.step, case.streaming, rows.src, rows.payload)
+    tables = (atoms.start, atoms.atom, atoms.place, case.arrival)
+    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), _BLOCK)
 
     def why(row: int) -> str:
         atom = int(missing[row])
@@ -291,10 +287,13 @@ def holds(case: _Case) -> Broken:
 
 def delivered(case: _Case) -> Broken:
     """Rule ``delivered``: after the last step every node holds what the collective wants it to hold."""
-    node, atom = case.atoms.table(case.schedule.part.wanted())
-    without = np.flatnonzero(case.arrival[node, atom] == _NEVER)
-    shown = [_not_delivered(case, int(node[i]), int(atom[i])) for i in without[:SHOWN]]
-    return len(without), shown
+    from treecast.kernels.rules import undelivered
+
+    wanted = case.schedule.part.wanted()
+    first, stop = case.atoms.spans(wanted)
+    found = np.empty((SHOWN, 2), np.int64)
+    count = int(undelivered(wanted.node, first, stop, case.arrival, _NEVER, found))
+    return count, [_not_delivered(case, node, atom) for node, atom in found[:count].tolist()]
 
 
 def _not_delivered(case: _Case, node: int, atom: int) -> Violation:
@@ -320,6 +319,7 @@ def copies(case: _Case) -> Broken:
 
 
 def _tree_breaches(case: _Case, root: int) -> Iterator[Broken]:
+    from treecast.kernels.compiled import in_parallel
     from treecast.kernels.rules import not_in_tree, tree_arrivals, ways
 
     rows, atoms = case.rows, case.atoms
@@ -333,7 +333,8 @@ def _tree_breaches(case: _Case, root: int) -> Iterator[Broken]:
     arrival[:, root] = 0
     parent, clash = case.sources
     places = (rows.payload, atoms.start, atoms.atom, atoms.place, pair, arrival)
-    tree_arrivals(rows.step, case.streaming, rows.dst, rows.tree, *places)
+    columns = (rows.step, case.streaming, rows.dst, rows.tree, *places)
+    case.by_node(lambda low, high: tree_arrivals(low, high, *columns))
     yield case.broken(
         "copies",
         clash,
@@ -341,7 +342,10 @@ def _tree_breaches(case: _Case, root: int) -> Iterator[Broken]:
     )
 
     missing = np.empty(len(rows), np.int32)
-    not_in_tree(rows.step, case.streaming, rows.src, rows.tree, *places, missing)
+    by_row = (rows.step, case.streaming, rows.src, rows.tree, rows.payload)
+    in_parallel(
+        lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), _BLOCK
+    )
     yield case.broken(
         "copies", missing >= 0,
         lambda row: f"carries chunk {atoms.bounds[missing[row]]}, which its source has not got by way of tree {rows.tree[row]}",

@@ -2,8 +2,13 @@
 
 Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.atoms). A row is *streaming*
 when it sends one chunk a step, so that its atom at place p leaves p steps after the row begins.
+
+Loops that fill a table go through all rows, but heed only those whose node (or key) lies in ``low … high-1``, so that
+several can run beside each other.
 """
 # pyright: basic
+
+import numpy as np
 
 from treecast.kernels.compiled import njit
 
@@ -17,13 +22,14 @@ def wrong_arcs(table, src, dst, port, wrong):
 
 
 @njit
-def arrivals(step, streaming, dst, payload, start, atom, place, arrival):
+def arrivals(low, high, step, streaming, dst, payload, start, atom, place, arrival):
     """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom."""
     for r in range(len(step)):
-        for i in range(start[payload[r]], start[payload[r] + 1]):
-            there = step[r] + 1 + (place[i] if streaming[r] else 0)
-            if there < arrival[dst[r], atom[i]]:
-                arrival[dst[r], atom[i]] = there
+        if low <= dst[r] < high:
+            for i in range(start[payload[r]], start[payload[r] + 1]):
+                there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                if there < arrival[dst[r], atom[i]]:
+                    arrival[dst[r], atom[i]] = there
 
 
 @njit
@@ -39,16 +45,32 @@ def not_held(step, streaming, src, payload, start, atom, place, arrival, missing
 
 
 @njit
-def overlaps(key, step, steps, busy_until, clash):
-    """Set ``clash``, bool (rows,), where a row begins while an earlier one of the same key is under way.
+def undelivered(node, first, stop, arrival, never, shown):
+    """Count the atoms ``first[i] … stop[i]-1`` that ``node[i]`` never holds.
 
-    ``busy_until``: int32 (keys,), zeros. A negative key stands for none.
+    Fill ``shown``, int64 (k, 2), with the first of them as (node, atom), as many as fit; return the count.
+    """
+    count = 0
+    for i in range(len(node)):
+        for a in range(first[i], stop[i]):
+            if arrival[node[i], a] == never:
+                if count < len(shown):
+                    shown[count, 0], shown[count, 1] = node[i], a
+                count += 1
+    return count
+
+
+@njit
+def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
+    """Set ``clash``, bool (rows,), where a row begins while an earlier one of the same node and port is under way.
+
+    ``busy_until``: int32 (nodes x ports,), zeros. Rows whose port is outside ``0 … ports-1`` use none.
     """
     for r in range(len(step)):
-        k = key[r]
-        if k >= 0:
-            clash[r] = step[r] < busy_until[k]
-            busy_until[k] = max(busy_until[k], step[r] + steps[r])
+        if low <= node[r] < high and 0 <= port[r] < ports:
+            key = np.int64(node[r]) * ports + port[r]
+            clash[r] = step[r] < busy_until[key]
+            busy_until[key] = max(busy_until[key], step[r] + steps[r])
 
 
 @njit
@@ -64,10 +86,10 @@ def partners(step, steps, src, dst, busy_until, partner, clash):
 
 
 @njit
-def sources(src, dst, tree, parent, clash):
+def sources(low, high, src, dst, tree, parent, clash):
     """Fill ``parent``, int32 (trees, N), -1 at first, with each node's source in each tree; set ``clash`` at a second one."""
     for r in range(len(src)):
-        if tree[r] >= 0:
+        if tree[r] >= 0 and low <= dst[r] < high:
             known = parent[tree[r], dst[r]]
             clash[r] = known >= 0 and known != src[r]
             if known < 0:
@@ -75,13 +97,24 @@ def sources(src, dst, tree, parent, clash):
 
 
 @njit
-def tree_arrivals(step, streaming, dst, tree, payload, start, atom, place, pair, arrival):
+def tree_depths(src, dst, tree, depth):
+    """Fill ``depth``, int16 (trees, N), zeros, with arcs from the root, as far as sources come before their rows."""
+    deepest = 0
+    for r in range(len(src)):
+        if tree[r] >= 0:
+            depth[tree[r], dst[r]] = depth[tree[r], src[r]] + 1
+            deepest = max(deepest, depth[tree[r], dst[r]])
+    return deepest
+
+
+@njit
+def tree_arrivals(low, high, step, streaming, dst, tree, payload, start, atom, place, pair, arrival):
     """Lower ``arrival``, int32 (pairs, N), to the step at which each node holds each atom by way of each tree.
 
     ``pair``: int32 (trees, atoms), the number of each (tree, atom) that occurs.
     """
     for r in range(len(step)):
-        if tree[r] >= 0:
+        if tree[r] >= 0 and low <= dst[r] < high:
             for i in range(start[payload[r]], start[payload[r] + 1]):
                 there = step[r] + 1 + (place[i] if streaming[r] else 0)
                 p = pair[tree[r], atom[i]]

@@ -54,15 +54,14 @@ def disjoint_parent(word, inverse, tree, identity):
     ``word`` is not the identity. Spec: one of the positions of symbols 0, ``tree``, or of the node's own hole.
     """
     hole = inverse & 15
+    if tree == hole:  # first, since most of the way to the root lies in this part of the network
+        return shortest_parent(word, hole, identity)
     if hole == 0:
         return tree
     first = word & 15
-    if tree != hole and first != hole and tree == first:
-        return hole
-    above = shortest_parent(word, hole, identity)
-    if tree == hole:
-        return above
-    after = symbol(word, above)  # the first symbol of the SPT parent
+    if first == tree:
+        return hole  # which is not in front, for then it would be the tree
+    after = symbol(word, shortest_parent(word, hole, identity))  # the first symbol of the SPT parent
     if tree != after:
         return symbol(inverse, tree)
     return hole if first == hole else symbol(inverse, hole)

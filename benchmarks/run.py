@@ -1,0 +1,154 @@
+"""Measure treecast, and print each figure as a ratio to a limit measured in the same run.
+
+    make bench                 everything that takes less than a minute
+    make bench ARGS=--large    S_11 too: all its trees, one by one, and a walk from every node of each
+
+Figures are the best of several runs; the machine may be shared, so look at the ratios.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from treecast.faults import sweep
+from treecast.kernels.compiled import in_parallel
+from treecast.kernels.star import fill_trees, walk_trees
+from treecast.networks import Star
+from treecast.networks.permutations import place_values
+from treecast.plans import plan, star_trees
+from treecast.verifier import verify
+
+
+def best(work: Callable[[], object], runs: int = 5) -> float:
+    """Return the shortest time of several runs, in seconds."""
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def line(what: str, figure: str, against: str = "") -> None:
+    """Print one result."""
+    print(f"{what:<58}{figure:>24}   {against}", flush=True)
+
+
+def trees_as_arrays(n: int) -> None:
+    """All trees of S_n as arrays, on one core and on all, against a copy of the arrays."""
+    star, places = Star(n), place_values(n)
+    arcs = star.ports * star.nodes
+    parents, ports = np.zeros((star.ports, star.nodes), np.int32), np.zeros((star.ports, star.nodes), np.int8)
+    more = parents.copy(), ports.copy()
+
+    def copy() -> None:
+        np.copyto(more[0], parents)
+        np.copyto(more[1], ports)
+
+    def fill(start: int, stop: int) -> None:
+        fill_trees(start, stop, places, 1, parents, ports)
+
+    fill(0, 24)
+    one, two, limit = (
+        best(lambda: fill(0, star.nodes), 3),
+        best(lambda: in_parallel(fill, star.nodes, 24 << 12), 3),
+        best(copy),
+    )
+    what = f"all {star.ports} trees of S_{n} as arrays, {arcs / 1e6:.1f} M arcs"
+    line(f"{what}, one core", f"{one / arcs * 1e9:.1f} ns/arc", f"{one / limit:.1f} x a memory copy of the result")
+    line(f"{what}, {os.cpu_count()} cores", f"{two / arcs * 1e9:.1f} ns/arc", f"{one / two:.2f} x faster than one")
+
+
+def trees_one_by_one(n: int) -> None:
+    """All trees of S_n, each as an array by itself."""
+    star = Star(n)
+    began = time.perf_counter()
+    for tree in range(star.ports):
+        star_trees.disjoint_tree(star, tree)
+    taken, arcs = time.perf_counter() - began, star.ports * star.nodes
+    line(
+        f"the {star.ports} trees of S_{n}, one at a time, {arcs / 1e6:.0f} M arcs",
+        f"{taken:.1f} s",
+        f"{taken / arcs * 1e9:.1f} ns/arc, {peak()}",
+    )
+
+
+def walk(n: int) -> None:
+    """Walk from every node of every tree of S_n to the root, storing nothing per node."""
+    star, places = Star(n), place_values(n)
+    walk_trees(0, 10, places, 40)
+    began, cpu = time.perf_counter(), time.process_time()
+    parts = in_parallel(lambda a, b: walk_trees(a, b, places, 40), star.nodes, 1 << 15)
+    taken, used = time.perf_counter() - began, time.process_time() - cpu
+    hops = sum(int(part[0]) for part in parts)
+    line(
+        f"walk every node of every tree of S_{n}, {hops / 1e9:.2f} G arcs",
+        f"{taken:.1f} s",
+        f"{used / hops * 1e9:.1f} ns per arc and core (compiled, unoptimised: 4.3)",
+    )
+
+
+def verification() -> None:
+    """Verify a broadcast on S_9, with one copy and with eight, against a copy of its columns."""
+    for copies in (1, 8):
+        began = time.perf_counter()
+        schedule = plan("broadcast", "star:9", messages=800, copies=copies)
+        planned = time.perf_counter() - began
+        columns = list(schedule.rows.columns().values())
+        limit = best(lambda: [column.copy() for column in columns])  # noqa: B023
+        verify(schedule)
+        taken = best(lambda: verify(schedule))  # noqa: B023
+        what = f"verify broadcast on S_9, x = {copies}, {len(schedule) / 1e6:.1f} M rows"
+        line(
+            what,
+            f"{len(schedule) / taken / 1e6:.1f} M rows/s",
+            f"{taken / limit:.0f} x a memory copy; planned in {planned:.2f} s, {peak()}",
+        )
+
+
+def faults() -> None:
+    """Replay a broadcast on S_5 under every set of at most three dead nodes."""
+    schedule = plan("broadcast", "star:5", messages=400, copies=4)
+    sweep(schedule, 1)
+    taken = best(lambda: sweep(schedule))
+    sets = sweep(schedule).sets
+    line(f"sweep S_5 under all {sets:,} sets of ≤ 3 dead nodes", f"{taken:.3f} s", f"{sets / taken / 1e6:.1f} M sets/s")
+
+
+def start() -> None:
+    """Answer --help, against a bare interpreter."""
+
+    def run(*arguments: str) -> None:
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
+
+    run("-m", "treecast", "--help")
+    taken, bare = (
+        best(lambda: run("-m", "treecast", "--help")),
+        best(lambda: run("-c", "import cyclopts, rich.console")),
+    )
+    line("treecast --help", f"{taken:.2f} s", f"{taken / bare:.1f} x Python with cyclopts and rich imported")
+
+
+def peak() -> str:
+    """Return the greatest memory used so far."""
+    return f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--large", action="store_true", help="S_11 too")
+    large = options.parse_args().large
+    start()
+    verification()
+    faults()
+    trees_as_arrays(10)
+    walk(10)
+    if large:
+        trees_one_by_one(11)
+        walk(11)
