@@ -110,6 +110,7 @@ def test_programs_of_orbits_make_up_the_whole(schedule):
         ({"steps": [0]}, "outside 1"),
         ({"step": [-1]}, "outside 0"),
         ({"step": [2**31]}, "outside 0"),
+        ({"step": [2**31 - 2]}, "ends after step"),
         ({"port": [-2]}, "outside -1"),
         ({"payload": [1]}, "names payload 1 of 1"),
         ({"src": [0.5]}, "whole numbers"),

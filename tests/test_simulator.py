@@ -113,7 +113,9 @@ def test_a_source_that_never_lives_is_refused():
     assert trace.delivered < 23
 
 
-@pytest.mark.parametrize("faults", [Faults({24: 0}), Faults({-1: 3}), Faults({}, {(0, 3): 0}), Faults({}, {(24, 0): 0})])
+@pytest.mark.parametrize(
+    "faults", [Faults({24: 0}), Faults({-1: 3}), Faults({}, {(0, 3): 0}), Faults({}, {(24, 0): 0})]
+)
 def test_faults_of_what_does_not_exist_are_refused(faults):
     schedule = plan("broadcast", "star:4", messages=3)
     for judge in (simulate, lambda s, f: run(s, b"x", f)):

@@ -103,6 +103,8 @@ class Rows:
         )
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
+        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) > np.iinfo(np.int32).max:
+            raise ScheduleError(f"a row ends after step {np.iinfo(np.int32).max}, the last there is")
         _check_payloads(payloads, given)
         order = _sorted_order(given)
         if order is not None:

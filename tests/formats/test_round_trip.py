@@ -41,7 +41,9 @@ def storable(draw):
         number = draw(st.integers(0, len(table) - 1))
         steps = draw(st.sampled_from([1, sum(b - a for a, b in table[number])]))
         first = draw(st.one_of(st.integers(0, 9), st.integers(0, MOST - steps)))
-        rows.append((first, steps, draw(nodes), draw(nodes), draw(st.integers(-1, 99)), draw(st.integers(-1, 9)), number))
+        rows.append(
+            (first, steps, draw(nodes), draw(nodes), draw(st.integers(-1, 99)), draw(st.integers(-1, 9)), number)
+        )
     columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
     counts = st.integers(0, 10**18)
     return Schedule(

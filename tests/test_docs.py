@@ -1,0 +1,85 @@
+"""What the documentation shows is run."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treecast.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_python_of_the_readme_says_what_its_comments_say(capsys):
+    (code,) = blocks(ROOT / "README.md", "python")
+    exec(code, {})
+    said = capsys.readouterr().out.splitlines()
+    promised = [line.split("#")[1].strip() for line in code.splitlines() if line.startswith("print")]
+    assert len(said) == len(promised) == 3
+    for have, promise in zip(said, promised, strict=True):
+        assert promise.startswith(have)
+
+
+def test_the_five_lines_need_no_more():
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len([line for line in code.splitlines() if line and not line.startswith("import")]) == 5
+
+
+def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    shutil.copy(ROOT / "README.md", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    commands = [line[2:].split() for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()]
+    assert len(commands) >= 9
+    for program, *arguments in commands:
+        assert program == "treecast"
+        assert main(arguments) == 0, arguments
+    assert (tmp_path / "picture.svg").stat().st_size > 1000
+    assert {command[1] for command in commands} == {
+        "plan", "verify", "simulate", "run", "draw", "show", "bounds", "theorems", "networks",
+    }  # fmt: skip
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        assert target.startswith("http") or (page.parent / target).exists(), target
+
+
+def test_the_layout_in_the_docs_is_the_layout():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for module in (ROOT / "src" / "treecast").iterdir():
+        if module.suffix == ".py" and not module.name.startswith("__"):
+            assert module.name in text, module.name
+        elif module.is_dir() and (module / "__init__.py").exists():
+            assert f"{module.name}/" in text, module.name
+
+
+def test_doctests():
+    done = subprocess.run(
+        [sys.executable, "-m", "doctest", str(ROOT / "src" / "treecast" / "__init__.py")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the demo is a shell script")
+def test_the_demo(tmp_path, monkeypatch):
+    binary = shutil.which("treecast", path=str(Path(sys.executable).parent))
+    file = tmp_path / "data.bin"
+    file.write_bytes(bytes(range(256)) * 100)
+    done = subprocess.run(
+        ["sh", str(ROOT / "examples" / "demo.sh")], capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={"BIN": str(Path(binary).parent), "FILE": str(file), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "everything to all 22 living nodes" in done.stdout
+    assert (tmp_path / "treecast-demo.png").read_bytes().startswith(b"\x89PNG")

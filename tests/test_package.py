@@ -1,0 +1,85 @@
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import treecast
+from treecast.errors import NetworkError, PlanError
+from treecast.models import MODELS, model
+from treecast.networks import FAMILIES, Network, network
+
+
+def test_every_public_name_is_there():
+    for name in treecast.__all__:
+        assert getattr(treecast, name) is not None
+    assert set(treecast.__all__) <= set(dir(treecast))
+    with pytest.raises(AttributeError, match="has no attribute 'broadcast'"):
+        treecast.broadcast  # noqa: B018
+
+
+def test_importing_is_light_and_raises_no_warning():
+    code = "import sys, treecast; print([m for m in ('numpy', 'numba', 'networkx', 'matplotlib', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.spelling)
+def test_every_family_behind_one_interface(family, tmp_path):
+    spec = family.example
+    if spec.startswith("file:"):
+        nx.write_graphml(nx.petersen_graph(), tmp_path / "net.graphml")
+        spec = f"file:{tmp_path / 'net.graphml'}"
+    where = network(spec)
+    assert isinstance(where, Network)
+    assert network(where) is where
+    assert network(where.spec) == where
+    assert hash(network(where.spec)) == hash(where)
+    assert repr(where) == f"network({where.spec!r})"
+    every = np.arange(min(where.nodes, 100))
+    assert where.labels(every) == [where.label(int(u)) for u in every]
+    assert [where.node(label) for label in where.labels(every)] == every.tolist()
+    table = where.neighbor_table(0, len(every))
+    assert where.degree <= where.ports
+    for u in every[:20].tolist():
+        assert where.neighbors(u) == [v for v in table[u].tolist() if v >= 0]
+        assert (where.distance(u, where.neighbors(u)) == 1).all()
+        assert (where.port_between(u, table[u]) == np.where(table[u] >= 0, np.arange(where.ports), -1)).all()
+    assert (where.neighbor(0, [-1, where.ports]) == -1).all()
+    assert (where.neighbor([-1, where.nodes], 0) == -1).all()
+    assert where.eccentricity(0) <= where.diameter
+    for text in ("-1", "nobody", str(where.nodes), ""):
+        with pytest.raises(NetworkError, match=r"^[^\n]+$"):
+            where.node(text)
+
+
+@pytest.mark.parametrize("spec", ["star:3", "mesh:2x3", "tree:2,2", "torus:3x3", "hypercube:3"])
+def test_networkx_and_back(spec):
+    where = network(spec)
+    graph = where.to_networkx()
+    assert (len(graph), graph.number_of_edges()) == (where.nodes, where.arcs)
+    for u, v, port in graph.edges(data="port"):
+        assert int(where.neighbor(u, port)) == v
+    again = network(graph)
+    assert again.nodes == where.nodes
+    assert nx.is_isomorphic(again.to_networkx(), graph)
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "star", "5", "nowhere:3", "file:/does/not/exist.graphml", "net.edges", "mesh:0x3", "tree:2"]
+)
+def test_what_is_no_network_is_refused_in_one_line(spec):
+    with pytest.raises(NetworkError) as error:
+        network(spec)
+    assert "\n" not in str(error.value)
+
+
+def test_models_by_name():
+    assert all(model(name).name == name for name in MODELS)
+    assert model("one-port,half").duplex == "half"
+    assert model("one-port,full") == model("one-port")
+    assert model(model("whispering")) is model("whispering")
+    for name in ("", "two-port", "one-port,quarter", ",half"):
+        with pytest.raises(PlanError, match="no model"):
+            model(name)

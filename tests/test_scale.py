@@ -1,0 +1,63 @@
+"""Sizes that only work when nothing is expanded. Memory is measured in processes of their own."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def peak_gib(code: str) -> float:
+    script = code + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)\n"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout.split()[-1])
+
+
+@pytest.mark.parametrize("copies", [1, 3, 8])
+def test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib(copies):
+    assert (
+        peak_gib(f"""
+from treecast import plan, verify
+schedule = plan("broadcast", "star:9", messages=1_000_000, copies={copies})
+assert len(schedule) == 8 * 362_879
+report = verify(schedule)
+assert report.holds and report.method == "by streams" and report.depth == 14
+assert report.steps == -(-1_000_000 * {copies} // 8) + 13
+""")
+        < 2
+    )
+
+
+def test_one_tree_of_3628800_nodes_is_no_more_than_its_arrays():
+    assert (
+        peak_gib("""
+from treecast import network
+from treecast.plans.star_trees import disjoint_tree
+tree = disjoint_tree(network("star:10"), 4)
+assert tree.depth == 16
+""")
+        < 0.6
+    )
+
+
+@pytest.mark.long
+def test_all_trees_of_s_11_one_by_one_within_8_gib():
+    assert (
+        peak_gib("""
+from treecast import network
+from treecast.plans.star_trees import disjoint_tree
+star = network("star:11")
+for t in range(10):
+    assert disjoint_tree(star, t).depth == 17
+""")
+        < 8
+    )
+
+
+@pytest.mark.long
+def test_every_node_of_every_tree_of_s_11():
+    from treecast.theorems import check_theorems
+
+    found = {f.name: f for f in check_theorems("star", up_to=11)}
+    assert all(f.holds for f in found.values())
+    assert found["Lemma 6.4"].checked == "n = 3 … 11"
