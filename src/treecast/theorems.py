@@ -299,7 +299,7 @@ _STAR = (
     _Statement("near optimal", "steps over the lower bound, x = 1: a constant, whatever M", 3, 8, 9, _near_optimal),
     _Statement("speed-up", "over a single shortest-path tree, M = 10⁶: tends to n-1", 3, 7, 9, _speed_up),
     _Statement("survives", "all sets of ≤ x-1 nodes, all x: every living node gets everything", 3, 5, 5, _survives),
-    _Statement("tight", "some set of x nodes cuts a living node off, all x", 3, 7, 9, _tight),
+    _Statement("tight", "some set of x nodes cuts a living node off, all x", 3, 7, 8, _tight),
 )
 
 PAPERS: dict[str, tuple[_Statement, ...]] = {"star": _STAR}
