@@ -56,7 +56,9 @@ def test_what_is_no_file_is_written_to_and_stays(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-@pytest.mark.parametrize("name", ["", ".", "no/such/folder/file", "a" * 300, "\0", "/proc/nobody/writes/here", "/dev/full"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "no/such/folder/file", "a" * 300, "\0", "/proc/nobody/writes/here", "/dev/full"]
+)
 def test_what_cannot_be_written_is_said_and_leaves_nothing(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FormatError, match="cannot be written"):

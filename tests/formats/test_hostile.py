@@ -343,7 +343,7 @@ def test_binary_files_with_changed_numbers_and_a_right_digest():
     data = formats.encode(plan("broadcast", "star:3", messages=3, copies=2), as_text=False)[:-32]
     noise = random.Random(1)
     for i in range(28, len(data)):
-        for value in {0, 1, 127, 128, 255, noise.randrange(256)}:
+        for value in {0, 255, noise.randrange(256)}:
             body = data[:i] + bytes([value]) + data[i + 1 :]
             refusal(body + hashlib.sha256(body).digest())
 

@@ -100,9 +100,9 @@ def _sweep_words(schedule: Schedule, sweep: Sweep) -> list[str]:
     tried = f"{'every set of at most' if sweep.exhaustive else 'random sets of'} {size}"
     if sweep.counterexample is None:
         return [f"survives {tried}: {sweep.sets:,} sets"]
-    dead = ", ".join(sweep.counterexample.describe(schedule.network)) or "nothing"
-    lost = f"when {dead} fail{'s' if len(sweep.counterexample) == 1 else ''}, "
-    lost += f"{schedule.network.label(sweep.node)} never gets chunk {sweep.chunk}"
+    dead = _few(sweep.counterexample.describe(schedule.network))
+    verb = "fails" if len(sweep.counterexample) == 1 else "fail"
+    lost = f"when {dead} {verb}, {schedule.network.label(sweep.node)} never gets chunk {sweep.chunk}"
     return [f"does NOT survive {tried}: {lost}", f"{sweep.failing:,} of the {sweep.sets:,} sets tried fail"]
 
 

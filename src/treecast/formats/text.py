@@ -52,7 +52,8 @@ def lines(schedule: Schedule) -> Iterator[str]:
     """Yield the rows of a schedule as they stand in a file, a line each, without line ends."""
     rows, table = schedule.rows, schedule.rows.payloads
     chunks = [",".join(_spell(a, b) for a, b in table.ranges(p)) for p in range(len(table))]
-    label = {u: schedule.network.label(u) for u in np.union1d(rows.src, rows.dst).tolist()}
+    nodes = np.union1d(rows.src, rows.dst)
+    label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
     columns = [column.tolist() for column in rows.columns().values()]
     for step, steps, src, dst, port, tree, payload in zip(*columns, strict=True):
         of_tree = f" tree={tree}" if tree >= 0 else ""

@@ -1,0 +1,612 @@
+"""The command line, mostly in this process; what needs a terminal, a pipe or a signal, in one of its own."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from treecast import formats
+from treecast.cli import main
+from treecast.plans import plan
+
+VERBS = ["plan", "verify", "simulate", "bounds", "draw", "run", "show", "theorems", "networks"]
+TREECAST = [sys.executable, "-m", "treecast"]
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A folder with plans of both formats, a wrong one, a tampered one, a cut one, and data; it is where we are."""
+    monkeypatch.chdir(tmp_path)
+    schedule = plan("broadcast", "star:4", messages=60, survive=2)
+    formats.save(schedule, "plan.tc")
+    formats.save(schedule, "plan.tcb")
+    formats.save(plan("broadcast", "star:4", messages=60, copies=1), "single.tc")
+    whole = (tmp_path / "plan.tc").read_text()
+    by_hand = "".join(line for line in whole.splitlines(keepends=True) if not line.startswith("digest"))
+    early = by_hand.replace("1+60 2134>3124 port=1 tree=0", "0+60 2134>3124 port=1 tree=0")
+    no_arc = by_hand.replace("1+60 2134>3124 port=1 tree=0", "1+60 2134>3142 port=1 tree=0")
+    assert by_hand not in (early, no_arc)
+    for name, text in {"hand.tc": by_hand, "early.tc": early, "no-arc.tc": no_arc}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "tampered.tc").write_text(whole.replace("messages 60", "messages 61"))
+    (tmp_path / "cut.tc").write_text(whole[:-9])
+    (tmp_path / "cut.tcb").write_bytes((tmp_path / "plan.tcb").read_bytes()[:-9])
+    (tmp_path / "data").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "nothing").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def ask(capsys):
+    """Run a command and return its exit status, its standard output and its standard error."""
+
+    def run(*arguments):
+        status = main(list(arguments))
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def answer(ask):
+    """Run a command with --json and return its exit status and its findings."""
+
+    def run(*arguments):
+        status, out, err = ask(*arguments, "--json")
+        assert err == ""
+        return status, json.loads(out)
+
+    return run
+
+
+def command(*arguments, **options):
+    """Run a command in a process of its own."""
+    return subprocess.run([*TREECAST, *arguments], capture_output=True, text=True, timeout=120, **options)
+
+
+# --- what each verb finds ---
+
+JOB = {"collective", "network", "model", "nodes", "root", "messages", "copies", "survives"}
+REPORT = JOB | {
+    "degree", "diameter", "trees", "depth", "steps", "steps_lower_bound", "ratio", "transmissions",
+    "transmissions_lower_bound", "verified", "method", "violations", "seconds",
+}  # fmt: skip
+
+
+def test_plan(answer):
+    status, found = answer("plan", "broadcast", "star:5", "--messages", "400", "--survive", "2")
+    assert status == 0
+    assert set(found) >= REPORT | {"single_tree_steps", "speed_up"}
+    expected = {
+        "collective": "broadcast", "network": "star:5", "nodes": 120, "degree": 4, "diameter": 6, "root": "12345",
+        "messages": 400, "copies": 3, "survives": 2, "trees": 4, "depth": 8, "steps": 307, "steps_lower_bound": 305,
+        "transmissions": 142_800, "transmissions_lower_bound": 142_800, "verified": True, "violations": [],
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_plan_options(answer):
+    for arguments in (
+        ("--root", "21345"), ("--root", "24"), ("--copies", "4"), ("--copies", "2", "--survive", "1"),
+        ("--model", "shouting"), ("--builder", "shortest-path-tree"), ("--messages", "2147483647"),
+    ):  # fmt: skip
+        status, found = answer("plan", "broadcast", "star:5", *arguments)
+        assert (status, found["verified"]) == (0, True)
+    assert answer("plan", "broadcast", "star:5", "--root", "24")[1]["root"] == "21345"
+
+
+@pytest.mark.parametrize("network", ["mesh:3x4", "hypercube:3", "tree:3,2", "ring:5", "path:1", "hypercube:0"])
+def test_plan_on_every_network(answer, network):
+    assert answer("plan", "broadcast", network, "--messages", "3")[0] == 0
+
+
+def test_verify(files, answer):
+    for name in ("plan.tc", "plan.tcb", "hand.tc"):
+        status, found = answer("verify", name)
+        assert (status, found["verified"], set(found) >= REPORT) == (0, True, True)
+    status, found = answer("verify", "plan.tc", "--expanded")
+    assert (status, found["method"], found["depth"]) == (0, "expanded", 7)
+    status, found = answer("verify", "plan.tc", "--model", "one-port")
+    assert (status, found["verified"], found["model"]) == (1, False, "one-port")
+
+
+def test_verify_says_what_is_wrong(files, answer, ask):
+    status, found = answer("verify", "early.tc")
+    assert (status, found["verified"]) == (1, False)
+    rules = {violation["rule"] for violation in found["violations"]}
+    assert rules == {"holds", "copies"} == {rule for rule, count in found["rules"].items() if count}
+    for name, says in (
+        ("early.tc", "holds: row 3: 2134 > 3124 at step 0"),
+        ("no-arc.tc", "adjacent: row 3: 2134 > 3142"),
+    ):
+        status, out, err = ask("verify", name)
+        assert (status, err) == (1, "")
+        assert out.startswith("verified       NO: ")
+        assert out.split("\n")[1].strip().startswith(says)
+
+
+def test_verify_sweeps(files, answer, ask):
+    status, found = answer("verify", "plan.tc", "--sweep", "nodes+links")
+    assert status == 0
+    assert found["sweep"] == found["sweep"] | {"kind": "nodes+links", "most": 2, "exhaustive": True, "failing": 0}
+    assert "counterexample" not in found
+    status, found = answer("verify", "single.tc", "--sweep", "nodes", "--most", "1", "--keep-going")
+    assert status == 1
+    assert found["verified"] is True
+    assert found["sweep"]["failing"] > 0
+    assert set(found["counterexample"]) == {"faults", "node", "chunk"}
+    status, found = answer("verify", "plan.tc", "--sweep", "arcs", "--most", "5", "--sample", "50", "--seed", "3")
+    assert (found["sweep"]["sets"], found["sweep"]["exhaustive"]) == (50, False)
+    status, out, _ = ask("verify", "single.tc", "--sweep", "nodes", "--most", "1")
+    assert status == 1
+    assert re.search(r"faults +does NOT survive every set of at most 1 nodes: when \d{4} fails, \d{4} never gets", out)
+    status, out, _ = ask("verify", "plan.tc", "--sweep", "nodes")
+    assert "faults         survives every set of at most 2 nodes: 277 sets" in out
+
+
+def test_simulate(files, answer):
+    status, found = answer("simulate", "plan.tc", "--kill-nodes", "2134@9", "--cut-links", "1234>3214@2")
+    assert status == 0
+    assert set(found) >= JOB | {
+        "faults", "living", "delivered", "lost", "steps", "transmissions", "verified", "complete_from_step",
+    }  # fmt: skip
+    assert (found["living"], found["delivered"], found["lost"]) == (23, 23, [])
+    assert found["faults"] == ["2134@9", "1234>3214@2"]
+    assert found["complete_from_step"]["2134"] is None
+    status, found = answer("simulate", "single.tc", "--kill-nodes", "2134", "3214", "4231")
+    assert status == 1
+    assert found["delivered"] == 1
+    assert {"node": "4321", "chunks": "0-59"} in found["lost"]
+    status, found = answer("simulate", "plan.tc", "--random-faults", "2", "--seed", "5", "--startup", "1e-6",
+                           "--per-byte", "1e-9", "--chunk-bytes", "1000")  # fmt: skip
+    assert (status, len(found["faults"])) == (0, 2)
+    assert found["time"] == pytest.approx(found["steps"] * 2e-6)
+
+
+def test_run(files, answer):
+    status, found = answer("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9", "4231@14")
+    assert status == 0
+    assert set(found) >= JOB | {
+        "input", "bytes", "sha256", "faults", "living", "delivered", "lost", "steps", "transmissions", "seconds",
+    }  # fmt: skip
+    assert (found["bytes"], found["living"], found["delivered"], found["lost"]) == (5120, 22, 22, [])
+    verdicts = {node["node"]: node["verdict"] for node in found["node_reports"]}
+    assert {node for node, verdict in verdicts.items() if verdict == "dead"} == {"2134", "4231"}
+    assert all(n["sha256"] == found["sha256"] for n in found["node_reports"] if n["verdict"] == "intact")
+    status, found = answer("run", "single.tc", "--input", "data", "--kill-nodes", "2134")
+    assert status == 1
+    assert found["delivered"] < found["living"]
+    assert found["lost"]
+
+
+def test_a_file_of_no_bytes_arrives(files, answer):
+    status, found = answer("run", "plan.tc", "--input", "nothing")
+    assert (status, found["bytes"], found["delivered"]) == (0, 0, 24)
+
+
+def test_bounds(answer):
+    status, found = answer("bounds", "broadcast", "star:5", "--messages", "400", "--survive", "2")
+    assert status == 0
+    assert set(found) >= JOB | {"steps_lower_bound", "transmissions_lower_bound", "bounds"}
+    assert (found["steps_lower_bound"], found["transmissions_lower_bound"]) == (305, 142_800)
+    assert set(found["bounds"][0]) == {"of", "value", "formula", "source"}
+    assert answer("bounds", "broadcast", "star:5", "--model", "one-port")[1]["steps_lower_bound"] == 7
+
+
+def test_theorems(answer, ask):
+    status, found = answer("theorems", "star", "--up-to", "3")
+    assert status == 0
+    assert set(found[0]) == {"name", "says", "checked", "holds", "detail", "seconds"}
+    status, out, err = ask("theorems", "--up-to", "3")
+    assert (status, err) == (0, "")
+    assert out.count("holds  ") == len(found)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_networks(answer, ask):
+    status, found = answer("networks")
+    assert status == 0
+    assert {"spelling": "star:N", "example": "star:5"}.items() <= found[0].items()
+    status, found = answer("networks", "star:5")
+    assert {key: found[key] for key in ("network", "nodes", "degree", "diameter", "arcs", "first_node")} == {
+        "network": "star:5", "nodes": 120, "degree": 4, "diameter": 6, "arcs": 480, "first_node": "12345",
+    }  # fmt: skip
+    for network in ("tree:1000000000,1", "hypercube:40", "star:15", "mesh:1", "hypercube:0"):
+        status, out, _ = ask("networks", network)
+        assert (status, max(map(len, out.splitlines())) < 200) == (0, True)
+
+
+def test_show(files, ask, answer):
+    status, out, err = ask("show", "plan.tc")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == (files / "hand.tc").read_text().splitlines()[-69:]
+    assert len(ask("show", "plan.tc", "--tree", "1")[1].splitlines()) == 23
+    assert ask("show", "plan.tc", "--tree", "99999999999")[1] == ""
+    assert all("4231" in line for line in ask("show", "plan.tc", "--node", "4231")[1].splitlines())
+    assert len(ask("show", "plan.tc", "--steps", ":1")[1].splitlines()) == 3
+    assert ask("show", "plan.tc", "--steps", "66:")[1] == ""
+    assert answer("show", "plan.tc", "--steps", "0:1")[1][0] == {
+        "step": 0, "steps": 60, "src": "1234", "dst": "2134", "port": 0, "tree": 0, "chunks": [[0, 59]],
+    }  # fmt: skip
+
+
+def test_draw(files, ask):
+    status, out, err = ask("draw", "plan.tc")
+    assert (status, err, out.count("(root)")) == (0, "", 3)
+    assert ask("draw", "plan.tc", "--tree", "1", "--ascii")[1].isascii()
+    assert "complete @" in ask("draw", "plan.tc", "--kind", "space-time", "--kill-nodes", "2134")[1]
+    for name in ("picture.svg", "picture.png"):
+        assert ask("draw", "plan.tc", "-o", name) == (0, "", "")
+        assert (files / name).stat().st_size > 1000
+
+
+def test_help_and_version(ask):
+    status, out, err = ask("--help")
+    assert (status, err) == (0, "")
+    assert all(verb in out for verb in VERBS)
+    for verb in VERBS:
+        status, out, err = ask(verb, "--help")
+        assert (status, err) == (0, "")
+        assert "Example" in out or verb == "theorems"
+    assert ask("--version")[:2] == (0, "0.1.0\n")
+    assert ask()[0] == 0
+
+
+def test_output_is_written_whole(files, ask):
+    for name in ("new.tc", "new.tcb", "folder/new.tc"):
+        assert ask("plan", "broadcast", "star:3", "-o", name)[0] == 0
+        assert formats.load(name).network.spec == "star:3"
+    (files / "new.tc").chmod(0o600)
+    assert ask("plan", "broadcast", "star:4", "-o", "new.tc")[0] == 0
+    assert ((files / "new.tc").stat().st_mode & 0o777, formats.load("new.tc").network.spec) == (0o600, "star:4")
+
+
+# --- what cannot be done ---
+
+PLAN = ("plan", "broadcast", "star:5")
+BAD = [
+    (("plan", "broadcast", "nowhere:5"), "'nowhere:5' is no network"),
+    (("plan", "broadcast", "star"), "is no network"),
+    (("plan", "broadcast", ""), "is no network"),
+    (("plan", "broadcast", "star:1"), "N from 2 to 15"),
+    (("plan", "broadcast", "star:25"), "N from 2 to 15"),
+    (("plan", "broadcast", "star:x"), "write star:N"),
+    (("plan", "broadcast", "star:-3"), "write star:N"),
+    (("plan", "broadcast", "file:nowhere.graphml"), "cannot read the network"),
+    (("plan", "broadcast", "star:15"), "too many"),
+    (("plan", "telepathy", "star:5"), "'telepathy' is no collective"),
+    (("plan", "allgather", "star:5"), "no plan of allgather"),
+    ((*PLAN, "--root", "11345"), "11345 is no node of star:5"),
+    ((*PLAN, "--root", "120"), "120 is no node of star:5"),
+    ((*PLAN, "--root=-1"), "'-1' is no node of star:5"),
+    ((*PLAN, "--root", "nobody"), "'nobody' is no node of star:5"),
+    ((*PLAN, "--copies", "0"), "at least one copy"),
+    ((*PLAN, "--copies", "5"), "from 1 to 4 copies"),
+    ((*PLAN, "--copies=-1"), "at least one copy"),
+    ((*PLAN, "--survive", "4"), "surviving 0 to 3 faults"),
+    ((*PLAN, "--survive=-1"), "at least one copy"),
+    ((*PLAN, "--copies", "3", "--survive", "3"), "give one of the two"),
+    ((*PLAN, "--messages", "0"), "0 messages cannot be sent"),
+    ((*PLAN, "--messages=-1"), "-1 messages cannot be sent"),
+    ((*PLAN, "--messages", "2147483648"), "2147483648 messages cannot be sent"),
+    ((*PLAN, "--messages", "many"), "many"),
+    ((*PLAN, "--messages", "9" * 5000), "messages"),
+    ((*PLAN, "--model", "quantum"), "'quantum' is no model"),
+    ((*PLAN, "--model", "one-port"), "under model one-port"),
+    ((*PLAN, "--builder", "nobody"), "no builder 'nobody'"),
+    ((*PLAN, "-o", "no/such/folder/plan.tc"), "cannot be written"),
+    ((*PLAN, "-o", "folder"), "it is a folder"),
+    ((*PLAN, "-o", ""), "it is a folder"),
+    ((*PLAN, "-o", "/proc/plan.tc"), "cannot be written"),
+    ((*PLAN, "-o", "/dev/full"), "No space left"),
+    ((*PLAN, "-o"), "-o"),
+    ((*PLAN, "-o", "-", "--json"), "choose one"),
+    ((*PLAN, "--bogus"), "--bogus"),
+    ((*PLAN, "too", "much"), "too"),
+    (("plan", "broadcast"), "NETWORK"),
+    (("plan",), "COLLECTIVE"),
+    (("verify", "missing.tc"), "'missing.tc' cannot be read"),
+    (("verify", "folder"), "cannot be read"),
+    (("verify", "data"), "is no treecast file"),
+    (("verify", "nothing"), "is no treecast file"),
+    (("verify", "tampered.tc"), "was changed or cut off"),
+    (("verify", "cut.tc"), "was changed or cut off"),
+    (("verify", "cut.tcb"), "was changed or cut off"),
+    (("verify", "plan.tc", "--model", "quantum"), "'quantum' is no model"),
+    (("verify", "plan.tc", "--sweep", "dragons"), "dragons"),
+    (("verify", "plan.tc", "--sweep", "nodes", "--most", "99"), "99"),
+    (("verify", "plan.tc", "--sweep", "nodes", "--most=-1"), "-1"),
+    (("verify", "plan.tc", "--sweep", "nodes", "--sample", "0"), "at least 1 set"),
+    (("verify", "plan.tc", "--sweep", "nodes", "--seed=-1"), "-1"),
+    (("verify",), "FILE"),
+    (("simulate", "early.tc"), "holds a schedule that is wrong: row 3"),
+    (("simulate", "plan.tc", "--kill-nodes", "nobody"), "'nobody' is no node"),
+    (("simulate", "plan.tc", "--kill-nodes", "2134@"), "names no fault"),
+    (("simulate", "plan.tc", "--kill-nodes", "2134@soon"), "names no fault"),
+    (("simulate", "plan.tc", "--kill-nodes", "@5"), "is no node"),
+    (("simulate", "plan.tc", "--kill-nodes", "1234"), "the root 1234 cannot be dead"),
+    (("simulate", "plan.tc", "--cut-links", "1234-4321"), "is no link"),
+    (("simulate", "plan.tc", "--cut-links", "1234"), "names no link"),
+    (("simulate", "plan.tc", "--cut-links", "1234>"), "names no link"),
+    (("simulate", "plan.tc", "--random-faults", "24"), "24"),
+    (("simulate", "plan.tc", "--random-faults=-1"), "-1"),
+    (("simulate", "plan.tc", "--seed=-1"), "-1"),
+    (("simulate", "plan.tc", "--startup", "nan"), "nan"),
+    (("simulate", "plan.tc", "--startup", "1", "--chunk-bytes", "1" + "0" * 400), "2^63"),
+    (("simulate", "plan.tc", "--per-byte=-1"), "-1"),
+    (("run", "plan.tc", "--input", "missing"), "'missing' cannot be read"),
+    (("run", "plan.tc", "--input", "folder"), "cannot be read"),
+    (("run", "plan.tc", "--input", "data", "--kill-nodes", "1234"), "the root 1234 cannot be dead"),
+    (("run", "plan.tc"), "--input"),
+    (("run", "missing.tc", "--input", "data"), "'missing.tc' cannot be read"),
+    (("run", "-", "--input", "-"), "both be standard input"),
+    (("bounds", "broadcast", "star:99"), "N from 2 to 15"),
+    (("bounds", "allgather", "star:4"), "no lower bound of allgather"),
+    (("bounds", "broadcast", "star:4", "--messages", "0"), "0 messages"),
+    (("bounds", "broadcast", "star:4", "--root", "nobody"), "'nobody' is no node"),
+    (("show", "plan.tc", "--steps", "x"), "--steps is written A:B"),
+    (("show", "plan.tc", "--steps", "²:3"), "--steps is written A:B"),
+    (("show", "plan.tc", "--steps", "1:2:3"), "--steps is written A:B"),
+    (("show", "plan.tc", "--node", "nobody"), "'nobody' is no node"),
+    (("show", "plan.tc", "--tree", "x"), "x"),
+    (("draw", "plan.tc", "--tree", "7"), "has no tree 7; it has 0, 1, 2"),
+    (("draw", "plan.tc", "--kind", "abstract"), "abstract"),
+    (("draw", "plan.tc", "-o", "picture.doc"), "doc"),
+    (("draw", "plan.tc", "-o", "no/such/folder/picture.svg"), "cannot be written"),
+    (("draw", "plan.tc", "-o", "folder"), "folder"),
+    (("theorems", "euclid"), "no paper 'euclid'"),
+    (("theorems", "star", "--up-to", "2"), "up to n = 3"),
+    (("theorems", "star", "--up-to", "99"), "99"),
+    (("networks", "star:0"), "N from 2 to 15"),
+    (("networks", "mesh:0x4"), "mesh"),
+    (("juggle",), "juggle"),
+    (("--bogus",), "--bogus"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), BAD, ids=[" ".join(a)[:60] for a, _ in BAD])
+def test_bad_input_is_one_line_and_status_2(files, ask, arguments, says):
+    before = sorted(os.listdir(files))
+    status, out, err = ask(*arguments)
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"error: [^\n]{1,1000}\n", err)
+    assert says in err
+    assert sorted(os.listdir(files)) == before
+    assert os.listdir(files / "folder") == []
+
+
+@pytest.mark.skipif(ROOT, reason="nothing is read-only for root")
+def test_an_output_that_may_not_be_written(files, ask):
+    (files / "plan.tc").chmod(0o400)
+    assert ask(*PLAN, "-o", "plan.tc")[0] == 2
+    assert formats.load("plan.tc").network.spec == "star:4"
+
+
+def test_messages_show_no_control_characters(files, ask):
+    (files / "odd.tc").write_text("treecast 1\nnetwork star:\x1b[2J\x07\u2028x\ncollective broadcast\nrows 0\n")
+    for name in ("odd.tc", "\x1b[31mred\nlines\x85\u2028", "\udcff"):
+        status, out, err = ask("verify", name)
+        assert (status, out) == (2, "")
+        assert err.startswith("error: ")
+        assert err[:-1].isprintable()
+        assert err.endswith("\n")
+
+
+# --- any tokens at all ---
+
+TOKENS = [
+    *VERBS, "broadcast", "allgather", "star:4", "star:3", "mesh:2x2", "hypercube:2", "star:99", "tree:2,1", "plan.tc", "plan.tcb",
+    "early.tc", "cut.tc", "data", "nothing", "missing", "folder", "-", "--", "-o", "--output", "--json", "--json=x", "--root",
+    "--messages", "--copies", "--survive", "--model", "--builder", "--sweep", "--most", "--sample", "--seed", "--keep-going",
+    "--expanded", "--kill-nodes", "--cut-links", "--random-faults", "--startup", "--per-byte", "--chunk-bytes", "--input",
+    "--node", "--tree", "--steps", "--all", "--kind", "--ascii", "--up-to", "--help", "--version", "-h", "--no-json", "--=", "-5",
+    "0", "1", "2", "3", "5", "1e3", "nan", "2134", "1234", "2134@3", "1234-2134", "1234>2134@2", "nodes", "links", "nodes+arcs",
+    "trees", "space-time", "0:3", ":", "all-port", "whispering,half", "star", "out.tc", "out.tcb", "out.svg", "", " ", "\n", "é",
+]  # fmt: skip
+
+
+USUAL = [
+    ["plan", "broadcast", "star:4", "--copies", "2", "--messages", "5", "-o", "out.tc"],
+    ["verify", "plan.tc", "--sweep", "nodes", "--most", "1"],
+    ["simulate", "plan.tc", "--kill-nodes", "2134@3", "--cut-links", "1234-2134", "--random-faults", "1"],
+    ["bounds", "broadcast", "star:4", "--survive", "1"],
+    ["draw", "plan.tc", "--kind", "space-time", "--tree", "1"],
+    ["run", "plan.tcb", "--input", "data", "--kill-nodes", "2134"],
+    ["show", "plan.tc", "--node", "2134", "--steps", "0:3"],
+    ["networks", "star:4"],
+    [],
+]
+
+
+@st.composite
+def tokens_of_a_command(draw):
+    """A command, with some tokens left out, put in, or replaced by others."""
+    tokens = list(draw(st.sampled_from(USUAL)))
+    for _ in range(draw(st.integers(0, 4))):
+        i = draw(st.integers(0, len(tokens)))
+        tokens[i : i + draw(st.integers(0, 1))] = draw(st.lists(st.sampled_from(TOKENS), max_size=2))
+    return tokens
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(tokens_of_a_command())
+def test_any_tokens(files, capsys, monkeypatch, tokens):
+    if "theorems" in tokens:
+        tokens += ["--up-to", "3"]  # the rest takes minutes
+    monkeypatch.setattr(sys, "stdin", None)
+    status = main(tokens)
+    out, err = capsys.readouterr()
+    assert status in (0, 1, 2)
+    assert err == "" if status < 2 else re.fullmatch(r"error: [^\n]+\n", err)
+    assert status < 2 or out == ""
+    assert not [name for name in os.listdir(files) if name.startswith(".treecast")]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(st.sampled_from([verb for verb in VERBS if verb != "theorems"]), st.lists(st.text(), max_size=4))
+def test_any_words(files, capsys, monkeypatch, verb, words):
+    monkeypatch.setattr(sys, "stdin", None)
+    status = main([verb, *words])
+    assert status in (0, 1, 2)
+    assert (capsys.readouterr().err == "") is (status < 2)
+
+
+# --- pipes, terminals, signals ---
+
+
+def test_a_plan_through_a_pipe(files):
+    first = subprocess.Popen([*TREECAST, *PLAN, "--messages", "9", "-o", "-"], stdout=subprocess.PIPE)
+    done = command("verify", "-", "--json", stdin=first.stdout)
+    first.stdout.close()
+    assert (first.wait(60), done.returncode, done.stderr) == (0, 0, "")
+    assert json.loads(done.stdout)["messages"] == 9
+
+
+def test_data_through_a_pipe(files):
+    with open("data", "rb") as data:
+        done = command("run", "plan.tcb", "--input", "-", "--json", stdin=data)
+    assert (done.returncode, json.loads(done.stdout)["bytes"]) == (0, 5120)
+
+
+def test_whoever_stops_reading_gets_no_traceback(files):
+    for arguments in (
+        ["show", "plan.tc"],
+        ["theorems", "star", "--up-to", "3"],
+        ["plan", "broadcast", "star:7", "-o", "-"],
+    ):
+        program = subprocess.Popen(
+            [*TREECAST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=0
+        )
+        program.stdout.close()
+        assert program.stderr.read() == ""
+        assert program.wait(60) == 0
+        program.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "says"),
+    [
+        ("verify plan.tc > /dev/full", 2, "error: No space left on device\n"),
+        ("verify plan.tc >&-", 0, ""),
+        ("verify early.tc >&-", 1, ""),
+        ("verify - <&-", 2, "error: standard input cannot be read: it is closed\n"),
+        ("verify missing.tc 2>&-", 2, ""),
+        ("verify plan.tc < /dev/null | head -1", 0, ""),
+    ],
+)
+def test_odd_streams(files, how, status, says):
+    done = subprocess.run(
+        ["bash", "-c", f"exec 9>&2; '{sys.executable}' -m treecast {how}"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (status, says)
+
+
+def test_signs_that_an_encoding_lacks(files):
+    done = command("bounds", "broadcast", "star:4", env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "?M x / degree?" in done.stdout
+
+
+def in_terminal(*arguments, **environment):
+    """Run a command in a terminal; return its exit status and what the terminal showed."""
+    ours, theirs = pty.openpty()
+    program = subprocess.Popen(
+        [*TREECAST, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "80"} | environment,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            if not select.select([ours], [], [], 60)[0] or not (more := os.read(ours, 1 << 16)):
+                break
+        except OSError:  # the other end is closed
+            break
+        shown += more
+    os.close(ours)
+    return program.wait(60), shown.decode().replace("\r\n", "\n")
+
+
+def test_in_a_terminal_there_is_chatter_and_colour(files):
+    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9")
+    assert status == 0
+    assert shown.startswith("verified by streams: 69 rows\n")
+    assert re.search("\x1b\\[[0-9;]*32m", shown)
+    assert "━" in shown
+    status, shown = in_terminal("plan", "broadcast", "star:4", "-o", "new.tc")
+    assert shown.endswith("written: new.tc, 23 rows\n")
+
+
+def test_no_color_is_heeded(files):
+    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9", NO_COLOR="1")
+    assert status == 0
+    assert not re.search("\x1b\\[[0-9;]*3[0-9]m", shown)
+
+
+def test_a_terminal_is_not_flooded(files):
+    formats.save(plan("broadcast", "star:5", messages=4, copies=2), "large.tc")
+    status, shown = in_terminal("show", "large.tc")
+    assert (status, shown.count("port=")) == (0, 200)
+    assert shown.endswith("and 276 more rows: --all shows them\n")
+    assert in_terminal("show", "large.tc", "--all")[1].count("port=") == 476
+    assert command("show", "large.tc").stdout.count("port=") == 476
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("theorems", "star", "--up-to", "11"),
+        ("plan", "broadcast", "star:9", "--messages", "1000", "--copies", "8", "-o", "large.tc"),
+    ],
+    ids=["theorems", "plan"],
+)
+@pytest.mark.parametrize("after", [0.15, 1.5])
+def test_ctrl_c(tmp_path, arguments, after):
+    # compiled functions are kept on disk; compiling them is the one thing that cannot be cut short
+    assert main(["plan", "broadcast", "star:4", "--copies", "3"]) == 0
+    assert main(["theorems", "star", "--up-to", "4"]) == 0
+    program = subprocess.Popen(
+        [*TREECAST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    time.sleep(after)
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=10)
+    assert (program.returncode, err) == (130, "interrupted\n")
+    assert os.listdir(tmp_path) == []
+
+
+# --- what is imported, and without asserts ---
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["--version"], ["plan", "--bogus"], []])
+def test_help_imports_nothing_heavy(arguments):
+    code = (
+        "import sys; from treecast.cli import main; main(sys.argv[1:]); "
+        "print(*[m for m in ('numpy', 'numba', 'networkx', 'matplotlib', 'markdown_it') if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == ""
+
+
+def test_the_day_one_negatives_without_asserts(files):
+    for name, status, says in (
+        ("hand.tc", 0, "verified       yes"),
+        ("early.tc", 1, "verified       NO: holds is broken once"),
+        ("no-arc.tc", 1, "verified       NO: adjacent is broken once"),
+        ("tampered.tc", 2, "error: the file was changed or cut off"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-O", "-m", "treecast", "verify", name], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, says in done.stdout + done.stderr) == (status, True)
