@@ -70,18 +70,18 @@ def everybody_served(schedule, dead=()):
 
 
 def is_right(schedule, graph):
-    """Whether a plain all-port broadcast obeys the rules of adjacency, holding, contention, delivery and its claims."""
+    """Whether a plain all-port broadcast obeys adjacency, holding, one chunk an arc and step, delivery and its claims."""
     arrival = {(schedule.collective.root, c): 0 for c in range(schedule.collective.messages)}
-    sends, taken = sends_of(schedule), set()
+    sends, taken = sends_of(schedule), []
     for step, _, dst, _, _, chunk, _ in sends:
         arrival[dst, chunk] = min(arrival.get((dst, chunk), step + 1), step + 1)
-    for step, src, dst, port, _, chunk, row in sends:
+    for step, src, dst, port, _, chunk, _ in sends:
         if not graph.has_edge(src, dst) or graph[src][dst]["port"] != port:
             return False
         if arrival.get((src, chunk), step + 1) > step:
             return False
-        taken.add((step, src, port, row))
-    if len({key[:3] for key in taken}) != len(taken):
+        taken.append((step, src, port))
+    if len(set(taken)) != len(taken):
         return False
     last = max((s[0] + 1 for s in sends), default=0)
     claims = schedule.claims

@@ -142,6 +142,8 @@ def test_random_faults():
     assert faults == random_faults(star, 5, seed=1, spare=[0])
     assert faults != random_faults(star, 5, seed=2, spare=[0])
     assert len(random_faults(star, 23, seed=1, spare=[0])) == 23
+    with pytest.raises(FaultError, match="a seed is"):
+        random_faults(star, 1, seed=-1)
     for count in (24, -1):
         with pytest.raises(FaultError, match="choose 0 to 23"):
             random_faults(star, count, seed=1, spare=[0])
@@ -149,8 +151,45 @@ def test_random_faults():
 
 def test_sweeps_that_cannot_be_made_are_refused():
     schedule = plan("broadcast", "star:3", messages=2)
-    for arguments in ({"most": 6}, {"most": -1}, {"kind": "ideas"}, {"sample": 0}):
+    for arguments in (
+        {"most": 6},
+        {"most": -1},
+        {"kind": "ideas"},
+        {"sample": 0, "most": 1},
+        {"sample": 5},
+        {"sample": 5, "most": 1, "seed": -1},
+    ):
         with pytest.raises(FaultError, match=r"^[^\n]+$"):
             sweep(schedule, **arguments)
     assert set(KINDS) == {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}
     assert Faults().describe(schedule.network) == []
+
+
+def test_samples_of_nearly_all_elements_come_to_an_end():
+    schedule = plan("broadcast", "star:4", messages=3, copies=3)
+    for most in (1, 20, 23):
+        found = sweep(schedule, most, sample=100, keep_going=True)
+        assert found.sets == 100
+        assert found.holds == (most in (1, 23))
+
+
+def test_a_sweep_that_stops_early_is_not_exhaustive():
+    schedule = plan("broadcast", "star:4", messages=3)
+    assert not sweep(schedule, 3).exhaustive
+    assert sweep(schedule, 3, keep_going=True).exhaustive
+
+
+def test_rows_that_leave_by_no_port_touch_no_arc():
+    from treecast.collectives import Collective
+    from treecast.models import model
+    from treecast.schedule import Payloads, Rows, Schedule
+    from treecast.simulator import simulate
+
+    for port in (30_000, -1, 2):
+        columns = {"step": [0, 1], "steps": [1, 1], "src": [0, 1], "dst": [1, 2], "tree": [0, 0], "payload": [0, 0]}
+        rows = Rows.of(Payloads.of([[(0, 1)]]), port=[port, 0], **columns)
+        schedule = Schedule(network("path:3"), Collective("broadcast", 3, 1), model("all-port"), rows)
+        trace = simulate(schedule)
+        assert trace.delivered == 3
+        assert trace.arc_load().sum() == 1
+        assert sweep(schedule, 1, "arcs", keep_going=True).failing == 1

@@ -1,10 +1,11 @@
-from itertools import product
+from itertools import combinations, product
 
 import networkx as nx
 import pytest
 
 from tests.oracle import graph_of
 from treecast.collectives import Collective
+from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import model
 from treecast.networks import network
@@ -64,12 +65,30 @@ def test_no_schedule_beats_the_bound(spec, messages, one_port):
         assert bound <= shortest_broadcast(graph, root, messages, one_port)
 
 
-def test_the_bound_of_copies_against_networkx():
-    """With x copies of one message, the farthest of x disjoint shortest ways is at least the eccentricity away."""
-    for spec in ("star:3", "star:4", "hypercube:3"):
-        graph = graph_of(network(spec))
-        far = nx.eccentricity(graph, 0)
-        assert best(found(spec, 1, 1), "steps").value == far
+@pytest.mark.parametrize("spec", ["ring:4", "ring:5", "star:3", "hypercube:2", "hypercube:3", "torus:3x3"])
+def test_no_disjoint_ways_are_shorter_than_the_bound_of_copies(spec):
+    """The x disjoint ways to some node take, at best, as many steps as the longest of them has arcs."""
+    graph = graph_of(network(spec))
+    for copies in range(1, network(spec).degree + 1):
+        needed = 0
+        for node in range(1, len(graph)):
+            ways = sorted(nx.all_simple_paths(graph, 0, node, cutoff=6 if len(graph) > 8 else None), key=len)
+            best_of = [
+                len(some[-1]) - 1
+                for some in combinations(ways[:40], copies)
+                if len({v for way in some for v in way[1:-1]}) == sum(len(way) - 2 for way in some)
+                and len([way for way in some if len(way) == 2]) <= 1
+            ]
+            needed = max(needed, min(best_of))
+        assert best(found(spec, 1, copies), "steps").value <= needed
+    with pytest.raises(PlanError, match="disjoint ways"):
+        found(spec, 1, network(spec).degree + 1)
+
+
+def test_where_messages_combine_only_distance_counts():
+    assert best(found("star:4", 400, 1, "shouting"), "steps").value == 4
+    assert best(found("path:3", 1000, 1, "shouting"), "steps").value == 2
+    assert best(found("star:4", 400, 1, "whispering"), "steps").value == 5  # 24 nodes: five doublings
 
 
 def test_one_node_needs_nothing():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from treecast.networks import Cayley as Cayley
     from treecast.networks import Network as Network
     from treecast.networks import network as network
+    from treecast.plans import disjoint_trees as disjoint_trees
     from treecast.plans import plan as plan
     from treecast.plans import program as program
     from treecast.report import Report as Report
@@ -51,7 +52,7 @@ _WHERE = {
     "lower_bounds": ("Bound", "bounds"),
     "models": ("Cost", "Model"),
     "networks": ("Cayley", "Network", "network"),
-    "plans": ("plan", "program"),
+    "plans": ("disjoint_trees", "plan", "program"),
     "report": ("Report", "Violation"),
     "schedule": ("Claims", "Payloads", "Rows", "Schedule"),
     "simulator": ("Trace", "simulate"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Holdings
 from treecast.errors import ScheduleError
 from treecast.networks.core import Ints
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, places
 
 _MOST_ATOMS = 10_000_000
 
@@ -57,8 +57,7 @@ class Atoms:
             np.searchsorted(self.bounds, holdings.stop),
         )
         count = stop - first
-        inside = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-        return np.repeat(holdings.node, count), np.repeat(first, count) + inside
+        return np.repeat(holdings.node, count), np.repeat(first, count) + places(count)
 
 
 def streaming(schedule: Schedule) -> NDArray[np.bool_]:
@@ -93,7 +92,7 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     table = schedule.rows.payloads
     first, stop = np.searchsorted(bounds, table.first), np.searchsorted(bounds, table.stop)
     count = stop - first
-    atom = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+    atom = places(count) + np.repeat(first, count)
     range_start = np.concatenate(
         ([0], np.cumsum(table.stop - table.first))
     )  # chunks before each range, over all payloads
@@ -135,9 +134,7 @@ def moves(schedule: Schedule, atoms: Atoms) -> Moves:
     rows = schedule.rows
     count = np.diff(atoms.start)[rows.payload]
     row = np.repeat(np.arange(len(rows)), count)
-    entry = (
-        np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(atoms.start[rows.payload], count)
-    )
+    entry = places(count) + np.repeat(atoms.start[rows.payload], count)
     time = rows.step[row] + np.where(streaming(schedule)[row], atoms.place[entry], 0)
     order = np.lexsort((time, atoms.atom[entry]))
     start = np.concatenate(([0], np.cumsum(np.bincount(atoms.atom[entry], minlength=len(atoms)))))

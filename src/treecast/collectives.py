@@ -32,6 +32,9 @@ class Collective:
     root: int = 0
 
     def __post_init__(self) -> None:
+        for name, value in (("nodes", self.nodes), ("messages", self.messages), ("root", self.root)):
+            if not hasattr(value, "__index__"):
+                raise PlanError(f"{name} must be a whole number, not {value!r}")
         if self.kind not in COLLECTIVES:
             raise PlanError(f"{self.kind!r} is no collective: write one of {', '.join(COLLECTIVES)}")
         if not 1 <= self.messages < 2**31:

@@ -41,13 +41,20 @@ class Faults:
             at.append((f"{network.label(u)}>{network.label(int(network.neighbor(u, port)))}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
 
-    def check(self, network: Network) -> None:
-        """Raise FaultError or NetworkError when a fault names a node or an arc that the network does not have."""
+    def check(self, schedule: Schedule) -> None:
+        """Raise FaultError or NetworkError when a fault names what is not there, or when nothing would be sent at all."""
+        network, collective = schedule.network, schedule.collective
         for node in self.nodes:
             network.check_node(node)
         for node, port in self.arcs:
             if int(network.neighbor(node, port)) < 0:
                 raise FaultError(f"no arc of {network.spec} leaves node {node} by port {port}")
+        if min((*self.nodes.values(), *self.arcs.values()), default=0) < 0:
+            raise FaultError("a fault happens at a step from 0 on")
+        if not collective.all_source and self.nodes.get(collective.root) == 0:
+            raise FaultError(
+                f"the root {network.label(collective.root)} cannot be dead from the start: nothing would be sent"
+            )
 
     def __len__(self) -> int:
         return len(self.nodes) + len(self.arcs)
@@ -99,6 +106,8 @@ def _ends(network: Network, name: str) -> list[tuple[int, int]]:
 def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] = ()) -> Faults:
     """Return ``count`` different nodes, dead from the start, chosen by ``seed``; those in ``spare`` are never chosen."""
     spared = set(spare)
+    if seed < 0:
+        raise FaultError(f"a seed is a whole number from 0, not {seed}")
     if not 0 <= count <= network.nodes - len(spared):
         raise FaultError(f"{count} nodes cannot fail: choose 0 to {network.nodes - len(spared)} of {network.spec}")
     chosen: dict[int, int] = {}
@@ -114,7 +123,8 @@ def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] 
 class Sweep:
     """What a sweep over fault sets found.
 
-    ``sets``: how many were tried, each with at most ``most`` faults of ``kind``; ``exhaustive``: they are all there are.
+    ``sets``: how many were tried, each with at most ``most`` faults of ``kind``; ``exhaustive``: they are
+    all that there are (a sweep that stops at the first failing set has not tried all).
     ``failing``: how many of them left a living node without a chunk; a sweep may stop at the first.
     ``counterexample``: the first of them, ``node`` and ``chunk`` what was lost under it (-1 when nothing was).
     """
@@ -156,8 +166,10 @@ def sweep(
     if not 0 <= most <= case.elements:
         raise FaultError(f"sets of {most} faults cannot be had: there are {case.elements} {kind} that can fail")
     if sample is not None:
-        if sample < 1:
-            raise FaultError(f"a sample needs at least 1 set, not {sample}")
+        if sample < 1 or most < 1:
+            raise FaultError(f"a sample needs at least 1 set of at least 1 fault, not {sample} of {most}")
+        if seed < 0:
+            raise FaultError(f"a seed is a whole number from 0, not {seed}")
         parts: list[tuple[int, _Sets]] = [(sample, partial(case.random_sets, size=most, seed=seed))]
     else:
         parts = [(comb(case.elements, size), partial(case.sets, size=size)) for size in range(most + 1)]
@@ -173,7 +185,8 @@ def sweep(
     node, chunk = (-1, -1) if first is None else (first.node, int(case.atoms.bounds[first.atom]))
     counterexample = None if first is None else case.faults(first.elements)
     seconds = time.perf_counter() - began
-    return Sweep(kind, most, tried, sample is None, failing, counterexample, node, chunk, seconds)
+    exhaustive = sample is None and tried == total
+    return Sweep(kind, most, tried, exhaustive, failing, counterexample, node, chunk, seconds)
 
 
 def _tell(progress: Callable[[int, int], None] | None, before: int, total: int, done: int, _: int) -> None:
@@ -222,7 +235,7 @@ class _Case:
         self.element_arcs = np.array(arcs, np.int64).reshape(-1, 2)
         self.elements = len(arcs)
         rows = schedule.rows
-        self.arc = rows.src.astype(np.int64) * network.ports + rows.port
+        self.arc = network.arc(rows.src, rows.port)
         self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
 
     def _by_atom(self, holdings: Holdings) -> tuple[Ints, Ints]:
@@ -248,9 +261,11 @@ class _Case:
     def random_sets(self, start: int, stop: int, size: int, seed: int) -> Ints:
         """Return random sets of ``size`` different elements, the same for the same block and seed."""
         random = np.random.default_rng([seed, start])
-        sets = np.sort(random.integers(self.elements, size=(stop - start, size)), axis=1)
-        while len(twice := np.flatnonzero((sets[:, 1:] == sets[:, :-1]).any(axis=1))):
-            sets[twice] = np.sort(random.integers(self.elements, size=(len(twice), size)), axis=1)
+        sets = np.full((stop - start, size), -1, np.int64)
+        for place, most in enumerate(range(self.elements - size, self.elements)):  # Floyd's way to draw without repeats
+            drawn = random.integers(most + 1, size=stop - start)
+            taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
+            sets[:, place] = np.where(taken, most, drawn)
         return sets
 
     def try_all(
@@ -269,7 +284,7 @@ class _Case:
                 found.append(hit)
             return stop - start, fails, hit
 
-        results = in_parallel(work, count, _BLOCK, tell)
+        results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, tell)
         first = next((hit for _, _, hit in results if hit), None)
         return sum(r[0] for r in results), sum(r[1] for r in results), first
 
@@ -281,7 +296,7 @@ class _Case:
         failing = np.zeros(len(sets), np.bool_)
         index, node, atom = first_failing(
             sets, self.element_node, self.element_arcs, self.moves.start, self.moves.row, self.moves.time,
-            rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports, *self.given, *self.wanted, failing,
+            rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1, *self.given, *self.wanted, failing,
         )  # fmt: skip
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))
 

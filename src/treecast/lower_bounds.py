@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from treecast.collectives import Collective
+from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Network
 
@@ -18,7 +19,15 @@ class Bound:
 
 
 def bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the lower bounds that are known, for schedules by which every chunk reaches every node over ``copies`` ways."""
+    """Return the lower bounds that are known, for schedules by which every chunk reaches every node over ``copies`` ways.
+
+    Raises PlanError when the root has fewer arcs than copies.
+    """
+    degree = len(network.neighbors(collective.root))
+    if network.nodes > 1 and copies > degree:
+        raise PlanError(
+            f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root on {network.spec}"
+        )
     return _broadcast(network, collective, copies, model) if collective.kind == "broadcast" else []
 
 
@@ -46,7 +55,13 @@ def _broadcast(network: Network, collective: Collective, copies: int, model: Mod
             "each node but the root hears M messages x times",
         )
     ]
-    if model.ports == "all":
+    if (
+        model.combining
+    ):  # any number of chunks in a step: only distance counts, and with one port that informed nodes double
+        found.append(Bound("steps", far, "eccentricity", "a chunk goes one arc a step"))
+        if model.ports == "one":
+            found.append(Bound("steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
+    elif model.ports == "all":
         degree = len(network.neighbors(collective.root))
         found.append(
             Bound(

@@ -8,8 +8,9 @@ from treecast.errors import PlanError
 
 @dataclass(frozen=True)
 class Model:
-    """Store-and-forward communication in synchronous steps: one message of fixed length per arc and step.
+    """Store-and-forward communication in synchronous steps: one message per arc and step.
 
+    ``combining``: a message may hold any number of chunks; else it is one chunk.
     ``ports``: a node uses all its links in a step, or one.
     ``duplex``: a link carries a message both ways in one step (full), or one way (half).
     ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
@@ -20,6 +21,7 @@ class Model:
     ports: Literal["all", "one"]
     duplex: Literal["full", "half"] = "full"
     partner: Literal["any", "same"] = "any"
+    combining: bool = False
     what: str = ""
 
 
@@ -44,9 +46,10 @@ MODELS = {
             "whispering",
             "one",
             partner="same",
-            what="a node exchanges with one neighbour in a step (telephone)",
+            combining=True,
+            what="a node exchanges with one neighbour in a step; messages combine (hypercube paper)",
         ),
-        Model("shouting", "all", what="all-port, as the hypercube paper calls it"),
+        Model("shouting", "all", combining=True, what="all-port; messages combine (hypercube paper)"),
     )
 }
 """The presets, by name."""

@@ -25,6 +25,7 @@ COLUMNS = {
     "port": np.int16, "tree": np.int16, "payload": np.int32,
 }  # fmt: skip
 """The columns of a row and their types."""
+_MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +67,6 @@ class Payloads:
         part = np.searchsorted(before, at, side="right") - 1
         return self.first[part] + at - before[part]
 
-    def take(self, payloads: Ints) -> "Payloads":
-        """Return the table of the payloads named, in that order."""
-        return Payloads.of([self.ranges(int(p)) for p in payloads])
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -103,10 +100,10 @@ class Rows:
         )
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
-        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) > np.iinfo(np.int32).max:
-            raise ScheduleError(f"a row ends after step {np.iinfo(np.int32).max}, the last there is")
+        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) >= np.iinfo(np.int32).max:
+            raise ScheduleError(f"a row ends after step {np.iinfo(np.int32).max - 2}, the last there is")
         _check_payloads(payloads, given)
-        order = _sorted_order(given)
+        order = _sorted_order(given, payloads)
         if order is not None:
             given = {name: column[order] for name, column in given.items()}
         given["payload"], table = _canonical(given["payload"], payloads)
@@ -189,8 +186,8 @@ class Schedule:
             raise ScheduleError(
                 "an orbit schedule needs a Cayley network and a collective in which every node is a source"
             )
-        if self.copies < 1:
-            raise ScheduleError(f"copies must be at least 1, not {self.copies}")
+        if not 1 <= self.copies <= _MOST_COPIES:
+            raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
             raise ScheduleError(f"a row names a node that {self.network.spec} does not have")
         if len(rows.payloads.stop) and int(rows.payloads.stop.max()) > chunks:
@@ -260,8 +257,7 @@ class Schedule:
             streaming = rows.steps[active] == length
             count = np.where(streaming, 1, length)
             row = np.repeat(active, count)
-            place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-            place += np.repeat(np.where(streaming, step - rows.step[active], 0), count)
+            place = places(count) + np.repeat(np.where(streaming, step - rows.step[active], 0), count)
             chunk = rows.payloads.chunk(rows.payload[row], place)
             src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
             port, tree = rows.port[row].astype(np.int64), rows.tree[row].astype(np.int64)
@@ -308,6 +304,11 @@ class Schedule:
         return len(self.rows)
 
 
+def places(count: Ints) -> Ints:
+    """Return 0 … count[0]-1, then 0 … count[1]-1, and so on: the place of each entry of a ragged table in its row."""
+    return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+
+
 def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     wide = np.asarray(values)
     if wide.size == 0:
@@ -340,7 +341,7 @@ def _check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
         )
 
 
-def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
+def _sorted_order(given: dict[str, NDArray[Any]], table: Payloads) -> Ints | None:
     """Return the order that sorts the rows, or None when they are sorted."""
     keys = [given[name].astype(np.int64) for name in ("step", "src", "dst", "tree")]
     keys[3] += 1
@@ -354,7 +355,11 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
         order = np.argsort(key, kind="stable")
         if bool((np.diff(key[order]) > 0).all()):
             return order
-    return np.lexsort([*(given[name] for name in ("steps", "port", "payload")), *reversed(keys)])
+    # rows of one tree, arc and step: ordered by all they say, and payloads by their contents, not by their numbers
+    contents = [_merged(table.ranges(p)) for p in range(len(table))]
+    ranks = {content: rank for rank, content in enumerate(sorted(set(contents)))}
+    said = np.array([ranks[content] for content in contents], np.int64)[given["payload"]]
+    return np.lexsort([said, given["steps"], given["port"], *reversed(keys)])
 
 
 def _canonical(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:

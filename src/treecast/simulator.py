@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.atoms import Atoms, Moves, cut, moves
-from treecast.errors import FaultError
 from treecast.faults import Faults
 from treecast.models import Cost
 from treecast.networks.core import Ints
@@ -99,12 +98,9 @@ class Trace:
     def arc_load(self) -> Ints:
         """Return the number of chunks that each arc carries: int64 (N, ports)."""
         network, rows = self.schedule.network, self.schedule.rows
-        arc = rows.src.astype(np.int64) * network.ports + rows.port
-        return (
-            np.bincount(arc, self.sent, minlength=network.nodes * network.ports)
-            .astype(np.int64)
-            .reshape(network.nodes, -1)
-        )
+        arcs = network.nodes * network.ports
+        load = np.bincount(network.arc(rows.src, rows.port), self.sent, minlength=arcs + 1)
+        return load[:arcs].astype(np.int64).reshape(network.nodes, -1)
 
     def node_load(self) -> Ints:
         """Return the number of chunks that each node sends: int64 (N,)."""
@@ -123,13 +119,9 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     from treecast.kernels.replay import replay
 
     faults = faults or Faults()
-    faults.check(schedule.network)
+    faults.check(schedule)
     schedule = schedule.plain()
     network, rows, collective = schedule.network, schedule.rows, schedule.collective
-    if not collective.all_source and faults.nodes.get(collective.root) == 0:
-        raise FaultError(
-            f"the root {network.label(collective.root)} cannot be dead from the start: nothing would be sent"
-        )
     atoms = cut(schedule)
     found = moves(schedule, atoms)
     dies = sorted({step for step in (*faults.nodes.values(), *faults.arcs.values()) if step > 0})
@@ -137,7 +129,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
         atoms = cut(schedule, _times_of_change(atoms, found, dies))
         found = moves(schedule, atoms)
     node_dies = np.full(network.nodes, np.iinfo(np.int64).max)
-    arc_dies = np.full(network.nodes * network.ports, np.iinfo(np.int64).max)
+    arc_dies = np.full(network.nodes * network.ports + 1, np.iinfo(np.int64).max)
     for node, step in faults.nodes.items():
         node_dies[node] = step
     for (node, port), step in faults.arcs.items():
@@ -147,7 +139,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     node, atom = atoms.table(collective.given())
     arrival[atom[node_dies[node] > 0], node[node_dies[node] > 0]] = 0
     moved = np.zeros(len(found.row), np.bool_)
-    arc = rows.src.astype(np.int64) * network.ports + rows.port
+    arc = network.arc(rows.src, rows.port)
     replay(found.start, found.row, found.time, rows.src, rows.dst, arc, node_dies, arc_dies, arrival, via, moved)
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 

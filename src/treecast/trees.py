@@ -15,14 +15,14 @@ class TreeSet:
     """k spanning trees of a network, all with the same root.
 
     ``parent``: int32 (k, N), the node that each node hears from, -1 at the root.
-    ``port``: int8 or int16 (k, N), the port by which the arc leaves that parent, -1 at the root.
+    ``port``: int8 or int32 (k, N), the port by which the arc leaves that parent, -1 at the root.
     ``first_port``: for each tree, the port at which the order of children begins; it goes on cyclically.
     """
 
     network: Network
     root: int
     parent: NDArray[np.int32]
-    port: NDArray[np.int8] | NDArray[np.int16]
+    port: NDArray[np.int8] | NDArray[np.int32]
     first_port: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -43,14 +43,14 @@ class TreeSet:
     __hash__ = None  # type: ignore[assignment]
 
     @cached_property
-    def depths(self) -> NDArray[np.int16]:
-        """The depth of every node in every tree, in arcs from the root: int16 (k, N).
+    def depths(self) -> NDArray[np.int32]:
+        """The depth of every node in every tree, in arcs from the root: int32 (k, N).
 
         Raises ScheduleError when a tree does not span the network.
         """
         from treecast.kernels.trees import depths
 
-        depth = np.empty(self.parent.shape, np.int16)
+        depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):
             off = depths(parent, self.root, depth[tree])
             if off >= 0:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.atoms import Atoms, cut, streaming
-from treecast.errors import ScheduleError
+from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds
 from treecast.models import Model
 from treecast.models import model as find_model
@@ -49,7 +49,10 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
         how = "by symmetry" if schedule.orbit else "by streams"
     found["claims"] = claims_broken(schedule)
     shown = [violation for broken in found.values() for violation in broken[1]]
-    lower = bounds(schedule.network, schedule.collective, schedule.copies, chosen)
+    try:
+        lower = bounds(schedule.network, schedule.collective, schedule.copies, chosen)
+    except PlanError:  # more copies are claimed than there can be: the rule says so
+        lower = []
     return Report(
         chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
         schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
@@ -126,7 +129,7 @@ class _Case:
 
         if self.schedule.part.kind != "broadcast" or self.trees * self.nodes > _MOST_CELLS:
             return 0
-        depth = np.zeros((self.trees, self.nodes), np.int16)
+        depth = np.zeros((self.trees, self.nodes), np.int32)
         return int(tree_depths(self.rows.src, self.rows.dst, self.rows.tree, depth))
 
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
@@ -162,6 +165,8 @@ class _Case:
 def _rules(schedule: Schedule, model: Model) -> dict[str, Callable[[_Case], Broken]]:
     """Return the rules that apply, by name."""
     rules: dict[str, Callable[[_Case], Broken]] = {"adjacent": adjacent, "link-once": link_once}
+    if not model.combining:
+        rules["one-chunk"] = one_chunk
     if model.ports == "one":
         rules |= {"send-port": send_port, "recv-port": recv_port}
         if model.partner == "same":
@@ -181,7 +186,7 @@ def adjacent(case: _Case) -> Broken:
 
     rows, network = case.rows, case.schedule.network
     wrong = np.zeros(len(rows), bool)
-    if len(rows) * 2 > case.nodes:
+    if len(rows) * 2 > case.nodes and case.nodes * network.ports <= max(_BLOCK, 64 * len(rows)):
         table, columns = network.neighbor_table(), (rows.src, rows.dst, rows.port, wrong)
         in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), _BLOCK)
     else:
@@ -221,6 +226,11 @@ def link_once(case: _Case) -> Broken:
     if case.schedule.orbit:
         return _busy(case, "link-once", np.zeros_like(port), port, ports, "uses a port that an earlier row is using")
     return _busy(case, "link-once", case.rows.src, port, ports, "uses an arc that is busy with an earlier row")
+
+
+def one_chunk(case: _Case) -> Broken:
+    """Rule ``one-chunk``, where messages do not combine: a row sends one chunk a step."""
+    return case.broken("one-chunk", ~case.streaming, lambda row: "combines several chunks in one message")
 
 
 def send_port(case: _Case) -> Broken:
@@ -310,7 +320,7 @@ def copies(case: _Case) -> Broken:
     """
     schedule = case.schedule
     if schedule.part.kind != "broadcast":
-        return 1, [Violation("copies", f"copies of {schedule.part.kind} cannot be checked: claim 1")]
+        return 1, [Violation("copies", "copies are checked of an orbit, not of its translates")]
     root, shown, count = schedule.part.root, list[Violation](), 0
     for broken in _tree_breaches(case, root):
         count += broken[0]

@@ -3,7 +3,7 @@
 It shares no code with the fast one beyond the rows, so that each checks the other. For small schedules.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from itertools import combinations
 
@@ -25,6 +25,8 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     ]
     label = plain.network.label
     found: dict[str, list[Violation]] = {"adjacent": [], "link-once": []}
+    if not model.combining:
+        found["one-chunk"] = []
     if model.ports == "one":
         found |= {"send-port": [], "recv-port": []}
         if model.partner == "same":
@@ -42,6 +44,9 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     by_step: dict[int, dict[int, _Send]] = defaultdict(dict)  # one message per row and step, however many chunks
     for send in sends:
         by_step[send[0]][send[6]] = send
+    for (step, row), count in Counter((send[0], send[6]) for send in sends).items():
+        if count > 1:
+            broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
     for step, messages in by_step.items():
         arcs, senders, receivers, links, partner = (
             set[object](),
@@ -78,30 +83,34 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         for chunk in range(a, b):
             if (node, chunk) not in first:
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
+    if plain.collective.all_source and not schedule.orbit:
+        broken("copies", -1, "copies are checked of an orbit, not of its translates")
     depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
 
 
 def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> int:
     """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
-    if plain.collective.kind != "broadcast":
-        broken("copies", -1, f"copies of {plain.collective.kind} cannot be checked")
-        return 0
-    root, label = plain.collective.root, plain.network.label
-    source: dict[tuple[int, int], int] = {}  # of (tree, node)
+    collective, label = plain.collective, plain.network.label
+    source: dict[tuple[int, int, int], int] = {}  # of (root of the chunk, tree, node)
     when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
     trees_of: dict[int, set[int]] = defaultdict(set)
+
+    def root_of(chunk: int) -> int:
+        return chunk // collective.messages if collective.all_source else collective.root
+
     for step, src, dst, _, tree, chunk, row in sends:
         if tree >= 0:
-            if source.setdefault((tree, dst), src) != src:
+            if source.setdefault((root_of(chunk), tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             when.setdefault((tree, chunk, dst), step + 1)
             trees_of[chunk].add(tree)
     for step, src, _, _, tree, chunk, row in sends:
-        if tree >= 0 and src != root and when.get((tree, chunk, src), step + 1) > step:
+        if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:
             broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
     deepest = 0
-    for chunk in range(plain.collective.messages):
+    for chunk in range(collective.chunks):
+        root = root_of(chunk)
         for node in range(plain.network.nodes):
             if node == root:
                 continue
@@ -109,16 +118,12 @@ def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, in
             for tree in sorted(trees_of[chunk]):
                 if (tree, chunk, node) in when:
                     way = [node]
-                    while way[-1] != root and len(way) <= plain.network.nodes and (tree, way[-1]) in source:
-                        way.append(source[tree, way[-1]])
+                    while way[-1] != root and len(way) <= plain.network.nodes and (root, tree, way[-1]) in source:
+                        way.append(source[root, tree, way[-1]])
                     ways.append(way)
                     deepest = max(deepest, len(way) - 1)
             if len(ways) < plain.copies:
-                broken(
-                    "copies",
-                    -1,
-                    f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}",
-                )
+                broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
             for one, other in combinations(ways, 2):
                 if set(one[1:-1]) & set(other[1:-1]) or len(one) == len(other) == 2:
                     broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")

@@ -47,7 +47,8 @@ def test_the_example_is_right():
 def test_the_reader_reads_the_example():
     header, rows = reader()(EXAMPLE)
     assert header == {
-        "treecast": "1", "network": "star:3", "collective": "broadcast", "root": "123", "messages": "4", "rows": "10",
+        "treecast": "1", "network": "star:3", "collective": "broadcast", "root": "123", "messages": "4", "model": "shouting",
+        "rows": "10",
     }  # fmt: skip
     assert rows[0] == ("0", "2", "123", "213", "0", "0", [0, 1])
     found = [(*row[:4], row[4] or port_of(row), *row[5:]) for row in rows]

@@ -22,7 +22,7 @@ FILES = {
         network="star:5", more="messages 2000000\n",
     ),
     "a stream of all there is": written(
-        "0+2147483647 0>6 port=0 0-2147483646", "0+1 0>2 port=1 0-2147483646", more="messages 2147483647\n",
+        "0+2000000000 0>6 port=0 0-1999999999", "0+1 0>2 port=1 0-1999999999", more="messages 2000000000\n",
     ),
     "links of half an all-to-all": written(
         *(f"{u}+1 0>{u} 0" for u in range(1, 5040)), network="star:7", collective="allgather",

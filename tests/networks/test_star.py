@@ -56,6 +56,11 @@ def test_the_compiled_table_of_neighbours_is_the_arithmetic_one(n):
     assert (star.neighbor_table(low, high) == table[low:high]).all()
 
 
+def test_a_table_of_neighbours_that_nobody_could_hold_is_refused():
+    with pytest.raises(NetworkError, match="too many nodes"):
+        Star(13).neighbor_table(6_227_020_776)
+
+
 def test_no_node_and_no_port_lead_nowhere():
     star = Star(4)
     assert star.neighbor([-1, 24, 0, 0], [0, 0, -1, 3]).tolist() == [-1] * 4

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.errors import FaultError, PlanError
+from treecast.errors import PlanError
 from treecast.faults import Faults
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -79,14 +79,10 @@ def run(
     """
     began = time.perf_counter()
     faults = faults or Faults()
-    faults.check(schedule.network)
+    faults.check(schedule)
     nodes, messages, root = schedule.network.nodes, schedule.collective.messages, schedule.collective.root
     if schedule.collective.kind != "broadcast":
         raise PlanError(f"{schedule.collective.kind} cannot be run on a file yet: broadcast can")
-    if faults.nodes.get(root) == 0:
-        raise FaultError(
-            f"the root {schedule.network.label(root)} cannot be dead from the start: nothing would be sent"
-        )
     if nodes * (len(data) + 3 * messages) > _MOST_BYTES:
         raise PlanError(
             f"{nodes:,} buffers of {len(data):,} bytes do not fit in {_MOST_BYTES >> 30} GiB: take a smaller file or network"
@@ -97,14 +93,15 @@ def run(
     held, first_tree = np.zeros((nodes, messages), bool), np.full((nodes, messages), -1, np.int16)
     held[root] = True
     never = schedule.steps + 1
-    node_dies, arc_dies = np.full(nodes, never), np.full((nodes, schedule.network.ports), never)
+    network = schedule.network
+    node_dies, arc_dies = np.full(nodes, never), np.full(nodes * network.ports + 1, never)
     for node, step in faults.nodes.items():
         node_dies[node] = step
-    for arc, step in faults.arcs.items():
-        arc_dies[arc] = step
+    for (node, port), step in faults.arcs.items():
+        arc_dies[network.arc(node, port)] = step
     steps = transmissions = 0
     for sends in schedule.expand():
-        alive = (node_dies[sends.src] > sends.step) & (arc_dies[sends.src, sends.port] > sends.step)
+        alive = (node_dies[sends.src] > sends.step) & (arc_dies[network.arc(sends.src, sends.port)] > sends.step)
         sent = np.flatnonzero(alive & held[sends.src, sends.chunk])
         transmissions += len(sent)
         steps = sends.step + 1 if len(sent) else steps

@@ -1,9 +1,10 @@
 """How the inner loops are compiled, and run over both cores with progress and a clean Ctrl-C."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
+from itertools import islice
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -43,18 +44,19 @@ def in_parallel(
     ``work`` must be compiled code that leaves the interpreter free. An exception, Ctrl-C too, stops after the blocks that
     are under way.
     """
-    starts: Sequence[int] = range(0, total, block)
+    starts = iter(range(0, total, block))
     results: dict[int, Result] = {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    done, workers = 0, os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: dict[Future[Result], int] = {}
         try:
-            waiting: dict[Future[Result], int] = {
-                pool.submit(work, start, min(start + block, total)): start for start in starts
-            }
-            pending, done = set(waiting), 0
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    start = waiting[future]
+            while True:
+                for start in islice(starts, 4 * workers - len(waiting)):  # few at a time: there may be millions
+                    waiting[pool.submit(work, start, min(start + block, total))] = start
+                if not waiting:
+                    break
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    start = waiting.pop(future)
                     results[start] = future.result()
                     done += min(block, total - start)
                 if progress:
@@ -62,4 +64,4 @@ def in_parallel(
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return [results[start] for start in starts]
+    return [results[start] for start in sorted(results)]

@@ -98,7 +98,7 @@ def sources(low, high, src, dst, tree, parent, clash):
 
 @njit
 def tree_depths(src, dst, tree, depth):
-    """Fill ``depth``, int16 (trees, N), zeros, with arcs from the root, as far as sources come before their rows."""
+    """Fill ``depth``, int32 (trees, N), zeros, with arcs from the root, as far as sources come before their rows."""
     deepest = 0
     for r in range(len(src)):
         if tree[r] >= 0:

@@ -8,7 +8,7 @@ from treecast.kernels.compiled import njit
 
 @njit
 def depths(parent, root, depth):
-    """Fill ``depth``, int16 (N,), with the number of arcs from the root along one tree; return a node off the tree or -1.
+    """Fill ``depth``, int32 (N,), with the number of arcs from the root along one tree; return a node off the tree or -1.
 
     ``parent``: int32 (N,), -1 at the root. A node is off the tree when its parents run into -1 elsewhere, or in a circle.
     """

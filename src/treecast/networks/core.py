@@ -114,6 +114,11 @@ class Network(ABC):
             found[(self.neighbor(u, port) == v) & (v >= 0)] = port
         return found
 
+    def arc(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the number of the arc that leaves ``u`` by ``port``, u · ports + port; nodes · ports where it is no port."""
+        u, port = ints(u), ints(port)
+        return np.where((port >= 0) & (port < self.ports), u * self.ports + port, self.nodes * self.ports)
+
     def neighbors(self, u: int) -> list[int]:
         """Return the nodes that an arc from ``u`` leads to, in the order of their ports."""
         there = self.neighbor(self.check_node(u), np.arange(self.ports))

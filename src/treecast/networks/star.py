@@ -62,6 +62,8 @@ class Star(Cayley):
         from treecast.kernels.compiled import in_parallel
         from treecast.kernels.star import fill_neighbors
 
+        if self.nodes >= 2**31:
+            raise NetworkError(f"{self.spec} has too many nodes for a table of neighbours")
         stop = self.nodes if stop is None else stop
         block = min(24, self.nodes)  # the kernel works in whole blocks: cut what it fills beyond
         low, high = start - start % block, stop + -stop % block

@@ -11,10 +11,11 @@ from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Network, Star
 from treecast.networks import network as find_network
-from treecast.plans import single_tree, star
+from treecast.plans import single_tree, star, star_trees
 from treecast.schedule import Claims, Rows, Schedule
+from treecast.trees import TreeSet
 
-__all__ = ["BUILDERS", "Builder", "builders", "copies_of", "plan", "program", "single_tree_steps"]
+__all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "plan", "program", "single_tree_steps"]
 
 
 class Builder(NamedTuple):
@@ -128,6 +129,28 @@ def single_tree_steps(network: Network, collective: Collective) -> int:
     return baseline[0].claims(network, collective, 1).steps if baseline else 0
 
 
+def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
+    """Return the edge-disjoint spanning trees of a network at ``root``: as many as its degree, with node-disjoint ways.
+
+    Raises PlanError for networks for which none are known yet, or whose trees do not fit in memory.
+    """
+    where = find_network(network)
+    if not isinstance(where, Star):
+        raise PlanError(f"no set of disjoint trees is known yet on {where.spec}; there is one on star:N")
+    _check_memory(where, where.ports, f"the trees of {where.spec}")
+    return star_trees.disjoint_trees(where, where.node(root))
+
+
+def _check_memory(network: Network, trees: int, what: str) -> None:
+    rows = trees * (network.nodes - 1)
+    needed, there = rows * _BYTES_PER_ROW, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise PlanError(
+            f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
+            "one node's rows can still be had, by program()"
+        )
+
+
 class _Request(NamedTuple):
     """What was asked for, checked."""
 
@@ -156,13 +179,7 @@ class _Request(NamedTuple):
 
     def schedule(self) -> Schedule:
         network, collective, copies, model, builder = self
-        rows = builder.trees(network) * (network.nodes - 1)
-        needed, there = rows * _BYTES_PER_ROW, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if needed > there:
-            raise PlanError(
-                f"{collective.kind} on {network.spec} has {rows:,} rows, about {needed / 2**30:,.0f} GiB: too many for this "
-                "machine's memory; one node's rows can still be had, by program()"
-            )
+        _check_memory(network, builder.trees(network), f"{collective.kind} on {network.spec}")
         return Schedule(
             network, collective, model, builder.rows(network, collective, copies), copies,
             claims=builder.claims(network, collective, copies), builder=builder.name, local=self._local(),
