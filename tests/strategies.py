@@ -58,12 +58,18 @@ def arbitrary(draw, orbit=False):
 
 
 def mutations(schedule):
-    """Every schedule that differs in one row by a little: left out, said twice, or with one column changed."""
+    """Every schedule that differs in one row by a little, as (what was changed, a function that builds it).
+
+    The row is left out, said twice, or has one column changed.
+    """
     rows, network, messages = schedule.rows, schedule.network, schedule.collective.messages
     table = [rows.payloads.ranges(p) for p in range(len(rows.payloads))]
     base = [tuple(int(column[r]) for column in rows.columns().values()) for r in range(len(rows))]
 
     def built(new_rows, payloads=table):
+        return lambda: build(new_rows, payloads)
+
+    def build(new_rows, payloads):
         columns = {name: [row[i] for row in new_rows] for i, name in enumerate(COLUMNS)}
         return replace(schedule, rows=Rows.of(Payloads.of(payloads), **columns), local=None)
 

@@ -117,7 +117,7 @@ def test_a_report_says_where_and_why():
 UNDER = ["all-port", "shouting", "one-port", "whispering", "all-port,half", "one-port,half"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(arbitrary())
 def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
     for under in UNDER:
@@ -127,12 +127,12 @@ def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
         assert verify(schedule).holds == is_right(schedule, graph_of(schedule.network))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(planned(), st.data())
 def test_fast_and_expanded_agree_on_nearly_right_schedules(schedule, data):
     """One or two small changes: some do no harm, so that both verdicts occur."""
     for _ in range(data.draw(st.integers(1, 2))):
-        schedule = data.draw(st.sampled_from([mutant for _, mutant in mutations(schedule)] or [schedule]))
+        schedule = data.draw(st.sampled_from([build for _, build in mutations(schedule)] or [lambda: schedule]))()
     for under in UNDER:
         assert broken(verify(schedule, under)) == broken(verify(schedule, under, method="expanded"))
     if schedule.copies == 1:
@@ -173,12 +173,13 @@ def test_an_orbit_is_verified_by_symmetry(n):
 
 @pytest.mark.parametrize(
     ("spec", "messages", "copies"),
-    [("star:3", 5, 1), ("star:3", 3, 2), ("star:4", 6, 1), ("star:4", 5, 2), ("star:4", 2, 3)],
+    [("star:3", 5, 1), ("star:3", 3, 2), ("star:4", 6, 1), ("star:4", 4, 2)],
 )
 def test_any_change_of_one_row_is_rejected_or_does_no_harm(spec, messages, copies):
     schedule = plan("broadcast", spec, messages=messages, copies=copies)
     graph, seen, kept = graph_of(schedule.network), Counter(), Counter()
-    for name, mutant in mutations(schedule):
+    for name, build in mutations(schedule):
+        mutant = build()
         seen[name] += 1
         if mutant.rows == schedule.rows or not verify(mutant).holds:
             continue
