@@ -43,6 +43,7 @@ def test_every_family_behind_one_interface(family, tmp_path):
     table = where.neighbor_table(0, len(every))
     assert where.degree <= where.ports
     for u in every[:20].tolist():
+        assert where.degree_at(u) == len(where.neighbors(u))
         assert where.neighbors(u) == [v for v in table[u].tolist() if v >= 0]
         assert (where.distance(u, where.neighbors(u)) == 1).all()
         assert (where.port_between(u, table[u]) == np.where(table[u] >= 0, np.arange(where.ports), -1)).all()

@@ -117,7 +117,7 @@ def test_a_report_says_where_and_why():
 UNDER = ["all-port", "shouting", "one-port", "whispering", "all-port,half", "one-port,half"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(arbitrary())
 def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
     for under in UNDER:
@@ -127,12 +127,12 @@ def test_fast_and_expanded_agree_on_wrong_schedules(schedule):
         assert verify(schedule).holds == is_right(schedule, graph_of(schedule.network))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(planned(), st.data())
 def test_fast_and_expanded_agree_on_nearly_right_schedules(schedule, data):
     """One or two small changes: some do no harm, so that both verdicts occur."""
     for _ in range(data.draw(st.integers(1, 2))):
-        schedule = data.draw(st.sampled_from([build for _, build in mutations(schedule)] or [lambda: schedule]))()
+        schedule = data.draw(st.sampled_from([build for _, build in mutations(schedule)]))()
     for under in UNDER:
         assert broken(verify(schedule, under)) == broken(verify(schedule, under, method="expanded"))
     if schedule.copies == 1:

@@ -23,7 +23,7 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
 
     Raises PlanError when the root has fewer arcs than copies.
     """
-    degree = len(network.neighbors(collective.root))
+    degree = network.degree_at(collective.root)
     if network.nodes > 1 and copies > degree:
         raise PlanError(
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root on {network.spec}"
@@ -62,7 +62,7 @@ def _broadcast(network: Network, collective: Collective, copies: int, model: Mod
         if model.ports == "one":
             found.append(Bound("steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
     elif model.ports == "all":
-        degree = len(network.neighbors(collective.root))
+        degree = network.degree_at(collective.root)
         found.append(
             Bound(
                 "steps",

@@ -213,7 +213,7 @@ class Schedule:
     @property
     def trees(self) -> int:
         """The number of different trees that the rows name."""
-        return int(np.count_nonzero(np.bincount(self.rows.tree + 1)[1:]))
+        return int(np.count_nonzero(np.bincount(self.rows.tree[self.rows.tree >= 0])))
 
     def select(self, where: Any) -> "Schedule":
         """Return the schedule of the rows that a mask, slice or index array picks; it claims nothing."""

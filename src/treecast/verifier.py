@@ -26,6 +26,9 @@ from treecast.verifier_expanded import check_expanded
 
 _NEVER = np.iinfo(np.int32).max
 _BLOCK = 1 << 18  # rows that one thread takes at a time
+_FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
+_CELLS_PER_ROW = 128
+_MOST_SENDS = 10_000_000
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
@@ -40,6 +43,9 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     if method not in ("fast", "expanded"):
         raise ScheduleError(f"method must be fast or expanded, not {method!r}")
     if method == "expanded":
+        cells = schedule.transmissions + schedule.network.nodes * schedule.collective.chunks
+        if cells > _MOST_SENDS:
+            raise ScheduleError(f"{cells:,} sends and holdings are too many to judge one by one: use the fast method")
         found, depth = check_expanded(schedule, chosen)
         how = "expanded"
     else:
@@ -78,14 +84,21 @@ class _Case:
     def __init__(self, schedule: Schedule, model: Model) -> None:
         self.schedule, self.model, self.rows = schedule, model, schedule.rows
         self.nodes = schedule.network.nodes
+        self.afford(self.nodes, f"{self.nodes:,} nodes")
+
+    def affordable(self, cells: int) -> bool:
+        """Return whether a table of so many cells is in proportion to the rows, or small."""
+        return cells <= min(_MOST_CELLS, max(_FREE_CELLS, _CELLS_PER_ROW * len(self.rows)))
+
+    def afford(self, cells: int, what: str) -> None:
+        """Raise ScheduleError when a table of so many cells would be out of proportion."""
+        if not self.affordable(cells):
+            raise ScheduleError(f"{what} are too many to judge for a schedule of {len(self.rows):,} rows")
 
     @cached_property
     def atoms(self) -> Atoms:
         atoms = cut(self.schedule)
-        if self.nodes * len(atoms) > _MOST_CELLS:
-            raise ScheduleError(
-                f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to judge at once on this machine"
-            )
+        self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
         return atoms
 
     @cached_property
@@ -113,10 +126,7 @@ class _Case:
         """The source of each node in each tree, int32 (trees, N), -1 for none; and the rows that give a node a second one."""
         from treecast.kernels.rules import sources
 
-        if self.trees * self.nodes > _MOST_CELLS:
-            raise ScheduleError(
-                f"{self.trees} trees of {self.nodes:,} nodes are too many to judge at once on this machine"
-            )
+        self.afford(self.trees * self.nodes, f"{self.trees:,} trees of {self.nodes:,} nodes")
         rows = self.rows
         parent, clash = np.full((self.trees, self.nodes), -1, np.int32), np.zeros(len(rows), bool)
         self.by_node(lambda low, high: sources(low, high, rows.src, rows.dst, rows.tree, parent, clash))
@@ -127,7 +137,7 @@ class _Case:
         """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
         from treecast.kernels.rules import tree_depths
 
-        if self.schedule.part.kind != "broadcast" or self.trees * self.nodes > _MOST_CELLS:
+        if self.schedule.part.kind != "broadcast" or not self.affordable(self.trees * self.nodes):
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
         return int(tree_depths(self.rows.src, self.rows.dst, self.rows.tree, depth))
@@ -186,7 +196,7 @@ def adjacent(case: _Case) -> Broken:
 
     rows, network = case.rows, case.schedule.network
     wrong = np.zeros(len(rows), bool)
-    if len(rows) * 2 > case.nodes and case.nodes * network.ports <= max(_BLOCK, 64 * len(rows)):
+    if len(rows) * 2 > case.nodes and case.affordable(case.nodes * network.ports):
         table, columns = network.neighbor_table(), (rows.src, rows.dst, rows.port, wrong)
         in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), _BLOCK)
     else:
@@ -197,9 +207,9 @@ def adjacent(case: _Case) -> Broken:
     def why(row: int) -> str:
         src, dst = int(rows.src[row]), int(rows.dst[row])
         right = int(network.port_between(src, dst))
-        there = ", ".join(map(case.label, network.neighbors(src)))
+        there = "; arcs lead to " + ", ".join(map(case.label, network.neighbors(src))) if network.ports <= 64 else ""
         return f"by port {rows.port[row]}: " + (
-            f"there is no such arc; arcs lead to {there}" if right < 0 else f"the arc leaves by port {right}"
+            f"there is no such arc{there}" if right < 0 else f"the arc leaves by port {right}"
         )
 
     return case.broken("adjacent", wrong, why)
@@ -211,6 +221,10 @@ def _busy(case: _Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports:
 
     clash = np.zeros(len(case.rows), np.bool_)
     nodes = int(node.max(initial=-1)) + 1
+    if not case.affordable(nodes * ports):  # number only the keys that occur
+        key = np.where((port >= 0) & (port < ports), node.astype(np.int64) * ports + port, -1)
+        node, port, ports = np.unique(key, return_inverse=True)[1].reshape(-1), np.where(key < 0, -1, 0), 1
+        nodes = int(node.max(initial=-1)) + 1
     columns = (node, port, ports, case.rows.step, case.rows.steps, np.zeros(nodes * ports, np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
     return case.broken(rule, clash, lambda row: why)
@@ -267,12 +281,21 @@ def one_partner(case: _Case) -> Broken:
 
 
 def duplex(case: _Case) -> Broken:
-    """Rule ``duplex``, of half-duplex links: a link carries messages one way at a time."""
-    plain = case if not case.schedule.orbit else _Case(case.schedule.plain(), case.model)
-    rows = plain.rows
-    low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst).astype(np.int64)
+    """Rule ``duplex``, of half-duplex links: a link carries messages one way at a time.
+
+    The translates of a row u > v go over all links of the kind u⁻¹v; both ways when u⁻¹v = v⁻¹u.
+    """
+    rows, network = case.rows, case.schedule.network
+    why = "uses a link that an earlier row, or its own translate, is using"
+    if case.schedule.orbit and isinstance(network, Cayley):
+        there, back = network.untranslate(rows.src, rows.dst), network.untranslate(rows.dst, rows.src)
+        low, high, own = np.zeros_like(there), np.minimum(there, back), (there == back) & (there != 0)
+    else:
+        low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst).astype(np.int64)
+        own = np.zeros(len(rows), np.bool_)
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
-    return _busy(plain, "duplex", link, np.zeros_like(link), 1, "uses a link that an earlier row is using")
+    count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why)
+    return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
 
 
 def holds(case: _Case) -> Broken:
@@ -335,8 +358,7 @@ def _tree_breaches(case: _Case, root: int) -> Iterator[Broken]:
     rows, atoms = case.rows, case.atoms
     carried = _atoms_of_trees(case)
     tree_of, atom_of = np.nonzero(carried)
-    if len(tree_of) * case.nodes > _MOST_CELLS:
-        raise ScheduleError("too many trees, runs of chunks and nodes to judge at once on this machine")
+    case.afford(len(tree_of) * case.nodes, f"{len(tree_of):,} runs of chunks in trees x {case.nodes:,} nodes")
     pair = np.full(carried.shape, -1, np.int32)
     pair[tree_of, atom_of] = np.arange(len(tree_of))
     arrival = np.full((len(tree_of), case.nodes), _NEVER, np.int32)

@@ -124,6 +124,10 @@ class Network(ABC):
         there = self.neighbor(self.check_node(u), np.arange(self.ports))
         return [int(v) for v in there if v >= 0]
 
+    def degree_at(self, u: int) -> int:
+        """Return the number of arcs that leave ``u``."""
+        return len(self.neighbors(u))
+
     def neighbor_table(self, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
         """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, shape (stop - start, ports).
 

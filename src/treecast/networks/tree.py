@@ -120,6 +120,10 @@ class Tree(Network):
             return max(root, self.depth - root)
         return int(self.distance(root, 0)) + self.depth
 
+    def degree_at(self, u: int) -> int:
+        """Return the number of arcs that leave ``u``: to its children, and to its parent."""
+        return (self.arity if self.check_node(u) < self._inner else 0) + (u > 0)
+
     def port_name(self, port: int) -> str:
         """Return ``port`` as child 0, child 1 … or parent. Raises NetworkError when there is no such port."""
         if not 0 <= port < self.ports:
