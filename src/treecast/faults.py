@@ -174,6 +174,8 @@ def sweep(
     else:
         parts = [(comb(case.elements, size), partial(case.sets, size=size)) for size in range(most + 1)]
     total = sum(count for count, _ in parts)
+    if total > _MOST_SETS:
+        raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
     tried = failing = 0
     first: _Hit | None = None
     for count, sets in parts:
@@ -195,6 +197,7 @@ def _tell(progress: Callable[[int, int], None] | None, before: int, total: int, 
 
 
 _BLOCK = 1 << 13
+_MOST_SETS = 10**10
 _Sets = Callable[[int, int], Ints]
 """Gives the sets number start … stop-1 as rows of elements."""
 

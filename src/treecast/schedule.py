@@ -25,6 +25,7 @@ COLUMNS = {
     "port": np.int16, "tree": np.int16, "payload": np.int32,
 }  # fmt: skip
 """The columns of a row and their types."""
+_MOST_PLAIN_ROWS = 2**23
 _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
 
@@ -243,6 +244,10 @@ class Schedule:
         """Return the same schedule without orbit: N times the rows, chunk h·M + c for chunk c of node h."""
         if not self.orbit:
             return self
+        if self.network.nodes * len(self.rows) > _MOST_PLAIN_ROWS:
+            raise ScheduleError(
+                f"{self.network.nodes:,} x {len(self.rows):,} rows of an orbit are too many to write out"
+            )
         sources = np.repeat(np.arange(self.network.nodes), len(self.rows))
         rows = np.tile(np.arange(len(self.rows)), self.network.nodes)
         return replace(self, rows=self._translated(sources, rows), orbit=False, local=None)
@@ -325,6 +330,8 @@ def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
 
 def _check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
     starts = table.start
+    if bool(((starts < 0) | (starts > len(table.first))).any()):
+        raise ScheduleError("a payload begins outside the table of ranges")
     if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(table.first) or bool((np.diff(starts) < 1).any()):
         raise ScheduleError("every payload needs at least one range of chunks")
     if len(table.first) != len(table.stop) or bool((table.first < 0).any() or (table.first >= table.stop).any()):

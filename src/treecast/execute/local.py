@@ -14,6 +14,7 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 
 _MOST_BYTES = 8 * 2**30
+_MOST_MESSAGES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,8 @@ def run(
         raise PlanError(
             f"{nodes:,} buffers of {len(data):,} bytes do not fit in {_MOST_BYTES >> 30} GiB: take a smaller file or network"
         )
+    if messages > _MOST_MESSAGES:
+        raise PlanError(f"{messages:,} messages take too long to move one by one: plan for at most {_MOST_MESSAGES:,}")
     bounds = chunk_bounds(len(data), messages)
     buffers = np.zeros((nodes, len(data)), np.uint8)
     buffers[root] = np.frombuffer(data, np.uint8)

@@ -259,6 +259,8 @@ def _read(path: str) -> Any:
     import networkx
 
     nx: Any = networkx
+    if Path(path).exists() and not Path(path).is_file():  # a device may have no end
+        raise ValueError("it is no file")
     if Path(path).suffix.lower() in {".graphml", ".xml"}:
         return nx.read_graphml(path, node_type=_name)
     lines = Path(path).read_text("utf-8-sig").split("\n")

@@ -14,6 +14,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Cayley, Ints, Network, ints
 
 _MOST_NODES = 2**40
+_MOST_SIDES = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,8 +35,8 @@ class _Grid(Network):
             sides = ()
         if not sides or min(sides) < 1 or (len(sides) > 1 and self.family == self._families[1]):
             raise NetworkError(f"no {self.family} has such sides: {self._hint(self.family)}")
-        if prod(sides) > _MOST_NODES:
-            raise NetworkError(f"a {self.family} of more than 2^40 nodes is out of reach: choose shorter sides")
+        if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES:
+            raise NetworkError(f"a {self.family} of more than 64 sides or 2^40 nodes is out of reach: choose fewer")
         object.__setattr__(self, "sides", sides)
 
     @classmethod
