@@ -271,11 +271,12 @@ def draw(
     if tree is not None:
         if tree not in used:
             raise _usage(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
-        schedule, used = schedule.on_tree(tree), [tree]
+        used = [tree]
+        schedule = schedule if kind == "trees" else schedule.on_tree(tree)
     if output is not None:
         from treecast.draw.figures import draw as draw_figure
 
-        draw_figure(schedule, output, kind, faults)
+        draw_figure(schedule, output, kind, faults, None if tree is None or kind != "trees" else used)
         console.say(f"written: {output}")
     elif kind == "trees":
         console.show_text("\n\n".join(tree_text(schedule, number, in_ascii) for number in used))
