@@ -106,8 +106,7 @@ def _ends(network: Network, name: str) -> list[tuple[int, int]]:
 def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] = ()) -> Faults:
     """Return ``count`` different nodes, dead from the start, chosen by ``seed``; those in ``spare`` are never chosen."""
     spared = set(spare)
-    if seed < 0:
-        raise FaultError(f"a seed is a whole number from 0, not {seed}")
+    _check_seed(seed)
     if not 0 <= count <= network.nodes - len(spared):
         raise FaultError(f"{count} nodes cannot fail: choose 0 to {network.nodes - len(spared)} of {network.spec}")
     chosen: dict[int, int] = {}
@@ -117,6 +116,11 @@ def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] 
         if node not in spared:
             chosen[node] = 0
     return Faults(chosen)
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise FaultError(f"a seed is a whole number from 0, not {seed}")
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,7 @@ def sweep(
     if sample is not None:
         if sample < 1 or most < 1:
             raise FaultError(f"a sample needs at least 1 set of at least 1 fault, not {sample} of {most}")
-        if seed < 0:
-            raise FaultError(f"a seed is a whole number from 0, not {seed}")
+        _check_seed(seed)
         parts: list[tuple[int, _Sets]] = [(sample, partial(case.random_sets, size=most, seed=seed))]
     else:
         parts = [(comb(case.elements, size), partial(case.sets, size=size)) for size in range(most + 1)]

@@ -28,7 +28,7 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         raise PlanError(
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root on {network.spec}"
         )
-    return _broadcast(network, collective, copies, model) if collective.kind == "broadcast" else []
+    return _broadcast(network, collective, copies, model, degree) if collective.kind == "broadcast" else []
 
 
 def best(found: list[Bound], of: str) -> Bound:
@@ -36,8 +36,8 @@ def best(found: list[Bound], of: str) -> Bound:
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)
 
 
-def _broadcast(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the bounds of broadcast.
+def _broadcast(network: Network, collective: Collective, copies: int, model: Model, degree: int) -> list[Bound]:
+    """Return the bounds of broadcast from a root that ``degree`` arcs leave.
 
     A node at distance e from the root hears all M messages x times, over ways that begin with M x sends of the root; the
     last of these begins no earlier than step ⌈M x / ports⌉, and needs e steps.
@@ -55,14 +55,12 @@ def _broadcast(network: Network, collective: Collective, copies: int, model: Mod
             "each node but the root hears M messages x times",
         )
     ]
-    if (
-        model.combining
-    ):  # any number of chunks in a step: only distance counts, and with one port that informed nodes double
+    if model.combining:
+        # any number of chunks in a step: only distance counts, and with one port that informed nodes double
         found.append(Bound("steps", far, "eccentricity", "a chunk goes one arc a step"))
         if model.ports == "one":
             found.append(Bound("steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
     elif model.ports == "all":
-        degree = network.degree_at(collective.root)
         found.append(
             Bound(
                 "steps",
