@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Holdings
+from treecast.collectives import Collective, Holdings
 from treecast.errors import ScheduleError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, places
@@ -71,21 +71,34 @@ def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     Where an atom is both streamed and sent combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
+    if part.chunks // part.messages > _MOST_ATOMS:
+        raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
     ends = [table.first, table.stop, part.ends()]
     if extra is not None:
         ends.append(extra[(extra > 0) & (extra < part.chunks)])
-    bounds = np.unique(np.concatenate(ends))
+    bounds = _with_results(part, np.unique(np.concatenate(ends)))
     used = _ways_of_payloads(schedule)
     while True:
         start, atom, place = _places(schedule, bounds)
         streamed, combined = (_marked(ways, start, atom, len(bounds) - 1) for ways in used)
+        if part.results:  # a finished sum moves as its sum does, or each chunk by itself
+            half = (len(bounds) - 1) // 2
+            streamed, combined = (np.tile(mask[:half] | mask[half:], 2) for mask in (streamed, combined))
         mixed = np.flatnonzero(streamed & combined & (np.diff(bounds) > 1))
         if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
             raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
         if not len(mixed):
             return Atoms(bounds, start, atom, place, (~combined).astype(np.int64))
         singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
-        bounds = np.unique(np.concatenate([bounds, *singles]))
+        bounds = _with_results(part, np.unique(np.concatenate([bounds, *singles])))
+
+
+def _with_results(part: Collective, bounds: Ints) -> Ints:
+    """Return chunk numbers at which to cut such that sums and finished sums are cut alike."""
+    if not part.results:
+        return bounds
+    ends = np.concatenate([bounds, bounds + part.sums, bounds - part.sums])
+    return np.unique(ends[(ends >= 0) & (ends <= part.chunks)])
 
 
 def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:

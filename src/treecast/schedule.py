@@ -61,6 +61,14 @@ class Payloads:
         rows = slice(self.start[payload], self.start[payload + 1])
         return list(zip(self.first[rows].tolist(), self.stop[rows].tolist(), strict=True))
 
+    def within_blocks(self, size: int) -> "Payloads":
+        """Return the same payloads with every range cut at the multiples of ``size``."""
+        pieces = (self.stop - 1) // size - self.first // size + 1
+        source = np.repeat(np.arange(len(pieces)), pieces)
+        block = (self.first // size)[source] + places(pieces)
+        first, stop = np.maximum(self.first[source], block * size), np.minimum(self.stop[source], (block + 1) * size)
+        return Payloads(np.concatenate(([0], np.cumsum(pieces)))[self.start], first, stop)
+
     def chunk(self, payload: ArrayLike, place: ArrayLike) -> Ints:
         """Return the chunk at ``place`` (0-based) of each payload; the arrays broadcast."""
         before = np.concatenate(([0], np.cumsum(self.stop - self.first)))
@@ -185,7 +193,7 @@ class Schedule:
             raise ScheduleError("the collective and the network differ in their number of nodes")
         if self.orbit and not (isinstance(self.network, Cayley) and self.collective.all_source):
             raise ScheduleError(
-                "an orbit schedule needs a Cayley network and a collective in which every node is a source"
+                "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
             )
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
@@ -274,7 +282,7 @@ class Schedule:
             cayley = self._cayley
             yield Sends(
                 step, cayley.translate(source, src[again]), cayley.translate(source, dst[again]),
-                port[again], tree[again], source * self.collective.messages + chunk[again], row[again],
+                port[again], tree[again], self.collective.of_source(source, chunk[again], cayley.translate), row[again],
             )  # fmt: skip
 
     @property
@@ -285,13 +293,17 @@ class Schedule:
 
     def _translated(self, sources: Ints, rows: Ints) -> Rows:
         """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""
-        base, cayley, messages = self.rows, self._cayley, self.collective.messages
-        pairs, payload = np.unique(np.stack([sources, base.payload[rows]]), axis=1, return_inverse=True)
-        moved = [
-            [(h * messages + a, h * messages + b) for a, b in base.payloads.ranges(p)] for h, p in pairs.T.tolist()
-        ]
+        base, cayley = self.rows, self._cayley
+        numbers = sources * len(base.payloads) + base.payload[rows]
+        used, payload = np.unique(numbers, return_inverse=True)
+        source, old = np.divmod(used, max(len(base.payloads), 1))
+        table = base.payloads.within_blocks(self.collective.messages)
+        count = np.diff(table.start)[old]
+        part = np.repeat(table.start[old], count) + places(count)
+        first = self.collective.of_source(np.repeat(source, count), table.first[part], cayley.translate)
+        moved = Payloads(np.concatenate(([0], np.cumsum(count))), first, first + (table.stop - table.first)[part])
         return Rows.of(
-            Payloads.of(moved), step=base.step[rows], steps=base.steps[rows],
+            moved, step=base.step[rows], steps=base.steps[rows],
             src=cayley.translate(sources, base.src[rows]), dst=cayley.translate(sources, base.dst[rows]),
             port=base.port[rows], tree=base.tree[rows], payload=payload.reshape(-1),
         )  # fmt: skip

@@ -34,6 +34,8 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     if model.duplex == "half":
         found["duplex"] = []
     found |= {"holds": [], "delivered": []}
+    if plain.collective.sums:
+        found |= {"complete": [], "once": []}
     if plain.copies > 1:
         found["copies"] = []
 
@@ -70,12 +72,14 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
                 if partner.setdefault(a, b) != b:
                     broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
 
+    finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
     given, wanted = plain.collective.given(), plain.collective.wanted()
     for node, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
         first.update({(node, chunk): 0 for chunk in range(a, b)})
+    first.update(finished)
     for step, _, dst, _, _, chunk, _ in sends:
-        first.setdefault((dst, chunk), step + 1)  # sends come step by step, so the first is the earliest
+        first[dst, chunk] = min(step + 1, first.get((dst, chunk), step + 1))
     for step, src, _, _, _, chunk, row in sends:
         if first.get((src, chunk), step + 1) > step:
             broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
@@ -83,25 +87,65 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         for chunk in range(a, b):
             if (node, chunk) not in first:
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
-    if plain.collective.all_source and not schedule.orbit:
+    if plain.copies > 1 and plain.collective.sums:
+        broken("copies", -1, "a sum has one copy")
+    elif plain.collective.kind == "allgather" and not schedule.orbit:
         broken("copies", -1, "copies are checked of an orbit, not of its translates")
     depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
 
 
+def _check_sums(
+    plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]
+) -> dict[tuple[int, int], int]:
+    """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
+    collective, label = plain.collective, plain.network.label
+    has = {(v, c): {v} for v in range(plain.network.nodes) for c in range(collective.sums)}
+    gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
+    changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
+    of_sums: dict[int, list[_Send]] = defaultdict(list)
+    for send in sends:
+        if send[5] < collective.sums:
+            of_sums[send[0]].append(send)
+    for step in sorted(of_sums):
+        leaving = [(send, frozenset(has[send[1], send[5]])) for send in of_sums[step]]
+        for (_, src, _, _, _, chunk, row), _ in leaving:
+            if (src, chunk) in gone or src == owner[chunk]:
+                broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
+            gone.add((src, chunk))
+        for (_, _, dst, _, _, chunk, row), carried in leaving:
+            if (dst, chunk) in gone:
+                broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
+            if has[dst, chunk] & carried:
+                broken("once", row, f"row {row}: {label(dst)} has some of these contributions to sum {chunk}")
+            has[dst, chunk] |= carried
+            if dst == owner[chunk]:
+                changed[chunk] = step + 1
+    for chunk, v in enumerate(owner):
+        for node in sorted(set(range(plain.network.nodes)) - has[v, chunk]):
+            broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")
+    return {(owner[c], collective.sums + c): step for c, step in changed.items()} if collective.results else {}
+
+
 def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> int:
     """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
-    source: dict[tuple[int, int, int], int] = {}  # of (root of the chunk, tree, node)
+    source: dict[
+        tuple[int, int, int], int
+    ] = {}  # of (root of the chunk, or the chunk where it is personal; tree; node)
     when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
     trees_of: dict[int, set[int]] = defaultdict(set)
 
     def root_of(chunk: int) -> int:
-        return chunk // collective.messages if collective.all_source else collective.root
+        return int(collective.source_of(chunk))
+
+    if collective.sums:
+        return 0
 
     for step, src, dst, _, tree, chunk, row in sends:
         if tree >= 0:
-            if source.setdefault((root_of(chunk), tree, dst), src) != src:
+            key = chunk if collective.personal else root_of(chunk)
+            if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
             when.setdefault((tree, chunk, dst), step + 1)
             trees_of[chunk].add(tree)
@@ -111,15 +155,16 @@ def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, in
     deepest = 0
     for chunk in range(collective.chunks):
         root = root_of(chunk)
-        for node in range(plain.network.nodes):
+        for node in [int(collective.destination_of(chunk))] if collective.personal else range(plain.network.nodes):
             if node == root:
                 continue
             ways: list[list[int]] = []
             for tree in sorted(trees_of[chunk]):
                 if (tree, chunk, node) in when:
                     way = [node]
-                    while way[-1] != root and len(way) <= plain.network.nodes and (root, tree, way[-1]) in source:
-                        way.append(source[root, tree, way[-1]])
+                    key = chunk if collective.personal else root
+                    while way[-1] != root and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
+                        way.append(source[key, tree, way[-1]])
                     ways.append(way)
                     deepest = max(deepest, len(way) - 1)
             if len(ways) < plain.copies:

@@ -33,6 +33,35 @@ def arrivals(low, high, step, streaming, dst, payload, start, atom, place, arriv
 
 
 @njit
+def contributions(low, high, step, streaming, src, dst, payload, start, atom, place, last, sends):
+    """Of the atoms that are sums, the first: raise ``last``, int32 (N, sums), to the step from which all that a node is to
+    add is there, and count in ``sends``, int32 (N, sums), how often it sends each on.
+    """
+    sums = last.shape[1]
+    for r in range(len(step)):
+        for i in range(start[payload[r]], start[payload[r] + 1]):
+            if atom[i] < sums:
+                if low <= dst[r] < high:
+                    there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                    if there > last[dst[r], atom[i]]:
+                        last[dst[r], atom[i]] = there
+                if low <= src[r] < high:
+                    sends[src[r], atom[i]] += 1
+
+
+@njit
+def incomplete(step, streaming, src, payload, start, atom, place, last, missing):
+    """Fill ``missing``, int32 (rows,), with an atom that is sent before all that its source is to add is there, or -1."""
+    for r in range(len(step)):
+        missing[r] = -1
+        for i in range(start[payload[r]], start[payload[r] + 1]):
+            leaves = step[r] + (place[i] if streaming[r] else 0)
+            if atom[i] < last.shape[1] and last[src[r], atom[i]] > leaves:
+                missing[r] = atom[i]
+                break
+
+
+@njit
 def not_held(step, streaming, src, payload, start, atom, place, arrival, missing):
     """Fill ``missing``, int32 (rows,), with an atom that the row's source does not hold when it sends it, or -1."""
     for r in range(len(step)):
