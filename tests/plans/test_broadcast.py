@@ -9,7 +9,7 @@ from tests.oracle import graph_of, is_right, sends_of
 from treecast.errors import PlanError, TreecastError
 from treecast.networks import Star, network
 from treecast.plans import builders, plan, program, single_tree_steps, star_trees
-from treecast.plans.broadcast import streams
+from treecast.plans.pipelines import streams
 from treecast.plans.single_tree import breadth_first_tree
 from treecast.simulator import simulate
 from treecast.verifier import verify

@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Cayley, Network
+from treecast.networks.core import Cayley, Network, Rotational
 from treecast.networks.graph import Graph
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.mesh import Mesh, Torus
@@ -23,6 +23,7 @@ __all__ = [
     "Hypercube",
     "Mesh",
     "Network",
+    "Rotational",
     "Star",
     "Torus",
     "Tree",

@@ -214,6 +214,37 @@ class Cayley(Network):
         return self.diameter
 
 
+class Rotational(Cayley):
+    """A Cayley network with a rotation: it keeps node 0 and all distances to it, and moves every port on by one, cyclically.
+
+    So what leaves node 0 by one port is copied to every other port, and the copies share no arc.
+    """
+
+    @abstractmethod
+    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
+        """Return ``R^times(u)``; an arc of port p becomes one of port p + ``times`` modulo the number of ports."""
+
+    def necklace(self, u: int) -> list[int]:
+        """Return the distinct rotations of ``u``, from ``u`` on; their number divides that of the ports."""
+        return list(dict.fromkeys(self.unfolded_necklace(u)))
+
+    def unfolded_necklace(self, u: int) -> list[int]:
+        """Return ``u, R(u), R²(u), …``, one for each port, repeats kept."""
+        self.check_node(u)
+        return [int(self.rotate(u, times)) for times in range(self.ports)]
+
+    def necklaces(self) -> tuple[Ints, Ints]:
+        """Return the least node of every necklace but node 0's, ascending, and how many nodes each necklace has."""
+        every = np.arange(self.nodes)
+        least, size = every.copy(), np.full(self.nodes, self.ports)
+        for times in range(self.ports - 1, 0, -1):
+            turned = self.rotate(every, times)
+            least = np.minimum(least, turned)
+            size[turned == every] = times
+        first = np.flatnonzero(least == every)[1:]
+        return first, size[first]
+
+
 def ints(values: ArrayLike) -> Ints:
     """Return ``values`` as an int64 array."""
     return np.asarray(values, dtype=np.int64)

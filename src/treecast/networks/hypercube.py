@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Cayley, Ints, ints
+from treecast.networks.core import Ints, Rotational, ints
 
 
-class Hypercube(Cayley):
+class Hypercube(Rotational):
     """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i."""
 
     def __init__(self, d: int) -> None:
@@ -58,6 +58,11 @@ class Hypercube(Cayley):
     def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` xor ``u``: a translation is its own inverse."""
         return ints(h) ^ ints(u)
+
+    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
+        """Return ``u`` with bit i moved to bit i + ``times`` modulo d."""
+        u, times = ints(u), times % max(self.d, 1)
+        return ((u << times) | (u >> (self.d - times))) & (self.nodes - 1)
 
     def label(self, u: int) -> str:
         """Return the d bits behind ``0b``, dimension 0 last."""

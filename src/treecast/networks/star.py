@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks import permutations as perm
-from treecast.networks.core import Cayley, Ints, ints
+from treecast.networks.core import Ints, Rotational, ints
 
 
-class Star(Cayley):
+class Star(Rotational):
     """The star network on n symbols, 2 ≤ n ≤ 15: n! nodes of degree n-1; node number = lexicographic rank.
 
     Port p swaps the first symbol with the one at position p+2 (counted from 1): the paper's dimension p+2.
@@ -104,16 +104,6 @@ class Star(Cayley):
         turn = [0, *(1 + (k + times) % self.ports for k in range(self.ports))]
         r = perm.pack(turn)
         return perm.rank(perm.compose(perm.compose(r, self.words(u), self.n), perm.inverse(r, self.n), self.n), self.n)
-
-    def necklace(self, u: int) -> list[int]:
-        """Return the distinct rotations of ``u``, from ``u`` on; their number divides n - 1 (Definition 4, Lemma 3)."""
-        unfolded = self.unfolded_necklace(u)
-        return list(dict.fromkeys(unfolded))
-
-    def unfolded_necklace(self, u: int) -> list[int]:
-        """Return ``u, R(u), …, R^(n-2)(u)``, repeats kept (Definition 5)."""
-        self.check_node(u)
-        return [int(self.rotate(u, times)) for times in range(self.ports)]
 
     def cycle_notation(self, u: int) -> str:
         """Return the cycles of length ≥ 2 as the paper writes them: ``(13)(245)`` for 341526 (Definition 1)."""

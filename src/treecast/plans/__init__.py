@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,20 +10,46 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.models import model as find_model
-from treecast.networks import Network, Star
+from treecast.networks import Cayley, Network, Rotational, Star
 from treecast.networks import network as find_network
-from treecast.plans import single_tree, star, star_trees
-from treecast.schedule import Claims, Rows, Schedule
+from treecast.plans import allgather, alltoall, broadcast, rotational, scatter
+from treecast.plans.built import Built
+from treecast.plans.reversal import one_after_the_other, reversed_in_time
+from treecast.schedule import Rows, Schedule
 from treecast.trees import TreeSet
 
 __all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "plan", "program", "single_tree_steps"]
 
 
+Build = Callable[[Any, Collective, int], Built]
+
+
+def _backwards(kind: str, build: Build) -> Build:
+    """Return the builder of a gather or reduction that runs a schedule of ``kind`` backwards."""
+
+    def built(network: Network, collective: Collective, copies: int) -> Built:
+        forwards = build(network, replace(collective, kind=kind), copies)
+        return reversed_in_time(network, collective, forwards)
+
+    return built
+
+
+def _both(kind: str, build: Build) -> Build:
+    """Return the builder that runs a schedule of ``kind`` backwards, and then forwards."""
+
+    def built(network: Network, collective: Collective, copies: int) -> Built:
+        forwards = build(network, replace(collective, kind=kind), copies)
+        return one_after_the_other(collective, reversed_in_time(network, collective, forwards), forwards)
+
+    return built
+
+
 class Builder(NamedTuple):
     """Something that makes schedules of one collective on one family of networks, under one model.
 
-    ``trees(network)``: how many trees it uses, the most copies there can be. ``rows(network, collective, copies)`` builds,
-    ``claims`` (same arguments) gives the closed forms, ``at`` (and a node) gives one node's rows from its label alone.
+    ``trees(network)``: over how many disjoint ways it can send, the most copies there can be. ``build(network, collective,
+    copies)`` builds, as an orbit where every node has the same part. ``at`` (the same, and a node) gives one node's rows
+    from its label alone. ``baseline``: whether better plans are measured by it.
     """
 
     name: str
@@ -31,9 +58,9 @@ class Builder(NamedTuple):
     models: tuple[str, ...]
     what: str
     trees: Callable[[Any], int]
-    rows: Callable[[Any, Collective, int], Rows]
-    claims: Callable[[Any, Collective, int], Claims]
+    build: Build
     at: Callable[[Any, Collective, int, int], Rows] | None = None
+    baseline: bool = False
 
 
 def _every_port(network: Network) -> int:
@@ -45,19 +72,51 @@ def _one(network: Network) -> int:
 
 
 _ALL_PORT = ("all-port", "shouting")
+_TREES, _ONE_TREE, _MATCHED = "disjoint-trees", "breadth-first-tree", "port-matching"
+
+
+def _over_trees(collective: str, what: str, build: Build, at: Any = None, most: Any = _every_port) -> Builder:
+    return Builder(_TREES, collective, Rotational, _ALL_PORT, f"the k disjoint trees: {what}", most, build, at)
+
+
+def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
+    return Builder(_ONE_TREE, collective, Network, _ALL_PORT, what, _one, build, baseline=True)
+
 
 BUILDERS = (
-    Builder(
-        "disjoint-trees", "broadcast", Star, _ALL_PORT, "the n-1 edge-disjoint trees of Fragopoulou & Akl",
-        _every_port, star.broadcast, star.broadcast_claims, star.broadcast_at,
-    ),
+    _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
-        _one, star.single_tree_broadcast, star.single_tree_claims,
+        _one, broadcast.over_shortest_path_tree, baseline=True,
+    ),
+    _over_one_tree("broadcast", "one breadth-first tree of any network", broadcast.over_breadth_first_tree),
+    _over_trees("scatter", "farthest first", scatter.over_disjoint_trees),
+    _over_one_tree("scatter", "one breadth-first tree, farthest first", scatter.over_breadth_first_tree),
+    _over_trees("gather", "scatter backwards", _backwards("scatter", scatter.over_disjoint_trees)),
+    _over_one_tree("gather", "scatter backwards", _backwards("scatter", scatter.over_breadth_first_tree)),
+    _over_trees("reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_disjoint_trees), most=_one),
+    _over_one_tree("reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_breadth_first_tree)),
+    _over_trees("reduce-broadcast", "reduce, then broadcast", _both("broadcast", broadcast.over_disjoint_trees), most=_one),
+    _over_one_tree("reduce-broadcast", "reduce, then broadcast", _both("broadcast", broadcast.over_breadth_first_tree)),
+    _over_trees("allgather", "each walked depth first, all at once", allgather.over_disjoint_trees),
+    Builder(
+        _MATCHED, "allgather", Cayley, _ALL_PORT, "each step joins ports with new nodes by a maximum matching",
+        _one, allgather.over_matchings,
     ),
     Builder(
-        "breadth-first-tree", "broadcast", Network, _ALL_PORT, "one breadth-first tree of any network",
-        _one, single_tree.broadcast, single_tree.broadcast_claims,
+        "shortest-paths", "alltoall", Cayley, _ALL_PORT, "shortest paths, necklace by necklace or matched with ports",
+        _one, alltoall.over_shortest_paths,
+    ),
+    _over_trees("alltoall", "necklace by necklace", alltoall.over_disjoint_trees),
+    _over_trees("reduce-scatter", "allgather backwards", _backwards("allgather", allgather.over_disjoint_trees), most=_one),
+    Builder(
+        _MATCHED, "reduce-scatter", Cayley, _ALL_PORT, "allgather backwards",
+        _one, _backwards("allgather", allgather.over_matchings),
+    ),
+    _over_trees("allreduce", "reduce-scatter, then allgather", _both("allgather", allgather.over_disjoint_trees), most=_one),
+    Builder(
+        _MATCHED, "allreduce", Cayley, _ALL_PORT, "reduce-scatter, then allgather",
+        _one, _both("allgather", allgather.over_matchings),
     ),
 )  # fmt: skip
 """Every builder; the first that fits is the default."""
@@ -124,9 +183,10 @@ def copies_of(copies: int | None, survive: int | None) -> int:
 
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
-    """Return the steps of the single-tree baseline of a collective, by its closed form; 0 when there is none."""
-    baseline = builders(collective.kind, network)[-1:]
-    return baseline[0].claims(network, collective, 1).steps if baseline else 0
+    """Return the steps of a broadcast down a single shortest-path tree, by its closed form; 0 of other collectives."""
+    if collective.kind != "broadcast" or network.nodes == 1:
+        return 0
+    return collective.messages + network.eccentricity(collective.root) - 1
 
 
 def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
@@ -135,19 +195,17 @@ def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
     Raises PlanError for networks for which none are known yet, or whose trees do not fit in memory.
     """
     where = find_network(network)
-    if not isinstance(where, Star):
-        raise PlanError(f"no set of disjoint trees is known yet on {where.spec}; there is one on star:N")
-    _check_memory(where, where.ports, f"the trees of {where.spec}")
-    return star_trees.disjoint_trees(where, where.node(root))
+    rotational.trees_of(where)
+    _check_memory(where.ports * (where.nodes - 1), f"the trees of {where.spec}")
+    return rotational.disjoint_trees(where, where.node(root))
 
 
-def _check_memory(network: Network, trees: int, what: str) -> None:
-    rows = trees * (network.nodes - 1)
+def _check_memory(rows: int, what: str) -> None:
     needed, there = rows * _BYTES_PER_ROW, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:
         raise PlanError(
             f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
-            "one node's rows can still be had, by program()"
+            "one node's rows of a broadcast can still be had, by program()"
         )
 
 
@@ -167,23 +225,29 @@ class _Request(NamedTuple):
     ) -> "_Request":  # fmt: skip
         network = find_network(what)
         collective = Collective(kind, network.nodes, messages, network.node(root))
-        chosen = _choose(kind, network, model, name)
+        if collective.all_source and collective.root:
+            raise PlanError(f"{kind} has no root: every node has the same part in it")
         copies = copies_of(copies, survive)
-        most = chosen.trees(network)
-        if not 1 <= copies <= max(1, most):
+        fitting = _fitting(kind, network, model, name)
+        most = max(b.trees(network) for b in fitting)
+        chosen = next((b for b in fitting if copies <= max(1, b.trees(network))), None)
+        if chosen is None:
+            why = "; contributions that went two ways would be added twice" if collective.sums else ""
             raise PlanError(
-                f"{copies} copies cannot be had on {network.spec} by {chosen.name}: "
-                f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
+                f"{copies} copies cannot be had of {kind} on {network.spec} by {fitting[0].name}: "
+                f"from 1 to {most} copies, surviving 0 to {most - 1} faults{why}"
             )
         return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen)
 
     def schedule(self) -> Schedule:
         network, collective, copies, model, builder = self
-        _check_memory(network, builder.trees(network), f"{collective.kind} on {network.spec}")
+        ways = copies if collective.all_source or collective.personal else builder.trees(network)
+        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
+        _check_memory(ways * hops * (network.nodes - 1), f"{collective.kind} on {network.spec}")
+        rows, claims = builder.build(network, collective, copies)
         return Schedule(
-            network, collective, model, builder.rows(network, collective, copies), copies,
-            claims=builder.claims(network, collective, copies), builder=builder.name, local=self._local(),
-        )  # fmt: skip
+            network, collective, model, rows, copies, collective.all_source, claims, builder.name, self._local()
+        )
 
     def at(self, node: int) -> Schedule:
         local = self._local()
@@ -204,7 +268,8 @@ class _Request(NamedTuple):
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
 
 
-def _choose(collective: str, network: Network, model: str | Model | None, name: str | None) -> Builder:
+def _fitting(collective: str, network: Network, model: str | Model | None, name: str | None) -> list[Builder]:
+    """Return the builders that fit what was asked for, the default first. Raises PlanError when there is none."""
     fitting = builders(collective, network)
     if name is not None:
         fitting = [b for b in fitting if b.name == name]
@@ -221,7 +286,9 @@ def _choose(collective: str, network: Network, model: str | Model | None, name: 
                 f"there is no plan of {collective} on {network.spec} under model {wanted.name}; there is: {known}"
             )
     if not fitting:
+        kinds = sorted({b.collective for b in BUILDERS if isinstance(network, b.family)})
         raise PlanError(
-            f"there is no plan of {collective} on {network.spec} yet; there are plans of broadcast on every network"
+            f"there is no plan of {collective} on {network.spec} yet; there it is {', '.join(kinds)}; "
+            f"{collective} needs a network that looks the same from every node: star, hypercube, torus or ring"
         )
-    return fitting[0]
+    return fitting

@@ -1,84 +1,51 @@
-"""Broadcast down sets of spanning trees: what every family of trees shares.
+"""Broadcast: over the disjoint trees of a star network or hypercube, or down one tree of any network.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The M messages are split into k parts, one per tree, and part p goes down the x trees p, p+1, …, p+x-1 (cyclically), each
-tree a pipeline. So every node hears every message over x trees, whether or not x divides k. Source: Fragopoulou & Akl,
-sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is ours.
+Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 """
 
-from collections.abc import Callable, Iterator
-
-import numpy as np
+from collections.abc import Iterator
 
 from treecast.collectives import Collective
-from treecast.networks import Network
-from treecast.schedule import Claims, Payloads, Rows
-from treecast.trees import TreeSet
+from treecast.networks import Network, Rotational, Star
+from treecast.plans import rotational, star_trees
+from treecast.plans.built import Built
+from treecast.plans.pipelines import Hop, claims, rows_at_node, rows_of_trees
+from treecast.plans.single_tree import breadth_first_tree
+from treecast.schedule import Rows
 
-Hop = tuple[int, int, int, int]
-"""An arc of a tree at one node: source, destination, port, and the depth of the source."""
 
+def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+    """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
 
-def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]]]:
-    """Return the ranges of chunks that each tree carries, in the order in which it carries them; [] for an idle tree.
-
-    Part p is the chunks ⌊pM/k⌋ … ⌊(p+1)M/k⌋-1, so that any x parts in a row have at most ⌈Mx/k⌉ chunks.
+    ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
     """
-    cuts = [part * messages // trees for part in range(trees + 1)]
-    if copies == trees:
-        return [[(0, messages)]] * trees
-    carried: list[list[tuple[int, int]]] = []
-    for tree in range(trees):
-        first = tree - copies + 1
-        runs = [(cuts[max(first, 0)], cuts[tree + 1])]
-        if first < 0:
-            runs.insert(0, (cuts[first + trees], messages))
-        carried.append([(a, b) for a, b in runs if a < b])
-    return carried
+    rows = rows_of_trees(rotational.disjoint_trees(network, collective.root), collective.messages, copies)
+    return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
 
 
-def claims(network: Network, collective: Collective, trees: int, copies: int, depth: int) -> Claims:
-    """Return ⌈Mx/k⌉ + depth - 1 steps and Mx(N-1) transmissions."""
-    if network.nodes == 1:
-        return Claims(0, 0)
-    per_tree = -(-collective.messages * copies // trees)
-    return Claims(per_tree + depth - 1, collective.messages * copies * (network.nodes - 1))
+def over_disjoint_trees_at(network: Rotational, collective: Collective, copies: int, node: int) -> Rows:
+    """All-port: what one node does in ``over_disjoint_trees``, from its label alone, whatever the size of the network."""
+    root, trees = collective.root, rotational.trees_of(network)
+
+    def hops(tree: int) -> Iterator[Hop]:
+        depth = trees.depth_of(network, node, tree, root)
+        above = trees.parent(network, node, tree, root)
+        if above is not None:
+            yield above[0], node, above[1], depth - 1
+        for child, port in trees.children(network, node, tree, root):
+            yield node, child, port, depth
+
+    return rows_at_node(hops, network.ports, collective.messages, copies)
 
 
-def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:
-    """Return the broadcast down ``trees``: one row per arc, which begins at the step that is the depth of its source."""
-    columns: dict[str, list[np.ndarray]] = {
-        name: [] for name in ("step", "steps", "src", "dst", "port", "tree", "payload")
-    }  # type: ignore[type-arg]
-    carried = streams(messages, len(trees), copies)
-    table = [ranges for ranges in carried if ranges]
-    numbers = iter(range(len(table)))
-    dst = np.flatnonzero(np.arange(trees.network.nodes) != trees.root).astype(np.int32)
-    for tree, ranges in enumerate(carried):
-        if not ranges:
-            continue
-        length = sum(b - a for a, b in ranges)
-        columns["step"].append(trees.depths[tree][dst] - 1)
-        columns["steps"].append(np.full(len(dst), length, np.int32))
-        columns["src"].append(trees.parent[tree][dst])
-        columns["dst"].append(dst)
-        columns["port"].append(trees.port[tree][dst])
-        columns["tree"].append(np.full(len(dst), tree, np.int16))
-        columns["payload"].append(np.full(len(dst), next(numbers), np.int32))
-    return Rows.of(Payloads.of(table), **{name: np.concatenate(parts) for name, parts in columns.items()})
+def over_shortest_path_tree(star: Star, collective: Collective, copies: int) -> Built:
+    """All-port: the baseline, all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
+    rows = rows_of_trees(star_trees.shortest_path_tree(star, collective.root), collective.messages, copies)
+    return Built(rows, claims(star, collective, 1, copies, star.diameter))
 
 
-def rows_at_node(hops: Callable[[int], Iterator[Hop]], trees: int, messages: int, copies: int) -> Rows:
-    """Return the rows that one node sends or receives, from the hops that it has in each tree (``hops(tree)``)."""
-    carried = streams(messages, trees, copies)
-    table = [ranges for ranges in carried if ranges]
-    found: list[tuple[int, ...]] = []
-    payload = 0
-    for tree, ranges in enumerate(carried):
-        if ranges:
-            length = sum(b - a for a, b in ranges)
-            found += [(depth, length, src, dst, port, tree, payload) for src, dst, port, depth in hops(tree)]
-            payload += 1
-    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
-    columns = np.array(found, np.int64).reshape(-1, len(names)).T
-    return Rows.of(Payloads.of(table), **dict(zip(names, columns, strict=True)))
+def over_breadth_first_tree(network: Network, collective: Collective, copies: int) -> Built:
+    """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""
+    rows = rows_of_trees(breadth_first_tree(network, collective.root), collective.messages, copies)
+    return Built(rows, claims(network, collective, 1, copies, network.eccentricity(collective.root)))

@@ -1,15 +1,9 @@
-"""Broadcast down one breadth-first tree of any network: the baseline that better plans are measured by.
-
-Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-"""
+"""One breadth-first tree of any network: what the baselines go down that better plans are measured by."""
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.broadcast import claims, rows_of_trees
-from treecast.schedule import Claims, Rows
 from treecast.trees import TreeSet
 
 _CELLS = 1 << 20  # of the table of neighbours that is looked at at once
@@ -35,13 +29,3 @@ def breadth_first_tree(network: Network, root: int) -> TreeSet:
             beyond.append(found)
         front = np.sort(np.concatenate(beyond))
     return TreeSet(network, root, parent, port)
-
-
-def broadcast(network: Network, collective: Collective, copies: int) -> Rows:
-    """All-port: all M messages down one shortest-path tree: M + eccentricity of the root - 1 steps, M(N-1) transmissions."""
-    return rows_of_trees(breadth_first_tree(network, collective.root), collective.messages, copies)
-
-
-def broadcast_claims(network: Network, collective: Collective, copies: int) -> Claims:
-    """All-port: the closed forms of ``broadcast``."""
-    return claims(network, collective, 1, copies, network.eccentricity(collective.root))

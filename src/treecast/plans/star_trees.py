@@ -9,10 +9,8 @@ import numpy as np
 
 from treecast.errors import NetworkError
 from treecast.networks import Star, permutations
+from treecast.plans.pipelines import TreeHop
 from treecast.trees import TreeSet
-
-Hop = tuple[int, int]
-"""A node, and the port at which an arc leaves the parent of the two for the child."""
 
 
 def paper_depth(n: int) -> int:
@@ -28,7 +26,7 @@ def exact_depth(n: int) -> int:
     return 3 * n // 2 + 1 if n > 2 else 1
 
 
-def parent_spt(star: Star, node: int, root: int = 0) -> Hop | None:
+def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in the shortest-path tree SPT, None at the root (Definition 6).
 
     SPT spans the nodes that, seen from the root, do not have symbol 1 in front. Raises NetworkError for those that have.
@@ -46,7 +44,7 @@ def parent_spt(star: Star, node: int, root: int = 0) -> Hop | None:
     return int(star.neighbor(node, port)), port
 
 
-def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> Hop | None:
+def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in subtree ``tree`` of the shortest-path graph SPG (Definition 7).
 
     None at the root, and where the subtree does not hold the node: a node whose symbol 1 is at position k ≥ 2 is in T_k alone.
@@ -60,7 +58,7 @@ def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> Hop | None:
     return parent_spt(star, node, root)
 
 
-def parent(star: Star, node: int, tree: int, root: int = 0) -> Hop | None:
+def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (Definition 8).
 
     From the label alone, in time O(n).
@@ -74,7 +72,7 @@ def parent(star: Star, node: int, tree: int, root: int = 0) -> Hop | None:
     return int(star.neighbor(node, port)), port
 
 
-def children(star: Star, node: int, tree: int, root: int = 0) -> list[Hop]:
+def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
     """Return the children of ``node`` in edge-disjoint tree ``tree``, in the paper's order: dimension k, k+1, …, n, 2, … for T_k.
 
     From the label alone, in time O(n²): the neighbours that have this node as their parent. The root has one child.

@@ -41,6 +41,7 @@ class Case:
 
     @cached_property
     def atoms(self) -> Atoms:
+        """The atoms of the schedule; where a table of nodes and atoms is needed, few enough for it."""
         atoms = cut(self.schedule)
         if not self.part.personal:
             self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")

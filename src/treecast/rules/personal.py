@@ -52,7 +52,7 @@ def holds(visits: Visits) -> Broken:
     def why(row: int) -> str:
         i = move[row]
         when = "never receives it" if there[i] == NEVER else f"first holds it at step {there[i]}"
-        return f"carries chunk {case.atoms.bounds[visits.atom[i]]}, but {case.label(visits.src[i])} {when}"
+        return f"carries chunk {case.atoms.bounds[visits.atom[i]]}, but {case.label(int(visits.src[i]))} {when}"
 
     return case.broken("holds", wrong, why)
 

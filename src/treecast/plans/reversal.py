@@ -1,0 +1,55 @@
+"""Reductions and gathers: schedules run backwards. Arcs turn round, the last step comes first.
+
+Communication model: that of the schedule that is reversed. Where data spread, contributions come together: a node adds
+what arrives to its own and sends the sum on once; where data went out, each node's block comes in.
+"""
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.plans.built import Built
+from treecast.schedule import Claims, Payloads, Rows
+
+
+def reversed_in_time(network: Network, collective: Collective, built: Built) -> Built:
+    """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
+
+    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. Raises PlanError when
+    an arc has no arc back.
+    """
+    rows, claims = built
+    port = network.port_between(rows.dst, rows.src)
+    if bool((port < 0).any()):
+        raise PlanError(f"{network.spec} has arcs that lead one way only, so there is no {collective.kind} by reversal")
+    columns = rows.columns() | {
+        "step": claims.steps - rows.step.astype(np.int64) - rows.steps,
+        "src": rows.dst, "dst": rows.src, "port": port, "payload": len(rows.payloads) - 1 - rows.payload,
+    }  # fmt: skip
+    return Built(Rows.of(_backwards(rows.payloads, collective.messages), **columns), claims)
+
+
+def _backwards(table: Payloads, messages: int) -> Payloads:
+    """Return the payloads in reverse order, each in reverse order, each block of M chunks mirrored."""
+    cut = table.within_blocks(messages)
+    base = 2 * (cut.first // messages * messages) + messages
+    start = len(cut.first) - cut.start[::-1]
+    return Payloads(start, (base - cut.stop)[::-1].copy(), (base - cut.first)[::-1].copy())
+
+
+def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
+    """Return a reduction, and behind it the spreading of its finished sums: reduce-broadcast, or allreduce."""
+    first, second, shift = reduction.rows, spreading.rows, collective.from_node_zero().sums
+    table = Payloads(
+        np.concatenate([first.payloads.start, len(first.payloads.first) + second.payloads.start[1:]]),
+        np.concatenate([first.payloads.first, second.payloads.first + shift]),
+        np.concatenate([first.payloads.stop, second.payloads.stop + shift]),
+    )
+    later = second.columns() | {
+        "step": second.step + np.int64(reduction.claims.steps),
+        "payload": second.payload.astype(np.int64) + len(first.payloads),
+    }
+    columns = {name: np.concatenate([column, later[name]]) for name, column in first.columns().items()}
+    (steps, sends), (more, again) = ((of.steps, of.transmissions) for of in (reduction.claims, spreading.claims))
+    return Built(Rows.of(table, **columns), Claims(steps + more, sends + again))
