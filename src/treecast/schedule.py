@@ -248,6 +248,10 @@ class Schedule:
             return self._orbit_program(node)
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
+    def of_node_zero(self) -> "Schedule":
+        """Return what the rows of an orbit say by themselves: the schedule of node 0's part. Any other schedule as it is."""
+        return replace(self, collective=self.part, orbit=False, claims=None, local=None) if self.orbit else self
+
     def plain(self) -> "Schedule":
         """Return the same schedule without orbit: N times the rows, chunk h·M + c for chunk c of node h."""
         if not self.orbit:

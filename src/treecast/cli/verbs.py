@@ -30,7 +30,13 @@ app = App(
 )
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
-Job = Annotated[str, Parameter(help="What is to be done: broadcast.")]
+Job = Annotated[
+    str,
+    Parameter(
+        help="What is to be done: broadcast, scatter, gather, reduce, reduce-broadcast, allgather, alltoall, "
+        "reduce-scatter, allreduce."
+    ),
+]
 Spec = Annotated[
     str, Parameter(help="Where: star:5, hypercube:6, mesh:8x8, tree:3,2, … ('treecast networks' lists them).")
 ]
@@ -91,7 +97,7 @@ def plan(
     Parameters
     ----------
     builder
-        The construction, where there are several: disjoint-trees, shortest-path-tree, breadth-first-tree.
+        The construction, where there are several: disjoint-trees, port-matching, shortest-paths, breadth-first-tree, ….
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -281,7 +287,7 @@ def draw(
     elif kind == "trees":
         console.show_text("\n\n".join(tree_text(schedule, number, in_ascii) for number in used))
     else:
-        console.show_text(space_time_text(replay(schedule, faults), in_ascii))
+        console.show_text(space_time_text(replay(schedule.of_node_zero(), faults), in_ascii))
     return 0
 
 

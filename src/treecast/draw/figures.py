@@ -46,7 +46,7 @@ def draw(
 ) -> None:
     """Draw a schedule, as it is or as it runs under faults, and save the picture.
 
-    ``trees``: in a picture of trees, which ones (default: all).
+    ``trees``: in a picture of trees, which ones (default: all). Of an orbit, what node 0's data does is drawn.
     A space-time picture without faults shows the lower bound of steps too. Raises TreecastError when there is no such
     kind of picture, or when it cannot be saved.
     """
@@ -57,7 +57,7 @@ def draw(
         # what fails may be what takes longest: the bound is one for the intact network
         known = [] if faults else bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
         bound = max((b.value for b in known if b.of == "steps"), default=None)
-        figure = draw_space_time(simulate(schedule, faults), bound)
+        figure = draw_space_time(simulate(schedule.of_node_zero(), faults), bound, schedule)
     else:
         raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join(KINDS)}")
     save(figure, path)

@@ -7,6 +7,7 @@ import numpy as np
 from treecast.draw.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
 from treecast.draw.text import received
 from treecast.networks.core import Ints
+from treecast.schedule import Schedule
 from treecast.simulator import NEVER, Trace
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ _CELLS = (1000, 1500)  # of a raster, at most: nodes, steps
 _MOST_NAMED = 12  # trees in the legend
 
 
-def draw_space_time(trace: Trace, bound: int | None = None) -> "Figure":
+def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None = None) -> "Figure":
     """Return a figure of a run: steps to the right, a line per node, nearest the root on top.
 
     A bar is a stream that a node receives, in the colour of its tree; a stroke leads to it from the sender, for the
     first chunk. A cross: the node dies. A tick: from here on it has all that it wants. ``bound``: a dashed line at that
-    many steps. Beyond 200 nodes the picture is a raster: the number of chunks that nodes receive in each step.
+    many steps. ``of``: the orbit schedule of which this is the part of node 0, for the title. Beyond 200 nodes the
+    picture is a raster: the number of chunks that nodes receive in each step.
     """
     figure = empty_figure()
     schedule, network = trace.schedule, trace.schedule.network
@@ -45,12 +47,12 @@ def draw_space_time(trace: Trace, bound: int | None = None) -> "Figure":
     axes.spines[:].set_visible(False)
     handles: list[Any] = []
     if small:
-        title(figure, schedule, trace.faults)
+        title(figure, of or schedule, trace.faults)
         axes.set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
         _draw_distances(axes, distance[order], 1 + (right - 0.4) / inner[0])
         handles += _draw_streams(axes, trace, line)
     else:
-        title(figure, schedule, trace.faults, ": raster of " + _draw_raster(figure, axes, trace, line, steps))
+        title(figure, of or schedule, trace.faults, ": raster of " + _draw_raster(figure, axes, trace, line, steps))
     handles += _draw_marks(axes, trace, line, small, bound)
     _set_ticks(axes, steps, inner[0], small)
     if handles:

@@ -16,6 +16,21 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree in a space-time text; x is left out, since it marks the dead."""
 
 
+def ends(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Return the node of each row that is nearer to the root, and the other one."""
+    src, dst = schedule.rows.src.astype(np.int64), schedule.rows.dst.astype(np.int64)
+    return (dst, src) if schedule.part.kind in ("gather", "reduce") else (src, dst)
+
+
+def drawn_rows(schedule: Schedule, tree: int) -> Ints:
+    """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
+    of_tree = np.flatnonzero(schedule.rows.tree == tree)
+    if schedule.part.results:
+        table = schedule.rows.payloads
+        of_tree = of_tree[table.first[table.start[schedule.rows.payload[of_tree]]] >= schedule.part.sums]
+    return of_tree
+
+
 @dataclass(frozen=True)
 class DrawnTree:
     """One tree of a schedule: its roots, the children of each node in order, and the first row by which each node hears."""
@@ -28,15 +43,16 @@ class DrawnTree:
     def of(schedule: Schedule, tree: int) -> "DrawnTree":
         """Return one tree of a schedule. Raises ScheduleError when its rows are none, or form no tree."""
         rows, network = schedule.rows, schedule.network
-        of_tree = np.flatnonzero(rows.tree == tree)
+        of_tree = drawn_rows(schedule, tree)
+        above, below = ends(schedule)
         if not len(of_tree):
             used = ", ".join(map(str, np.unique(rows.tree).tolist())) or "none"
             raise ScheduleError(f"tree {tree} carries nothing; the trees that carry something: {used}")
-        node, first, which = np.unique(rows.dst[of_tree], return_index=True, return_inverse=True)
-        parent = rows.src[of_tree[first]]  # the rows are sorted by step: the first row is the earliest
-        other = np.flatnonzero(parent[which.reshape(-1)] != rows.src[of_tree])
+        node, first, which = np.unique(below[of_tree], return_index=True, return_inverse=True)
+        parent = above[of_tree[first]]  # the rows are sorted by step: the first row is the earliest
+        other = np.flatnonzero(parent[which.reshape(-1)] != above[of_tree])
         if len(other):
-            twice, there = int(rows.dst[of_tree[other[0]]]), int(rows.src[of_tree[other[0]]])
+            twice, there = int(below[of_tree[other[0]]]), int(above[of_tree[other[0]]])
             one = int(parent[np.searchsorted(node, twice)])
             u, v, w = (network.label(x) for x in (twice, one, there))
             raise ScheduleError(f"the rows of tree {tree} form no tree: {u} hears from both {v} and {w}")
@@ -64,7 +80,7 @@ class DrawnTree:
 
 def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int = 1000) -> str:  # noqa: A002
     """Return one tree of a schedule, a line per node: the port that leads to it, its label, and ``@`` the step from
-    which it can hold the first chunk that comes over this tree.
+    which it can hold the first chunk that comes over this tree (towards the root: at which it first sends one).
 
     Children stand in the order of their ports; on the star network cyclically from the tree's own port, as in the paper.
     Raises ScheduleError when the rows of that tree are none, or form no tree.
@@ -72,11 +88,14 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows
     lines: list[str] = []
+    arrives = schedule.part.kind not in ("gather", "reduce")
     waiting = [(root, "", "") for root in reversed(drawn.roots)]
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()
         row = drawn.row.get(node)
-        lines.append(branch + network.label(node) + (" (root)" if row is None else f" @{int(rows.step[row]) + 1}"))
+        lines.append(
+            branch + network.label(node) + (" (root)" if row is None else f" @{int(rows.step[row]) + arrives}")
+        )
         children = drawn.children.get(node, [])
         for child in reversed(children):
             last, port = child == children[-1], int(rows.port[drawn.row[child]])

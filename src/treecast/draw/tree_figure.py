@@ -1,14 +1,13 @@
 """The picture of the trees of a schedule: layers by depth, leaves spread evenly, parents amid their children."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.draw.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
-from treecast.draw.text import DrawnTree, received
+from treecast.draw.text import DrawnTree, drawn_rows, ends, received
 from treecast.errors import TreecastError
 from treecast.faults import Faults
 from treecast.networks.core import Ints
@@ -61,8 +60,10 @@ def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: F
         axes = figure.add_axes((left / width, below / height, sizes.width / width, sizes.height / height))
         axes.set(xlim=(0, sizes.width), ylim=(sizes.height, 0))  # a unit is an inch
         axes.set_axis_off()
-        planned = np.bincount(rows.dst, rows.chunks_sent * (rows.tree == tree), schedule.network.nodes)
-        there = np.bincount(rows.dst, arrived * (rows.tree == tree), schedule.network.nodes)
+        mine = drawn_rows(schedule, tree)
+        below = ends(schedule)[1][mine]
+        planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
+        there = np.bincount(below, arrived[mine], schedule.network.nodes)
         hears = [
             2 if a < 0 or there[u] == planned[u] else int(there[u] > 0)
             for u, a in zip(layout.node, layout.above, strict=True)
@@ -77,9 +78,7 @@ def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: F
 
 def _arrived(schedule: Schedule, faults: Faults) -> Ints:
     """Return how many chunks of each row arrive under faults; of an orbit schedule, of node 0's data."""
-    if schedule.orbit:
-        schedule = replace(schedule, collective=schedule.part, orbit=False, claims=None, local=None)
-    runs = received(simulate(schedule, faults))
+    runs = received(simulate(schedule.of_node_zero(), faults))
     return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)
 
 

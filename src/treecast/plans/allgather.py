@@ -5,6 +5,8 @@ No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Ak
 """
 
 from heapq import heappop, heappush
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from treecast.trees import TreeSet
 
 Columns = dict[str, Ints]
 _TRIES = 20
+_MOST_SETS = 2000
 
 
 def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
@@ -36,6 +39,10 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     parts: list[Columns] = []
     table: list[list[tuple[int, int]]] = []
     carried = streams(messages, k, copies) if copies > 1 or not rest else streams(messages - rest, k, 1)
+    more = _least_crowded(trees, rest) if rest and copies > 1 else []
+    if more:  # these trees carry one message more than the others
+        long, short = ([c for c in carried if (sum(b - a for a, b in c) > each) == extra] for extra in (True, False))
+        carried = [long.pop() if tree in more else short.pop() for tree in range(k)]
     steps = 0
     if each and network.nodes > 1:
         walks = _walk(network, trees)
@@ -46,13 +53,12 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
         steps = each * (network.nodes - 1)
     if rest and copies == 1:
         spread = _spread(network, rest)
-        parts.append({"tree": np.full(len(spread["step"]), -1), **spread, "step": spread["step"] + steps})
-        parts[-1] |= {"steps": np.ones_like(spread["step"]), "payload": spread["layer"] + len(table)}
-        del parts[-1]["layer"]
+        number = spread["layer"] + len(table)  # each layer is a tree of its own
+        parts.append(spread | {"step": spread["step"] + steps, "steps": np.ones_like(number)})
+        parts[-1] |= {"payload": number, "tree": number}
         table += [[(messages - rest + layer, messages - rest + layer + 1)] for layer in range(rest)]
         steps += int(spread["step"].max()) + 1
     elif rest:
-        more = [tree for tree, ranges in enumerate(carried) if sum(b - a for a, b in ranges) > each]
         began = _packed(trees, more)
         for tree in more:
             targets = np.flatnonzero(trees.parent[tree] >= 0)
@@ -133,6 +139,15 @@ def _walk(network: Rotational, trees: TreeSet) -> list[Ints]:
         stack += [v for v in child[node, ::-1].tolist() if v >= 0]
     walk = np.array(order[1:], np.int64)
     return [network.rotate(walk, times) for times in range(len(trees))]
+
+
+def _least_crowded(trees: TreeSet, count: int) -> list[int]:
+    """Return the ``count`` trees whose arcs are spread most evenly over the ports, of those sets that are looked at."""
+    k = len(trees)
+    crowd = np.array([np.bincount(port[port >= 0], minlength=k) for port in trees.port])
+    spaced = tuple(tree * k // count for tree in range(count))
+    sets = combinations(range(k), count) if comb(k, count) <= _MOST_SETS else [spaced]
+    return list(min(sets, key=lambda used: (int(crowd[list(used)].sum(axis=0).max()), used)))
 
 
 def _packed(trees: TreeSet, used: list[int]) -> dict[int, Ints]:

@@ -18,10 +18,10 @@ from treecast.plans.rotational import disjoint_trees
 from treecast.plans.shares import hops, shares
 from treecast.schedule import Claims, Payloads, Rows
 
-_TRIES = 20
+_TRIES = 100
 _SPARED = (0, 2, 4, 8, 16)  # necklaces that help to fill up the steps of the short ones
 _FAR_TOO_LONG = 2**62
-_MOST_WORK = 2_000_000  # sends tried, of all tries
+_MOST_WORK = 500_000  # sends tried, of all tries
 _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 

@@ -114,10 +114,14 @@ class Case:
         if not one_root or not self.affordable(self.trees * self.nodes):
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
-        ends = self.rows.src, self.rows.dst
-        if self.part.kind in ("gather", "reduce", "reduce-broadcast"):  # towards the root: look at it backwards
-            return int(tree_depths(ends[1][::-1], ends[0][::-1], self.rows.tree[::-1], depth))
-        return int(tree_depths(*ends, self.rows.tree, depth))
+        src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
+        if self.part.kind in ("gather", "reduce"):  # towards the root: look at it backwards
+            return int(tree_depths(dst[::-1], src[::-1], tree[::-1], depth))
+        if self.part.results:
+            table = self.rows.payloads
+            out = table.first[table.start[self.rows.payload]] >= self.part.sums
+            src, dst, tree = src[out], dst[out], tree[out]
+        return int(tree_depths(src, dst, tree, depth))
 
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
         """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""
