@@ -19,9 +19,10 @@ import numpy as np
 from treecast.faults import sweep
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
-from treecast.networks import Star
+from treecast.networks import Star, network
 from treecast.networks.permutations import place_values
 from treecast.plans import plan, star_trees
+from treecast.schedule import Schedule
 from treecast.verifier import verify
 
 
@@ -112,6 +113,34 @@ def verification() -> None:
         )
 
 
+def all_sources() -> None:
+    """Plan and verify allgather with every node a source, with as many copies as ports, and alltoall on S_8."""
+    for spec in ("star:6", "star:7", "star:8", *(f"hypercube:{d}" for d in range(10, 15))):
+        all_source("allgather", spec, network(spec).ports)
+    all_source("alltoall", "star:8", 1)
+    all_source("alltoall", "star:8", 7)
+
+
+def all_source(kind: str, spec: str, copies: int) -> None:
+    """Plan and verify one orbit schedule."""
+
+    def planned() -> Schedule:
+        return plan(kind, spec, copies=copies)
+
+    schedule = planned()
+    verify(schedule)
+    columns = list(schedule.rows.columns().values())
+    limit = best(lambda: [column.copy() for column in columns])
+    planning, checking = best(planned, 3), best(lambda: verify(schedule), 3)
+    taken, nodes = planning + checking, schedule.network.nodes
+    line(
+        f"{kind} on {spec}, x = {copies}: {len(schedule):,} rows for {nodes * len(schedule):,}",
+        f"{taken:.2f} s",
+        f"{taken / len(schedule) * 1e9:.0f} ns/row ({planning:.2f} s plan, {checking:.2f} s verify); "
+        f"{taken / limit:.0f} x a memory copy, {peak()}",
+    )
+
+
 def faults() -> None:
     """Replay a broadcast on S_5 under every set of at most three dead nodes."""
     schedule = plan("broadcast", "star:5", messages=400, copies=4)
@@ -146,6 +175,7 @@ if __name__ == "__main__":
     large = options.parse_args().large
     start()
     verification()
+    all_sources()
     faults()
     trees_as_arrays(10)
     walk(10)

@@ -10,7 +10,8 @@ from treecast.errors import PlanError
 class Model:
     """Store-and-forward communication in synchronous steps: one message per arc and step.
 
-    ``combining``: a message may hold any number of chunks; else it is one chunk.
+    ``combining``: a message may hold any number of chunks; else it is one chunk. In every model a node adds up the
+    contributions to a sum as they arrive, in no time, and a sum is as long as a chunk.
     ``ports``: a node uses all its links in a step, or one.
     ``duplex``: a link carries a message both ways in one step (full), or one way (half).
     ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
