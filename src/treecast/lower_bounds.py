@@ -1,11 +1,30 @@
-"""Lower bounds: what no schedule can beat, each with its formula and its source."""
+"""Lower bounds: what no schedule can beat, each with its formula and its source.
 
-from dataclasses import dataclass
+The proofs count four things. *Ports*: what leaves or reaches a node in a step, one chunk an arc, or one in all with one
+port. *Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends together, by what all arcs can
+carry in a step. *Doubling*: with one port, the nodes that have heard of something at most double in a step.
+
+A schedule run backwards is one of the network with its arcs turned round: a scatter becomes a gather, a broadcast a reduce
+(each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import comb, factorial
+
+import numpy as np
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model
-from treecast.networks import Network
+from treecast.networks import Cayley, Graph, Hypercube, Mesh, Network, Star, Torus
+
+_LOOKED_AT = 512
+"""In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
+_MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
+_MOST_COUNTED = 2**27  # nodes whose distances are counted one by one
 
 
 @dataclass(frozen=True)
@@ -19,16 +38,26 @@ class Bound:
 
 
 def bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the lower bounds that are known, for schedules by which every chunk reaches every node over ``copies`` ways.
+    """Return the lower bounds that are known, for schedules by which every chunk reaches its nodes over ``copies`` ways.
 
-    Raises PlanError when the root has fewer arcs than copies.
+    There is at least one of steps and one of transmissions. Raises PlanError when a source has fewer arcs than copies,
+    when sums are to have copies, and where there are too many nodes to tell how far each is.
     """
-    degree = network.degree_at(collective.root)
-    if network.nodes > 1 and copies > degree:
+    if network.nodes == 1:
+        return [Bound("steps", 0, "0", "one node"), Bound("transmissions", 0, "0", "one node")]
+    if copies > 1 and collective.sums:
         raise PlanError(
-            f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root on {network.spec}"
+            f"{copies} copies of a sum cannot be had: contributions that went two ways would be added twice"
         )
-    return _broadcast(network, collective, copies, model, degree) if collective.kind == "broadcast" else []
+    job, root = _Job(network, collective.messages, copies, model), collective.root
+    for node in _looked_at(network) if collective.all_source else [root]:
+        degree = network.degree_at(node)
+        if copies > degree:
+            raise PlanError(
+                f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave node {network.label(node)} "
+                f"on {network.spec}"
+            )
+    return _BOUNDS_OF[collective.kind](job, root)
 
 
 def best(found: list[Bound], of: str) -> Bound:
@@ -36,47 +65,351 @@ def best(found: list[Bound], of: str) -> Bound:
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)
 
 
-def _broadcast(network: Network, collective: Collective, copies: int, model: Model, degree: int) -> list[Bound]:
-    """Return the bounds of broadcast from a root that ``degree`` arcs leave.
+@dataclass(frozen=True)
+class _Job:
+    """M messages over x ways on a network, under a model; what several proofs need of it."""
 
-    A node at distance e from the root hears all M messages x times, over ways that begin with M x sends of the root; the
-    last of these begins no earlier than step ⌈M x / ports⌉, and needs e steps.
+    network: Network
+    messages: int
+    copies: int
+    model: Model
+
+    @property
+    def total(self) -> int:
+        """M x."""
+        return self.messages * self.copies
+
+    @property
+    def others(self) -> int:
+        """N - 1."""
+        return self.network.nodes - 1
+
+    @property
+    def turned(self) -> "_Job":
+        """The same with all arcs turned round: what reaches a node here leaves it there."""
+        return replace(self, network=_turned(self.network))
+
+    @property
+    def single(self) -> "_Job":
+        """The same with one message."""
+        return replace(self, messages=1)
+
+    def ports(self, node: int) -> int:
+        """Return how many chunks can leave ``node`` in a step."""
+        return 1 if self.model.ports == "one" else self.network.degree_at(node)
+
+    @property
+    def room(self) -> int:
+        """How many sends there can be in a step, in the whole network; a link has two arcs where each has one back."""
+        half, nodes = self.model.duplex == "half", self.network.nodes
+        if self.model.ports == "one":
+            return nodes // 2 if half and self.model.partner == "same" else nodes
+        return self.network.arcs // (2 if half and _turned(self.network) is self.network else 1)
+
+
+# --- one root ---
+
+
+def _broadcast(job: _Job, root: int) -> list[Bound]:
+    """Each node hears Mx chunks, over ways that begin with as many sends of the root.
+
+    The last of these sends begins no earlier than step ⌈Mx/ports⌉ - 1, and its way has as many arcs as the node is far.
     """
-    messages, nodes = collective.messages, network.nodes
-    total = messages * copies
-    if nodes == 1:
-        return [Bound("steps", 0, "0", "one node"), Bound("transmissions", 0, "0", "one node")]
-    far = network.eccentricity(collective.root)
-    found = [
-        Bound(
-            "transmissions",
-            total * (nodes - 1),
-            "M x (N - 1)",
-            "each node but the root hears M messages x times",
-        )
+    sends = [_transmissions(job.total * job.others, "M x (N - 1)", "each node but the root hears M messages x times")]
+    if job.model.combining:
+        return sends + _reach(job, root)
+    total, far, ports = job.total, job.network.eccentricity(root), job.ports(root)
+    if job.model.ports == "one":
+        doublings = job.others.bit_length()
+        return [
+            *sends,
+            _steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
+            _steps(job.messages - 1 + doublings, "M - 1 + ⌈log2 N⌉", "informed nodes at most double"),
+        ]
+    value = -(-total // ports) + far - 1
+    found = [*sends, _steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
+    return found + _over_every_arc(job) + _hearing(job, root)
+
+
+def _over_every_arc(job: _Job) -> list[Bound]:
+    """With x = degree copies every arc of the root carries all M chunks, and begins a way of each to every node.
+
+    The last goes over it in step M - 1 or later. From the neighbour it leads to, some node other than the root is as far
+    as the diameter, as the network looks alike from all nodes: in all M - 1 + 1 + diameter.
+    """
+    if not isinstance(job.network, Cayley) or job.copies < job.network.ports or job.network.nodes == 2:
+        return []
+    value = job.messages + job.network.diameter
+    return [_steps(value, "M + diameter, for x = degree", "the way over the arc that leads away from a node")]
+
+
+def _hearing(job: _Job, root: int) -> list[Bound]:
+    """A node that few arcs reach hears Mx chunks over them, the first no earlier than it is far (where nodes differ)."""
+    if isinstance(job.network, Cayley) or job.network.nodes > _LOOKED_AT:
+        return []
+    back, far = _turned(job.network), job.network.distance(root, np.arange(job.network.nodes)).tolist()
+    value = max(-(-job.total // back.degree_at(v)) + far[v] - 1 for v in range(job.network.nodes) if v != root)
+    return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
+
+
+def _scatter(job: _Job, root: int) -> list[Bound]:
+    """What is for a node goes at least as many arcs as it is far; see ``_through`` for the root's ports."""
+    ways, formula = _ways(job.network, root, job.copies)
+    sends = [_transmissions(job.messages * ways, f"M {formula}", _source(job))]
+    return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
+
+
+def _gather(job: _Job, root: int) -> list[Bound]:
+    """A scatter backwards."""
+    return _scatter(job.turned, root)
+
+
+def _reduce(job: _Job, root: int) -> list[Bound]:
+    """A broadcast backwards."""
+    said = "each node but the root sends its part of M sums"
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.turned, root)]
+
+
+def _reduce_broadcast(job: _Job, root: int) -> list[Bound]:
+    """No finished sum leaves the root before a first one is complete, and the last one has yet to be broadcast.
+
+    Sums and finished sums are different chunks, so the sends of both halves add up.
+    """
+    return [
+        _transmissions(
+            2 * job.messages * job.others, "2 M (N - 1)", "each node but the root sends M sums, hears M sums"
+        ),
+        _both(_reduce(job.single, root), _broadcast(job, root), "reduce of one sum + broadcast"),
+        _both(_reduce(job, root), _broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
-    if model.combining:
-        # any number of chunks in a step: only distance counts, and with one port that informed nodes double
-        found.append(Bound("steps", far, "eccentricity", "a chunk goes one arc a step"))
-        if model.ports == "one":
-            found.append(Bound("steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
-    elif model.ports == "all":
-        found.append(
-            Bound(
-                "steps",
-                -(-total // degree) + far - 1,
-                "⌈M x / degree⌉ + eccentricity - 1",
-                "Fragopoulou & Akl, Table 1",
-            )
-        )
-    else:
-        found.append(Bound("steps", total + far - 1, "M x + eccentricity - 1", "the root's one port"))
-        found.append(
-            Bound(
-                "steps",
-                messages - 1 + (nodes - 1).bit_length(),
-                "M - 1 + ⌈log2 N⌉",
-                "informed nodes at most double",
-            )
-        )
+
+
+# --- every node ---
+
+
+def _allgather(job: _Job, root: int) -> list[Bound]:
+    """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
+    nodes = job.network.nodes
+    sends = _transmissions(job.total * nodes * job.others, "M x N (N - 1)", "every node hears N - 1 times M x chunks")
+    if job.model.combining:
+        return [sends, *_gossip(job)]
+    at_one = [_through(job.turned, v) for v in _looked_at(job.network)]
+    spread = [best(_broadcast(job, v), "steps") for v in _looked_at(job.network)]
+    return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends)]
+
+
+def _gossip(job: _Job) -> list[Bound]:
+    """Where messages combine: all hear of all, so what one source needs; an odd one out loses the first step."""
+    found = [bound for v in _looked_at(job.network) for bound in _reach(job, v)]
+    if job.model.partner == "same" and job.model.ports == "one" and job.network.nodes % 2:
+        value = job.others.bit_length() + 1
+        found.append(_steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
+    return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
+
+
+def _alltoall(job: _Job, root: int) -> list[Bound]:
+    """Each node scatters, and each node gathers."""
+    ways, formula = _ways_of_all(job.network, job.copies)
+    sends = _transmissions(job.messages * ways, f"M {formula}", _source(job))
+    if job.model.combining:
+        return [sends, *_gossip(job)]
+    at_one = [_through(some, v) for some in (job, job.turned) for v in _looked_at(job.network)]
+    return [sends, best(at_one, "steps"), _work(job, sends)]
+
+
+def _reduce_scatter(job: _Job, root: int) -> list[Bound]:
+    """An allgather backwards."""
+    said = "each node sends its part of M sums of each other node"
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.turned, root)]
+
+
+def _allreduce(job: _Job, root: int) -> list[Bound]:
+    """The sums of each owner are reduced and broadcast; no finished sum is under way before a first one is complete.
+
+    Nor is the last one heard before it has been broadcast. Both halves send M N (N - 1) chunks, and these are different.
+    """
+    owners = _looked_at(job.network)
+    formula = "2 M N (N - 1)"
+    sends = _transmissions(
+        2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast"
+    )
+    found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
+    if len(owners) > 1 or isinstance(job.network, Cayley):  # every owner was looked at
+        first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
+        last = min((best(_broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
+        found += [
+            _both([first], _allgather(job, root), "reduce of one sum + allgather"),
+            _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
+        ]
+    return found if job.model.combining else [*found, _work(job, sends)]
+
+
+_BOUNDS_OF: dict[str, Callable[[_Job, int], list[Bound]]] = {
+    "broadcast": _broadcast, "scatter": _scatter, "gather": _gather, "reduce": _reduce,
+    "reduce-broadcast": _reduce_broadcast, "allgather": _allgather, "alltoall": _alltoall,
+    "reduce-scatter": _reduce_scatter, "allreduce": _allreduce,
+}  # fmt: skip
+
+
+# --- what proofs share ---
+
+
+def _steps(value: int, formula: str, source: str) -> Bound:
+    return Bound("steps", value, formula, source)
+
+
+def _transmissions(value: int, formula: str, source: str) -> Bound:
+    return Bound("transmissions", value, formula, source)
+
+
+def _reach(job: _Job, node: int) -> list[Bound]:
+    """Where messages combine, any number of chunks go in a step: only distance counts, and with one port doubling."""
+    found = [_steps(job.network.eccentricity(node), "eccentricity", "a chunk goes one arc a step")]
+    if job.model.ports == "one":
+        found.append(_steps(job.others.bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
     return found
+
+
+def _through(job: _Job, node: int) -> Bound:
+    """Mx chunks for each of the nodes at distance δ and beyond leave ``node``, the last of them in step ⌈…⌉ - 1 or later.
+
+    It has δ arcs to go. With the arcs turned round: what comes from there arrives in step δ - 1 or later.
+    """
+    ports, left, value, at, nodes_at = job.ports(node), job.others, 0, 1, 0
+    for distance, count in enumerate(_levels(job.network, node)[1:], 1):
+        steps = -(-job.total * left // ports) + distance - 1
+        if steps > value:
+            value, at, nodes_at = steps, distance, left
+        left -= count
+    if at == 1:
+        return _steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
+    formula = f"⌈M x {nodes_at:,} / ports⌉ + {at - 1:,}"
+    return _steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
+
+
+def _work(job: _Job, sends: Bound) -> Bound:
+    """No step has more sends than the network has room for."""
+    return _steps(
+        -(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step"
+    )
+
+
+def _both(first: list[Bound], second: list[Bound], formula: str) -> Bound:
+    """Return the bound of two things of which the second begins when the first is over."""
+    value = best(first, "steps").value + best(second, "steps").value
+    return _steps(value, formula, "no finished sum leaves its owner before a sum is complete")
+
+
+def _source(job: _Job) -> str:
+    if job.copies == 1:
+        return "a chunk goes as many arcs as its node is far"
+    return "disjoint ways leave over different arcs, nearer or not"
+
+
+# --- how far nodes are ---
+
+
+def _looked_at(network: Network) -> range:
+    """Return the nodes from which a network is looked at: node 0, where all see the same or are too many to ask."""
+    return range(1 if isinstance(network, Cayley) or network.nodes > _LOOKED_AT else network.nodes)
+
+
+def _levels(network: Network, node: int) -> tuple[int, ...]:
+    """Return how many nodes are 0, 1, 2 … arcs from ``node``. Raises PlanError when there are too many to count."""
+    return _counted(network, 0 if isinstance(network, Cayley) else node)
+
+
+@lru_cache(1024)
+def _counted(network: Network, node: int) -> tuple[int, ...]:
+    if isinstance(network, Star | Hypercube):
+        found = Counter[int]()
+        for (distance, _), count in _kinds(network).items():
+            found[distance] += count
+        return tuple(found[distance] for distance in range(network.diameter + 1))
+    if isinstance(network, Mesh | Torus) and sum(network.sides) <= _MOST_COUNTED:
+        counts = np.ones(1, np.int64)  # coordinates are independent, and their distances add up
+        for here, side in zip(network.coordinates(node).tolist(), network.sides, strict=True):
+            gap = np.abs(np.arange(side) - here)
+            counts = np.convolve(
+                counts, np.bincount(np.minimum(gap, side - gap) if isinstance(network, Torus) else gap)
+            )
+        return tuple(counts.tolist())
+    if network.nodes > _MOST_COUNTED:
+        raise PlanError(f"{network.spec} has too many nodes to count how far each of them is")
+    return tuple(np.bincount(network.distance(node, np.arange(network.nodes))).tolist())
+
+
+@lru_cache(64)
+def _kinds(network: Star | Hypercube) -> dict[tuple[int, int], int]:
+    """Return how many nodes are at distance h with f of node 0's arcs leading nearer to them, as {(h, f): nodes}.
+
+    Hypercube: h bits differ, and f = h. Star network, seen from the node, s symbols misplaced in c cycles: a swap leads
+    nearer if it sends the first symbol home, or joins another cycle to that of the first position.
+    """
+    if isinstance(network, Hypercube):
+        return {(h, h): comb(network.d, h) for h in range(network.d + 1)}
+    n, found = network.n, Counter[tuple[int, int]]()
+    cycles: list[list[int]] = [[0] * (n + 2) for _ in range(n + 1)]  # permutations of s in c cycles, none of one
+    cycles[0][0] = 1
+    for s in range(2, n + 1):
+        for c in range(1, s // 2 + 1):
+            cycles[s][c] = (s - 1) * (cycles[s - 1][c] + cycles[s - 2][c - 1])
+    for s in range(n):
+        for c in range(s // 2 + 1):
+            found[s + c, s] += comb(n - 1, s) * cycles[s][c]
+            for own in range(2, n - s + 1):  # symbol 1 in a cycle of that length, s and c those of the others
+                ways = comb(n - 1, own - 1) * factorial(own - 1) * comb(n - own, s) * cycles[s][c]
+                found[own + s + c + 1 - 2, s + 1] += ways
+    return {kind: count for kind, count in found.items() if count}
+
+
+@lru_cache(1024)
+def _ways(network: Network, node: int, copies: int) -> tuple[int, str]:
+    """Return the least number of arcs of x disjoint ways from ``node`` to each other node, all added up; and in words.
+
+    Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
+    arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others; on the hypercube
+    there are such ways (Saad & Schultz 1988). Where this would take too long: x times the distance.
+    """
+    if isinstance(network, Cayley) and node:
+        return _ways(network, 0, copies)
+    distances = sum(distance * count for distance, count in enumerate(_levels(network, node)))
+    if copies == 1:
+        return distances, "Σ distances"
+    if isinstance(network, Star | Hypercube):
+        more = sum(2 * max(0, copies - near) * count for (far, near), count in _kinds(network).items() if far)
+        return copies * distances + more, "Σ lengths of x ways"
+    first = network.neighbors(node)
+    if len(first) * network.nodes > _MOST_DISTANCES:
+        return copies * distances, "x Σ distances"
+    others = np.delete(np.arange(network.nodes), node)
+    lengths = np.sort([1 + network.distance(w, others) for w in first], axis=0)
+    return int(lengths[:copies].sum()), "Σ lengths of x ways"
+
+
+def _ways_of_all(network: Network, copies: int) -> tuple[int, str]:
+    """Return the same, added up for all nodes; where only one was looked at, one arc for each way."""
+    looked_at, nodes = _looked_at(network), network.nodes
+    if isinstance(network, Cayley):
+        total, formula = _ways(network, 0, copies)
+        return nodes * total, f"N {formula}"
+    if len(looked_at) < nodes:
+        return copies * nodes * (nodes - 1), "x N (N - 1)"
+    found = [_ways(network, v, copies) for v in looked_at]
+    return sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"
+
+
+@lru_cache(16)
+def _turned(network: Network) -> Network:
+    """Return the network with its arcs turned round: itself, unless it is a graph with arcs that lead one way only."""
+    if not isinstance(network, Graph):
+        return network
+    active, parts, port = np.arange(network.nodes), list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]](), 0
+    while len(active):  # the ports of a node come without gaps
+        there = network.neighbor(active, port)
+        active, there, port = active[there >= 0], there[there >= 0], port + 1
+        parts.append(np.stack([there, active], axis=1))
+    arcs = np.concatenate(parts)
+    if bool((network.port_between(arcs[:, 0], arcs[:, 1]) >= 0).all()):
+        return network
+    return Graph(network.spec, network.labels(np.arange(network.nodes)), arcs)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from treecast.collectives import Collective
@@ -24,21 +23,21 @@ __all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "pl
 Build = Callable[[Any, Collective, int], Built]
 
 
-def _backwards(kind: str, build: Build) -> Build:
-    """Return the builder of a gather or reduction that runs a schedule of ``kind`` backwards."""
+def _backwards(kind: str, build: Any) -> Any:
+    """Return the builder of a gather or reduction that runs a schedule of ``kind`` backwards; of all nodes or of one."""
 
-    def built(network: Network, collective: Collective, copies: int) -> Built:
-        forwards = build(network, replace(collective, kind=kind), copies)
+    def built(network: Network, collective: Collective, copies: int, *node: int) -> Built:
+        forwards = build(network, replace(collective, kind=kind), copies, *node)
         return reversed_in_time(network, collective, forwards)
 
     return built
 
 
-def _both(kind: str, build: Build) -> Build:
-    """Return the builder that runs a schedule of ``kind`` backwards, and then forwards."""
+def _both(kind: str, build: Any) -> Any:
+    """Return the builder that runs a schedule of ``kind`` backwards, and then forwards; of all nodes or of one."""
 
-    def built(network: Network, collective: Collective, copies: int) -> Built:
-        forwards = build(network, replace(collective, kind=kind), copies)
+    def built(network: Network, collective: Collective, copies: int, *node: int) -> Built:
+        forwards = build(network, replace(collective, kind=kind), copies, *node)
         return one_after_the_other(collective, reversed_in_time(network, collective, forwards), forwards)
 
     return built
@@ -59,7 +58,7 @@ class Builder(NamedTuple):
     what: str
     trees: Callable[[Any], int]
     build: Build
-    at: Callable[[Any, Collective, int, int], Rows] | None = None
+    at: Callable[[Any, Collective, int, int], Built] | None = None
     baseline: bool = False
 
 
@@ -94,9 +93,15 @@ BUILDERS = (
     _over_one_tree("scatter", "one breadth-first tree, farthest first", scatter.over_breadth_first_tree),
     _over_trees("gather", "scatter backwards", _backwards("scatter", scatter.over_disjoint_trees)),
     _over_one_tree("gather", "scatter backwards", _backwards("scatter", scatter.over_breadth_first_tree)),
-    _over_trees("reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_disjoint_trees), most=_one),
+    _over_trees(
+        "reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_disjoint_trees),
+        _backwards("broadcast", broadcast.over_disjoint_trees_at), _one,
+    ),
     _over_one_tree("reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_breadth_first_tree)),
-    _over_trees("reduce-broadcast", "reduce, then broadcast", _both("broadcast", broadcast.over_disjoint_trees), most=_one),
+    _over_trees(
+        "reduce-broadcast", "reduce, then broadcast", _both("broadcast", broadcast.over_disjoint_trees),
+        _both("broadcast", broadcast.over_disjoint_trees_at), _one,
+    ),
     _over_one_tree("reduce-broadcast", "reduce, then broadcast", _both("broadcast", broadcast.over_breadth_first_tree)),
     _over_trees("allgather", "each walked depth first, all at once", allgather.over_disjoint_trees),
     Builder(
@@ -260,9 +265,10 @@ class _Request(NamedTuple):
         )  # fmt: skip
 
     def _local(self) -> Callable[[int], Rows] | None:
-        if self.builder.at is None:
+        at = self.builder.at
+        if at is None:
             return None
-        return partial(self.builder.at, self.network, self.collective, self.copies)
+        return lambda node: at(self.network, self.collective, self.copies, node).rows
 
 
 _BYTES_PER_ROW = 72  # a row and what sorting it takes

@@ -12,7 +12,6 @@ from treecast.plans import rotational, star_trees
 from treecast.plans.built import Built
 from treecast.plans.pipelines import Hop, claims, rows_at_node, rows_of_trees
 from treecast.plans.single_tree import breadth_first_tree
-from treecast.schedule import Rows
 
 
 def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
@@ -24,8 +23,11 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
 
 
-def over_disjoint_trees_at(network: Rotational, collective: Collective, copies: int, node: int) -> Rows:
-    """All-port: what one node does in ``over_disjoint_trees``, from its label alone, whatever the size of the network."""
+def over_disjoint_trees_at(network: Rotational, collective: Collective, copies: int, node: int) -> Built:
+    """All-port: what one node does in ``over_disjoint_trees``, from its label alone, whatever the size of the network.
+
+    The claims are those of the whole schedule.
+    """
     root, trees = collective.root, rotational.trees_of(network)
 
     def hops(tree: int) -> Iterator[Hop]:
@@ -36,7 +38,8 @@ def over_disjoint_trees_at(network: Rotational, collective: Collective, copies: 
         for child, port in trees.children(network, node, tree, root):
             yield node, child, port, depth
 
-    return rows_at_node(hops, network.ports, collective.messages, copies)
+    rows = rows_at_node(hops, network.ports, collective.messages, copies)
+    return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
 
 
 def over_shortest_path_tree(star: Star, collective: Collective, copies: int) -> Built:
