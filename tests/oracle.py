@@ -1,6 +1,7 @@
 """What tests hold the package against: plain loops over single sends, and networkx. Nothing here uses compiled code."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
@@ -89,6 +90,196 @@ def is_right(schedule, graph):
         return False
     nodes, messages = schedule.network.nodes, schedule.collective.messages
     return all((v, c) in arrival for v in range(nodes) for c in range(messages))
+
+
+PART_OF_NODE_ZERO = {
+    "allgather": "broadcast",
+    "alltoall": "scatter",
+    "reduce-scatter": "reduce",
+    "allreduce": "reduce-broadcast",
+}
+
+
+def tasks_of(kind, nodes, messages, root=0):
+    """What a collective is, chunk by chunk, by the definitions: two dictionaries.
+
+    Of each chunk of data, {chunk: (node where it starts, set of nodes that must get it)}; a finished sum starts at its
+    owner. Of each sum, {chunk: (owner, chunk number of the finished sum or None)}.
+    """
+    every, data, sums = set(range(nodes)), {}, {}
+    for c in range(messages):
+        if kind == "broadcast":
+            data[c] = (root, every)
+        elif kind == "reduce":
+            sums[c] = (root, None)
+        elif kind == "reduce-broadcast":
+            sums[c] = (root, messages + c)
+            data[messages + c] = (root, every)
+        for v in range(nodes):
+            if kind == "scatter":
+                data[v * messages + c] = (root, {v})
+            elif kind == "gather":
+                data[v * messages + c] = (v, {root})
+            elif kind == "allgather":
+                data[v * messages + c] = (v, every)
+            elif kind == "reduce-scatter":
+                sums[v * messages + c] = (v, None)
+            elif kind == "allreduce":
+                sums[v * messages + c] = (v, nodes * messages + v * messages + c)
+                data[nodes * messages + v * messages + c] = (v, every)
+            elif kind == "alltoall":
+                for h in range(nodes):
+                    data[(h * nodes + v) * messages + c] = (h, {v})
+    return data, sums
+
+
+def translations_of(network):
+    """Where the translation by each node carries each node."""
+    return [[int(v) for v in network.translate(h, list(range(network.nodes)))] for h in range(network.nodes)]
+
+
+def all_sends_of(schedule):
+    """Every single send, of an orbit for every source: (step, src, dst, port, tree, chunk, row of the orbit, source)."""
+    if not schedule.orbit:
+        return [(*send, 0) for send in sends_of(schedule)]
+    kind, nodes, m = schedule.collective.kind, schedule.network.nodes, schedule.collective.messages
+    carried = translations_of(schedule.network)
+    sends = []
+    for h in range(nodes):
+        for step, src, dst, port, tree, chunk, row in sends_of(schedule):
+            if kind in ("allgather", "reduce-scatter"):
+                number = h * m + chunk
+            elif kind == "alltoall":
+                number = (h * nodes + carried[h][chunk // m]) * m + chunk % m
+            elif kind == "allreduce":
+                number = h * m + chunk if chunk < m else nodes * m + h * m + chunk - m
+            else:
+                raise AssertionError(kind)
+            sends.append((step, carried[h][src], carried[h][dst], port, tree, number, row, h))
+    return sorted(sends)
+
+
+def added_up(sends, sums, nodes):
+    """Carry bags of contributions along: a node sends what it has of a sum, and adds what arrives to it.
+
+    Return ({chunk: the owner's bag at the end}, {chunk: step from which the owner's bag no longer changes}, the sums of
+    which some node but the owner does not send exactly once, after all that it gets of it has arrived).
+    """
+    bags = {(v, chunk): Counter([v]) for v in range(nodes) for chunk in sums}
+    left, arrived = defaultdict(list), defaultdict(list)
+    by_step = defaultdict(list)
+    for step, src, dst, _, _, chunk, *_ in sends:
+        if chunk in sums:
+            by_step[step].append((src, dst, chunk))
+            left[src, chunk].append(step)
+            arrived[dst, chunk].append(step + 1)
+    for step in sorted(by_step):
+        moving = [(dst, chunk, Counter(bags[src, chunk])) for src, dst, chunk in by_step[step]]
+        for dst, chunk, bag in moving:
+            bags[dst, chunk] += bag
+    untidy = set()
+    for chunk, (owner, _) in sums.items():
+        for v in range(nodes):
+            times = left[v, chunk]
+            once = not times if v == owner else len(times) == 1 and times[0] >= max(arrived[v, chunk], default=0)
+            if not once:
+                untidy.add(chunk)
+    final = {chunk: bags[owner, chunk] for chunk, (owner, _) in sums.items()}
+    finished = {chunk: max(arrived[owner, chunk], default=0) for chunk, (owner, _) in sums.items()}
+    return final, finished, untidy
+
+
+def ways_of(sends, start):
+    """The ways of one chunk in each tree, from its sends: {tree: {node: the nodes from the start to it}}."""
+    ways = {}
+    for step, src, dst, _, tree, *_ in sorted(sends):
+        if tree >= 0:
+            known = ways.setdefault(tree, {start: (0, [start])})
+            if src in known and known[src][0] <= step and dst not in known:
+                known[dst] = (step + 1, [*known[src][1], dst])
+    return {tree: {v: way for v, (_, way) in known.items()} for tree, known in ways.items()}
+
+
+def disjoint(one, other):
+    """Whether two ways between the same ends share no node but these, and no arc."""
+    return not set(one[1:-1]) & set(other[1:-1]) and not len(one) == len(other) == 2
+
+
+def has_disjoint_ways(ways, node, copies):
+    """Whether among the ways to a node some ``copies`` are disjoint from one another."""
+    there = [ways[tree][node] for tree in ways if node in ways[tree]]
+    return any(all(disjoint(a, b) for a, b in combinations(some, 2)) for some in combinations(there, copies))
+
+
+def faults_found(schedule, graph):
+    """What is wrong with any schedule of any collective under all-port, as a set of words; empty: nothing.
+
+    ``adjacent``, ``arc`` (two chunks on an arc in a step), ``holds``, ``delivered``, ``sum`` (a contribution is missing or
+    added twice), ``copies``, ``claims``; ``untidy``: sums end well, but some node sends one other than once and last.
+    """
+    nodes, collective = schedule.network.nodes, schedule.collective
+    data, sums = tasks_of(collective.kind, nodes, collective.messages, collective.root)
+    sends, wrong = all_sends_of(schedule), set()
+    if any(not graph.has_edge(s[1], s[2]) or graph[s[1]][s[2]]["port"] != s[3] for s in sends):
+        wrong.add("adjacent")
+    if len({(s[0], s[1], s[3]) for s in sends}) != len(sends):
+        wrong.add("arc")
+    final, finished, untidy = added_up(sends, sums, nodes)
+    if any(bag != Counter(range(nodes)) for bag in final.values()):
+        wrong.add("sum")
+    if untidy:
+        wrong.add("untidy")
+    arrival = {(start, chunk): 0 for chunk, (start, _) in data.items()}
+    for chunk, (owner, result) in sums.items():
+        if result is not None:
+            arrival[owner, result] = finished[chunk]
+    for step, _, dst, _, _, chunk, *_ in sends:
+        if chunk in data:
+            arrival[dst, chunk] = min(arrival.get((dst, chunk), step + 1), step + 1)
+    for step, src, _, _, _, chunk, *_ in sends:
+        if chunk in data and arrival.get((src, chunk), step + 1) > step:
+            wrong.add("holds")
+    if any((v, chunk) not in arrival for chunk, (_, wanting) in data.items() for v in wanting):
+        wrong.add("delivered")
+    claims = schedule.claims
+    if claims is not None and (claims.steps, claims.transmissions) != (
+        max((s[0] + 1 for s in sends), default=0),
+        len(sends),
+    ):
+        wrong.add("claims")
+    if schedule.copies > 1:
+        of_chunk = defaultdict(list)
+        for send in sends:
+            of_chunk[send[5]].append(send)
+        lacking = bool(sums)  # contributions that went two ways would be added twice
+        for chunk, (start, wanting) in data.items():
+            ways = ways_of(of_chunk[chunk], start)
+            lacking = lacking or not all(has_disjoint_ways(ways, v, schedule.copies) for v in wanting if v != start)
+        if lacking:
+            wrong.add("copies")
+    return wrong
+
+
+def lost_under(schedule, sends, dead_nodes=(), dead_arcs=()):
+    """What living nodes want, some living node held, and they never get under faults from the start: {(node, chunk)}.
+
+    For collectives without sums; ``sends`` as ``all_sends_of`` gives them, ``dead_arcs`` as (source, port).
+    """
+    data, _ = tasks_of(
+        schedule.collective.kind, schedule.network.nodes, schedule.collective.messages, schedule.collective.root
+    )
+    dead_nodes, dead_arcs = set(dead_nodes), set(dead_arcs)
+    held = {(start, chunk): 0 for chunk, (start, _) in data.items() if start not in dead_nodes}
+    for step, src, dst, port, _, chunk, *_ in sends:
+        if dst not in dead_nodes and (src, port) not in dead_arcs and held.get((src, chunk), step + 1) <= step:
+            held.setdefault((dst, chunk), step + 1)
+    return {
+        (v, chunk)
+        for chunk, (start, wanting) in data.items()
+        if start not in dead_nodes
+        for v in wanting - dead_nodes
+        if (v, chunk) not in held
+    }
 
 
 def lexicographic(n):

@@ -6,10 +6,14 @@ from hypothesis import strategies as st
 
 from treecast.collectives import Collective
 from treecast.models import model
-from treecast.networks import network
-from treecast.plans import plan
+from treecast.networks import Cayley, network
+from treecast.plans import builders, plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
+KINDS = (
+    "broadcast", "scatter", "gather", "reduce", "reduce-broadcast", "allgather", "alltoall", "reduce-scatter", "allreduce",
+)  # fmt: skip
+ALL_SOURCE = KINDS[5:]
 SMALL = ["star:3", "star:4", "hypercube:3", "mesh:2x3", "torus:3x3", "ring:5", "path:4", "tree:2,2"]
 
 
@@ -35,13 +39,32 @@ def payload(draw, chunks):
 
 
 @st.composite
-def arbitrary(draw, orbit=False):
-    """Any schedule that the constructor takes, mostly wrong: on existing nodes, often along existing arcs."""
-    where = network(draw(st.sampled_from(["star:3", "hypercube:2", "ring:4"] if orbit else SMALL)))
-    messages = draw(st.integers(1, 5))
-    kind = "allgather" if orbit else "broadcast"
-    collective = Collective(kind, where.nodes, messages, 0 if orbit else draw(st.integers(0, where.nodes - 1)))
-    table = draw(st.lists(payload(messages), min_size=1, max_size=4))
+def planned_of(draw, kinds=KINDS, specs=("star:3", "hypercube:2", "hypercube:3", "torus:3x3", "ring:5", "ring:4")):
+    """A right schedule of any kind on a small network, by any of its builders; an orbit may be written out."""
+    kind, where = draw(st.sampled_from(kinds)), network(draw(st.sampled_from(specs)))
+    builder = draw(st.sampled_from(builders(kind, where)))
+    copies = draw(st.integers(1, builder.trees(where)))
+    root = 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1))
+    messages = draw(st.integers(1, 4))
+    schedule = plan(kind, where, root=root, messages=messages, copies=copies, builder=builder.name)
+    plain = where.nodes < 7 and draw(st.integers(0, 3)) == 0
+    return replace(schedule.plain() if plain else schedule, claims=None)
+
+
+@st.composite
+def arbitrary(draw, orbit=False, kinds=None):
+    """Any schedule that the constructor takes, mostly wrong: on existing nodes, often along existing arcs.
+
+    ``kinds``: the collectives to choose from; default: broadcast, or allgather as an orbit.
+    """
+    kind = draw(st.sampled_from(kinds)) if kinds else "allgather" if orbit else "broadcast"
+    few = ["star:3", "hypercube:2", "ring:4"]
+    where = network(draw(st.sampled_from(few if orbit else [*few, "mesh:2x3", "path:4"] if kinds else SMALL)))
+    messages = draw(st.integers(1, 3 if kinds else 5))
+    root = 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1))
+    collective = Collective(kind, where.nodes, messages, root)
+    chunks = (collective.from_node_zero() if orbit else collective).chunks
+    table = draw(st.lists(payload(chunks), min_size=1, max_size=4))
     rows = []
     for _ in range(draw(st.integers(0, 12))):
         number = draw(st.integers(0, len(table) - 1))
@@ -53,8 +76,40 @@ def arbitrary(draw, orbit=False):
         steps = draw(st.sampled_from([1, length]))
         rows.append((draw(st.integers(0, 6)), steps, src, dst, port, draw(st.integers(-1, 2)), number))
     columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
-    copies = 1 if orbit else draw(st.integers(1, 2))
+    copies = 1 if orbit and not kinds else draw(st.integers(1, 2))
     return Schedule(where, collective, model("all-port"), Rows.of(Payloads.of(table), **columns), copies, orbit)
+
+
+@st.composite
+def spread_at_random(draw, kinds=("broadcast", "scatter", "gather", "allgather", "alltoall")):
+    """A schedule made step by step of sends of what is held, mostly along free arcs, some of them in trees."""
+    kind = draw(st.sampled_from(kinds))
+    where = network(draw(st.sampled_from(["star:3", "hypercube:2", "ring:4", "mesh:2x3", "path:3"])))
+    orbit = kind in ALL_SOURCE and isinstance(where, Cayley) and draw(st.booleans())
+    messages = draw(st.integers(1, 2))
+    collective = Collective(kind, where.nodes, messages, 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1)))
+    part = collective.from_node_zero() if orbit else collective
+    random, held = draw(st.randoms(use_true_random=False)), set()
+    given = part.given()
+    for v, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+        held |= {(v, chunk) for chunk in range(a, b)}
+    rows, greedy = [], random.random() < 0.8
+    for step in range(random.randint(1, 30)):
+        new, taken = set(), set()
+        for v, chunk in random.sample(sorted(held), len(held)):
+            for port in random.sample(range(where.ports), where.ports):
+                there = int(where.neighbor(v, port))
+                key = port if orbit else (v, port)
+                if there < 0 or key in taken or (greedy and (there, chunk) in held | new) or random.random() < 0.1:
+                    continue
+                taken.add(key)
+                new.add((there, chunk))
+                rows.append((step, 1, v, there, port, random.choice([-1, 0, 0, 0, port]), chunk))
+        held |= new
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+    table = Payloads.of([[(chunk, chunk + 1)] for chunk in range(part.chunks)])
+    copies = draw(st.sampled_from([1, 1, 2]))
+    return Schedule(where, collective, model("all-port"), Rows.of(table, **columns), copies, orbit)
 
 
 def mutations(schedule):
@@ -62,7 +117,7 @@ def mutations(schedule):
 
     The row is left out, said twice, or has one column changed.
     """
-    rows, network, messages = schedule.rows, schedule.network, schedule.collective.messages
+    rows, network, chunks = schedule.rows, schedule.network, schedule.part.chunks
     table = [rows.payloads.ranges(p) for p in range(len(rows.payloads))]
     base = [tuple(int(column[r]) for column in rows.columns().values()) for r in range(len(rows))]
 
@@ -87,15 +142,18 @@ def mutations(schedule):
                              (port + 1) % network.ports, tree, number)),
             ("another tree", (step, steps, src, dst, port, (tree + 1) % max(schedule.trees, 1), number)),
             ("no tree", (step, steps, src, dst, port, -1, number)),
+            ("at once", (0, steps, src, dst, port, tree, number)),
+            ("last", (schedule.steps, steps, src, dst, port, tree, number)),
+            ("turned round", (step, steps, dst, src, int(network.port_between(dst, src)), tree, number)),
             ("combined", (step, 1, src, dst, port, tree, number)),
         ):  # fmt: skip
             if changed[0] >= 0 and changed != base[r] and changed[3] >= 0:
                 yield name, built([*rest, changed])
         ranges = table[number]
-        if steps > 1 or messages > 1:
+        if steps > 1 or chunks > 1:
             for name, other in (
                 ("one chunk less", [(ranges[0][0], ranges[0][1] - 1), *ranges[1:]]),
-                ("shifted chunks", [((a + 1) % messages, (a + 1) % messages + 1) for a, _ in ranges[:1]]),
+                ("shifted chunks", [((a + 1) % chunks, (a + 1) % chunks + 1) for a, _ in ranges[:1]]),
             ):
                 kept = [(a, b) for a, b in other if a < b]
                 if kept:
