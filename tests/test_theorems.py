@@ -1,9 +1,19 @@
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
 import pytest
 
 from treecast.errors import PlanError
 from treecast.networks import Star
-from treecast.plans import star_trees
-from treecast.theorems import PAPERS, check_theorems
+from treecast.plans import plan, star_trees
+from treecast.theorems import PAPERS, check_theorems, star, star_collectives
+from treecast.trees import TreeSet
+
+
+def verdict(name, n):
+    statement = next(s for s in PAPERS["star"] if s.name == name)
+    return statement.check(n, lambda done, total: None)
 
 
 def test_every_statement_of_the_star_paper_holds():
@@ -12,6 +22,7 @@ def test_every_statement_of_the_star_paper_holds():
     assert all(f.holds for f in found), [f for f in found if not f.holds]
     assert [f.name for f in found] == [s.name for s in PAPERS["star"]]
     assert {"Lemma 1", "Lemma 2", "Lemma 3", "Lemma 4", "Lemma 5", "Lemma 6.1", "Lemma 6.4"} <= {f.name for f in found}
+    assert {"Lemma 7", "allgather", "scatter", "alltoall"} <= {f.name for f in found}
     assert {f.checked for f in found} >= {"n = 3 … 6"}
     assert {what for what, _, _ in told} >= {"Lemma 6.1, n = 6"}
 
@@ -29,13 +40,50 @@ def test_trees_that_share_an_arc_are_found_out(monkeypatch):
     trees = star_trees.disjoint_trees(Star(4))
     parent, port = trees.parent.copy(), trees.port.copy()
     parent[1], port[1] = parent[0], port[0]
-    from treecast import theorems
-    from treecast.trees import TreeSet
+    monkeypatch.setattr(star, "_disjoint", lambda n: TreeSet(Star(4), 0, parent, port))
+    assert not verdict("Lemma 6.3", 4).holds
+    assert not verdict("Lemma 6.2", 4).holds
 
-    monkeypatch.setattr(theorems, "_disjoint", lambda n: TreeSet(Star(4), 0, parent, port))
-    statements = {s.name: s for s in PAPERS["star"]}
-    assert not statements["Lemma 6.3"].check(4, lambda done, total: None).holds
-    assert not statements["Lemma 6.2"].check(4, lambda done, total: None).holds
+
+def test_translates_collide_exactly_when_two_arcs_share_a_dimension():
+    """Lemma 7, and that its condition is needed: one by one, over every pair of arcs of S_4."""
+    s4 = Star(4)
+    arcs = list(product(range(s4.nodes), range(s4.ports)))
+    for (u, p), (v, q) in product(arcs[:3], arcs):
+        translates = [(int(s4.translate(h, node)), port) for h in range(s4.nodes) for node, port in {(u, p), (v, q)}]
+        collide = len(set(translates)) < len(translates)
+        assert collide == (p == q and u != v)
+        twice = star_collectives._used_twice(s4, np.array([u, v]), np.array([p, q]))
+        assert twice == (s4.nodes if p == q else 0)
+
+
+def test_steps_that_use_a_dimension_twice_are_found_out(monkeypatch):
+    monkeypatch.setattr(star_collectives, "_step_sets", lambda s: iter([(np.array([0, 5]), np.array([1, 1]))]))
+    assert not verdict("Lemma 7", 4).holds
+
+
+@pytest.mark.parametrize("name", ["allgather", "full use", "one chunk", "scatter", "alltoall", "one message"])
+def test_collectives_that_dawdle_are_found_out(monkeypatch, name):
+    """One idle step before everything else: still right, but not what the paper says."""
+
+    def late(*args, **options):
+        schedule = plan(*args, **options)
+        columns = schedule.rows.columns() | {"step": schedule.rows.step + 1}
+        rows = replace(schedule.rows, **columns)
+        return replace(schedule, rows=rows, claims=None, local=None)
+
+    assert verdict(name, 4).holds
+    monkeypatch.setattr(star_collectives, "plan", late)
+    # a paper that only claims steps where n - 1 divides Mx, and x = n - 1, is held to it there
+    assert not verdict(name, 4).holds
+
+
+def test_remarks_say_how_far_from_the_bound_a_collective_can_be():
+    assert verdict("allgather", 5).detail == "else at most 1.183 x the bound, x = 2, M = 1"
+    assert verdict("alltoall", 4).detail.startswith("at most 1.143 x the bound, x = 3")
+    assert verdict("scatter", 4).detail == "transmissions at most 1.143 x the bound, x = 3"
+    assert [verdict("one message", n).detail for n in (3, 4, 5)] == ["5", "21", "111"]
+    assert [verdict("one chunk", n).detail for n in (3, 4, 5)] == ["3", "8", "30"]
 
 
 @pytest.mark.parametrize(("paper", "up_to"), [("hamlet", None), ("star", 2), ("star", 16)])

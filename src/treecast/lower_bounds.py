@@ -20,8 +20,9 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Cayley, Graph, Hypercube, Mesh, Network, Star, Torus
+from treecast.networks.core import Ints
 
-_LOOKED_AT = 512
+_LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
 _MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
 _MOST_COUNTED = 2**27  # nodes whose distances are counted one by one
@@ -50,13 +51,13 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
             f"{copies} copies of a sum cannot be had: contributions that went two ways would be added twice"
         )
     job, root = _Job(network, collective.messages, copies, model), collective.root
-    for node in _looked_at(network) if collective.all_source else [root]:
-        degree = network.degree_at(node)
-        if copies > degree:
-            raise PlanError(
-                f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave node {network.label(node)} "
-                f"on {network.spec}"
-            )
+    degree = network.degree_at(root)
+    if collective.all_source and not isinstance(network, Cayley) and network.nodes <= _LOOKED_AT:
+        degree = int(_degrees(network).min())
+    if copies > degree:
+        raise PlanError(
+            f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
+        )
     return _BOUNDS_OF[collective.kind](job, root)
 
 
@@ -104,7 +105,7 @@ class _Job:
         half, nodes = self.model.duplex == "half", self.network.nodes
         if self.model.ports == "one":
             return nodes // 2 if half and self.model.partner == "same" else nodes
-        return self.network.arcs // (2 if half and _turned(self.network) is self.network else 1)
+        return self.network.arcs // (2 if half and _turned(self.network) == self.network else 1)
 
 
 # --- one root ---
@@ -147,8 +148,9 @@ def _hearing(job: _Job, root: int) -> list[Bound]:
     """A node that few arcs reach hears Mx chunks over them, the first no earlier than it is far (where nodes differ)."""
     if isinstance(job.network, Cayley) or job.network.nodes > _LOOKED_AT:
         return []
-    back, far = _turned(job.network), job.network.distance(root, np.arange(job.network.nodes)).tolist()
-    value = max(-(-job.total // back.degree_at(v)) + far[v] - 1 for v in range(job.network.nodes) if v != root)
+    others = np.delete(np.arange(job.network.nodes), root)
+    into, far = _degrees(_turned(job.network))[others], job.network.distance(root, others)
+    value = int((-(-job.total // into) + far - 1).max())
     return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
 
 
@@ -309,6 +311,12 @@ def _source(job: _Job) -> str:
 # --- how far nodes are ---
 
 
+@lru_cache(64)
+def _degrees(network: Network) -> Ints:
+    """Return how many arcs leave each node."""
+    return np.array([network.degree_at(v) for v in range(network.nodes)])
+
+
 def _looked_at(network: Network) -> range:
     """Return the nodes from which a network is looked at: node 0, where all see the same or are too many to ask."""
     return range(1 if isinstance(network, Cayley) or network.nodes > _LOOKED_AT else network.nodes)
@@ -404,7 +412,7 @@ def _turned(network: Network) -> Network:
     """Return the network with its arcs turned round: itself, unless it is a graph with arcs that lead one way only."""
     if not isinstance(network, Graph):
         return network
-    active, parts, port = np.arange(network.nodes), list[np.ndarray[tuple[int, ...], np.dtype[np.int64]]](), 0
+    active, parts, port = np.arange(network.nodes), list[Ints](), 0
     while len(active):  # the ports of a node come without gaps
         there = network.neighbor(active, port)
         active, there, port = active[there >= 0], there[there >= 0], port + 1
