@@ -175,6 +175,8 @@ class Schedule:
     ``copies``: by how many disjoint ways each chunk is claimed to reach each node.
     ``orbit``: the rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
     ``builder``: the name of what made it, empty when unknown. ``local``: computes one node's rows from its label alone.
+    ``sparing``: a node leaves out what has gone over a link before, either way: a row is silent when its source sent that
+    payload over that link, or received it, at an earlier step. Then payloads share no chunks.
     """
 
     network: Network
@@ -186,6 +188,7 @@ class Schedule:
     claims: Claims | None = None
     builder: str = ""
     local: Callable[[int], Rows] | None = field(default=None, compare=False, repr=False)
+    sparing: bool = False
 
     def __post_init__(self) -> None:
         rows, chunks = self.rows, self.part.chunks
@@ -195,6 +198,8 @@ class Schedule:
             raise ScheduleError(
                 "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
             )
+        if self.sparing:
+            self._check_sparing()
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
@@ -216,8 +221,31 @@ class Schedule:
 
     @property
     def transmissions(self) -> int:
-        """The number of (chunk, arc) sends in all."""
-        return int(self.rows.chunks_sent.sum()) * (self.network.nodes if self.orbit else 1)
+        """The number of (chunk, arc) sends in all when nothing fails."""
+        return int(self.rows.chunks_sent[self.spoken].sum()) * (self.network.nodes if self.orbit else 1)
+
+    @cached_property
+    def spoken(self) -> NDArray[np.bool_]:
+        """Which rows are not silent when nothing fails: bool (rows,); all, unless the schedule is sparing."""
+        rows = self.rows
+        if not self.sparing or not len(rows):
+            return np.ones(len(rows), bool)
+        low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst)
+        link = np.unique(low * self.network.nodes + high, return_inverse=True)[1].reshape(-1)
+        key = link * len(rows.payloads) + rows.payload
+        first = np.full(int(key.max()) + 1, np.iinfo(np.int32).max)
+        np.minimum.at(first, key, rows.step)
+        return rows.step == first[key]
+
+    def _check_sparing(self) -> None:
+        if self.collective.sums:
+            raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
+        table = self.rows.payloads
+        order = np.argsort(table.first, kind="stable")
+        if bool((table.stop[order][:-1] > table.first[order][1:]).any()):
+            raise ScheduleError("in a sparing schedule payloads share no chunks")
+        if bool((self.rows.steps > 1).any()):
+            raise ScheduleError("in a sparing schedule a payload goes in one step")
 
     @property
     def trees(self) -> int:

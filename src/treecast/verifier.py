@@ -43,7 +43,9 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     found["claims"] = claims_broken(schedule)
     shown = [violation for broken in found.values() for violation in broken[1]]
     try:
-        lower = bounds(schedule.network, schedule.collective, schedule.copies, chosen)
+        # a sparing schedule says less than one send per copy: it keeps ways in store, and does not use them all
+        copies = 1 if schedule.sparing else schedule.copies
+        lower = bounds(schedule.network, schedule.collective, copies, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
     return Report(

@@ -24,11 +24,12 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         for entry in zip(*(column.tolist() for column in (s.src, s.dst, s.port, s.tree, s.chunk, s.row)), strict=True)
     ]
     label = plain.network.label
-    found: dict[str, list[Violation]] = {"adjacent": [], "link-once": []}
+    found: dict[str, list[Violation]] = {"adjacent": []}
     if not model.combining:
-        found["one-chunk"] = []
+        found |= {"link-once": [], "one-chunk": []}
     if model.ports == "one":
-        found |= {"send-port": [], "recv-port": []}
+        if not model.combining:
+            found |= {"send-port": [], "recv-port": []}
         if model.partner == "same":
             found["one-partner"] = []
     if model.duplex == "half":
@@ -50,24 +51,21 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         if count > 1:
             broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
     for step, messages in by_step.items():
-        arcs, senders, receivers, links, partner = (
-            set[object](),
-            set[int](),
-            set[int](),
-            set[object](),
-            dict[int, int](),
-        )
+        arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
+        partner = dict[int, int]()
         for _, src, dst, port, _, _, row in messages.values():
             where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
             if not 0 <= port < plain.network.ports or int(plain.network.neighbor(src, port)) != dst:
                 broken("adjacent", row, f"{where}: no arc by port {port} leads there")
             for rule, key, taken in (
                 ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
-                ("duplex", frozenset((src, dst)), links),
+                ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
             ):  # fmt: skip
-                if key in taken:
+                if key in taken and not (rule == "duplex" and model.combining):
                     broken(rule, row, f"{where}: taken in this step already")
-                taken.add(key)  # type: ignore[arg-type]
+                taken.add(key)
+            if model.combining and (dst, src) in links:  # what goes the same way is one message
+                broken("duplex", row, f"{where}: something comes the other way")
             for a, b in ((src, dst), (dst, src)):
                 if partner.setdefault(a, b) != b:
                     broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")

@@ -10,7 +10,7 @@ from treecast.schedule import Claims, Rows, Schedule
 
 Header = dict[str, str]
 
-WORDS = ("network", "collective", "root", "messages", "copies", "model", "orbit", "builder", "claims")
+WORDS = ("network", "collective", "root", "messages", "copies", "model", "orbit", "sparing", "builder", "claims")
 """Every word of a header, in the order in which they are written."""
 _LONGEST = 4096  # of a value: as long as a path may be
 _MOST_COPIES = 2**15 - 1
@@ -31,6 +31,8 @@ def header_of(schedule: Schedule) -> Header:
     }  # fmt: skip
     if schedule.orbit:
         header["orbit"] = "yes"
+    if schedule.sparing:
+        header["sparing"] = "yes"
     if schedule.builder:
         header["builder"] = schedule.builder
     if schedule.claims:
@@ -48,8 +50,9 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
         if word not in header:
             raise FormatError(f"the file does not say its {word}: it needs a line '{word} …'")
     _check(header)
-    if header.get("orbit", "no") not in ("yes", "no"):
-        raise FormatError(f"orbit is yes or no, not {cut(header['orbit'])!r}")
+    for word in ("orbit", "sparing"):
+        if header.get(word, "no") not in ("yes", "no"):
+            raise FormatError(f"{word} is yes or no, not {cut(header[word])!r}")
     try:
         where = network(header["network"])
         # a root that is not given is number 0, whatever is labelled "0"
@@ -60,6 +63,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
         return Schedule(
             where, collective, model(header.get("model", "all-port")), rows(where), number(header, "copies", _MOST_COPIES),
             header.get("orbit") == "yes", _claims(header), header.get("builder", ""),
+            sparing=header.get("sparing") == "yes",
         )  # fmt: skip
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None

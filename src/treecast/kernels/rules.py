@@ -103,6 +103,16 @@ def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
 
 
 @njit
+def opposed(link, way, step, steps, busy_until, clash):
+    """Set ``clash`` where a row begins while one goes the other ``way`` over its link. ``busy_until``: int32 (links, 2), zeros."""
+    for r in range(len(link)):
+        mine = 1 if way[r] else 0
+        if step[r] < busy_until[link[r], 1 - mine]:
+            clash[r] = True
+        busy_until[link[r], mine] = max(busy_until[link[r], mine], step[r] + steps[r])
+
+
+@njit
 def partners(step, steps, src, dst, busy_until, partner, clash):
     """Set ``clash`` where a row begins while one of its ends is busy with a third node. Tables: int32 (N,), zeros."""
     for r in range(len(step)):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from treecast.models import Model
 from treecast.report import Broken
-from treecast.rules import disjoint, links, personal, spreading, sums
+from treecast.rules import calling, disjoint, links, personal, spreading, sums
 from treecast.rules.case import Case
 from treecast.schedule import Schedule
 
@@ -15,11 +15,12 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     """Return the rules that a schedule has to obey under a model, by name, in the order in which they are checked."""
     schedule: Schedule = case.schedule
     model: Model = case.model
-    of_links = [links.adjacent, links.link_once]
-    if not model.combining:
-        of_links.append(links.one_chunk)
+    of_links = [links.adjacent]
+    if not model.combining:  # else what shares an arc and a step is one message
+        of_links += [links.link_once, links.one_chunk]
     if model.ports == "one":
-        of_links += [links.send_port, links.recv_port]
+        if not model.combining:
+            of_links += [links.send_port, links.recv_port]
         if model.partner == "same":
             of_links.append(links.one_partner)
     if model.duplex == "half":
@@ -40,5 +41,5 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     else:
         rules["delivered"] = lambda: spreading.delivered(case)
     if schedule.copies > 1:
-        rules["copies"] = lambda: disjoint.copies(case)
+        rules["copies"] = lambda: (calling if schedule.sparing else disjoint).copies(case)
     return rules

@@ -112,8 +112,20 @@ def duplex(case: Case) -> Broken:
         there, back = network.untranslate(rows.src, rows.dst), network.untranslate(rows.dst, rows.src)
         low, high, own = np.zeros_like(there), np.minimum(there, back), (there == back) & (there != 0)
     else:
-        low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst).astype(np.int64)
-        own = np.zeros(len(rows), np.bool_)
+        there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
+        low, high, own = np.minimum(there, back), np.maximum(there, back), np.zeros(len(rows), np.bool_)
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
+    if case.model.combining:  # what goes the same way at once is one message: count it once
+        return _both_ways(case, link, np.greater(there, back), own, why)
     count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why)
     return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
+
+
+def _both_ways(case: Case, link: NDArray[Any], way: NDArray[np.bool_], own: NDArray[np.bool_], why: str) -> Broken:
+    """Return the rows that begin while another message goes the other way over their link."""
+    from treecast.kernels.rules import opposed
+
+    clash = own.copy()
+    busy = np.zeros((int(link.max(initial=-1)) + 1, 2), np.int32)
+    opposed(link, way, case.rows.step, case.rows.steps, busy, clash)
+    return case.broken("duplex", clash, lambda row: why)
