@@ -1,7 +1,7 @@
 """What tests hold the package against: plain loops over single sends, and networkx. Nothing here uses compiled code."""
 
 from collections import Counter, defaultdict
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import networkx as nx
 import numpy as np
@@ -38,25 +38,78 @@ def sends_of(schedule):
 
 
 def replay(schedule, node_dies=None, arc_dies=None):
-    """Replay a plain broadcast send by send; return (arrival step by (node, chunk), sends made, their last step + 1)."""
-    node_dies, arc_dies = node_dies or {}, arc_dies or {}
-    root = schedule.collective.root
-    arrival = {(root, c): 0 for c in range(schedule.collective.messages)} if node_dies.get(root, 1) > 0 else {}
-    made, last = 0, 0
-    by_step = defaultdict(list)
-    for send in sends_of(schedule):
+    """Replay a schedule send by send; return (arrival step by (node, chunk), sends made, their last step + 1).
+
+    A node sends what it holds when it is alive. It holds a sum once every send of it to the node has arrived.
+    """
+    node_dies, arc_dies, collective = node_dies or {}, arc_dies or {}, schedule.collective
+    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
+    results = {result for _, result in sums.values()}
+    living = [v for v in range(collective.nodes) if node_dies.get(v, 1) > 0]
+    arrival = {(start, c): 0 for c, (start, _) in data.items() if start in living and c not in results}
+    awaited, by_step = Counter(), defaultdict(list)
+    for send in all_sends_of(schedule):
         by_step[send[0]].append(send)
+        awaited[send[2], send[5]] += 1
+
+    def add_up(v, c, step):
+        arrival[v, c] = step
+        if sums[c][0] == v and sums[c][1] is not None:
+            arrival[v, sums[c][1]] = step
+
+    for v in living:
+        for c in sums:
+            if not awaited[v, c]:
+                add_up(v, c, 0)
+    made, last = 0, 0
     for step in sorted(by_step):
         new = []
-        for _, src, dst, port, _, chunk, _ in by_step[step]:
+        for _, src, dst, port, _, chunk, *_ in by_step[step]:
             alive = step < node_dies.get(src, step + 1) and step < arc_dies.get((src, port), step + 1)
             if alive and arrival.get((src, chunk), step + 1) <= step:
                 made, last = made + 1, step + 1
                 if step < node_dies.get(dst, step + 1):
                     new.append((dst, chunk))
-        for key in new:
-            arrival.setdefault(key, step + 1)
+        for v, c in new:
+            if c not in sums:
+                arrival.setdefault((v, c), step + 1)
+                continue
+            awaited[v, c] -= 1
+            if not awaited[v, c]:
+                add_up(v, c, step + 1)
     return arrival, made, last
+
+
+def wanted_of(schedule, node_dies=None):
+    """What every node is to end with under faults: a set of chunks each, nothing where it fails.
+
+    What a node alone had that was dead from the start cannot be had.
+    """
+    collective, node_dies = schedule.collective, node_dies or {}
+    data, sums = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
+    results = {result for _, result in sums.values()}
+    wanted = [set() for _ in range(collective.nodes)]
+    for chunk, (start, wanting) in data.items():
+        if chunk in results or node_dies.get(start, 1) > 0:
+            for v in wanting:
+                wanted[v].add(chunk)
+    for chunk, (owner, result) in sums.items():
+        if result is None:
+            wanted[owner].add(chunk)
+    return [set() if v in node_dies else chunks for v, chunks in enumerate(wanted)]
+
+
+def parts_of(schedule, data):
+    """The true contents of every chunk: bytes, or for sums a list of numbers added up in plain integers."""
+    collective = schedule.collective
+    if not collective.sums:
+        ends = [c * len(data) // collective.chunks for c in range(collective.chunks + 1)]
+        return [data[a:b] for a, b in pairwise(ends)]
+    length = -(-len(data) // collective.nodes)
+    shares = [data[v * length : (v + 1) * length].ljust(length, b"\0") for v in range(collective.nodes)]
+    total = [sum(column) for column in zip(*shares, strict=True)]
+    ends = [c * length // collective.sums for c in range(collective.sums + 1)]
+    return [total[a:b] for a, b in pairwise(ends)] * (2 if collective.results else 1)
 
 
 def everybody_served(schedule, dead=()):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treecast.collectives import Collective as Collective
     from treecast.errors import TreecastError as TreecastError
+    from treecast.execute.election import Election as Election
+    from treecast.execute.election import elect as elect
     from treecast.execute.local import Execution as Execution
     from treecast.execute.local import run as run
     from treecast.faults import Faults as Faults
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "collectives": ("Collective",),
     "errors": ("TreecastError",),
+    "execute.election": ("Election", "elect"),
     "execute.local": ("Execution", "run"),
     "faults": ("Faults", "Sweep", "parse_faults", "random_faults", "sweep"),
     "formats": ("load", "save"),

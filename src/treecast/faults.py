@@ -11,9 +11,10 @@ from math import comb
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.atoms import cut, moves
-from treecast.collectives import Holdings
+from treecast.collectives import Collective, Holdings
 from treecast.errors import FaultError
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -44,6 +45,14 @@ class Faults:
     def check(self, schedule: Schedule) -> None:
         """Raise FaultError or NetworkError when a fault names what is not there, or when nothing would be sent at all."""
         network, collective = schedule.network, schedule.collective
+        self.check_names(network)
+        if not collective.all_source and self.nodes.get(collective.root) == 0:
+            raise FaultError(
+                f"the root {network.label(collective.root)} cannot be dead from the start: nothing would be delivered"
+            )
+
+    def check_names(self, network: Network) -> None:
+        """Raise FaultError or NetworkError when a fault names a node, arc or step that is not there."""
         for node in self.nodes:
             network.check_node(node)
         for node, port in self.arcs:
@@ -51,10 +60,16 @@ class Faults:
                 raise FaultError(f"no arc of {network.spec} leaves node {node} by port {port}")
         if min((*self.nodes.values(), *self.arcs.values()), default=0) < 0:
             raise FaultError("a fault happens at a step from 0 on")
-        if not collective.all_source and self.nodes.get(collective.root) == 0:
-            raise FaultError(
-                f"the root {network.label(collective.root)} cannot be dead from the start: nothing would be sent"
-            )
+
+    def had(self, collective: Collective, chunk: Ints) -> NDArray[np.bool_]:
+        """Return of which chunks there ever was something to send: bool, as ``chunk``.
+
+        What comes from one node alone, which was dead from the start, was never there. Of a sum every node has a part.
+        """
+        dead = [node for node, step in self.nodes.items() if step == 0]
+        if collective.sums or not dead:
+            return np.ones(len(chunk), bool)
+        return ~np.isin(collective.source_of(chunk), dead)
 
     def __len__(self) -> int:
         return len(self.nodes) + len(self.arcs)
@@ -162,10 +177,13 @@ def sweep(
 
     ``sample``: instead, that many random sets of exactly ``most`` faults. The sources of a one-source collective never
     fail. ``keep_going``: count all failing sets, instead of stopping at the first. Faults are there from the start.
-    Exact: the replay goes through all moves in time, 64 sets at once. Raises FaultError when there are no such sets.
+    Exact: the replay goes through all moves in time, 64 sets at once. Raises FaultError when there are no such sets, and for
+    sums, which survive no fault.
     """
     began = time.perf_counter()
     most = schedule.copies - 1 if most is None else most
+    if schedule.collective.sums:
+        raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
     case = _Case(schedule.plain(), kind)
     if not 0 <= most <= case.elements:
         raise FaultError(f"sets of {most} faults cannot be had: there are {case.elements} {kind} that can fail")

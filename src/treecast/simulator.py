@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.atoms import Atoms, Moves, cut, moves
+from treecast.errors import ScheduleError
 from treecast.faults import Faults
 from treecast.models import Cost
 from treecast.networks.core import Ints
@@ -14,6 +15,7 @@ from treecast.schedule import Schedule
 
 NEVER = np.iinfo(np.int32).max
 """The arrival step of what never arrives."""
+_MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +25,8 @@ class Trace:
     ``arrival``: int32 (atoms, N), the step from which each node holds the first chunk of each atom (0: from the start,
     NEVER: not at all). ``via``: int64 (atoms, N), the row of that first arrival, -1 for none. ``moved``: bool (moves,),
     which moves took place. ``schedule`` is plain (not an orbit).
+
+    A node holds a sum from when all that it is to add to it is there; the row is then that of the last contribution.
     """
 
     schedule: Schedule
@@ -49,10 +53,20 @@ class Trace:
         return first if first == 0 else first + place * int(self.atoms.shift[atom])
 
     @cached_property
-    def lost(self) -> list[tuple[int, int, int]]:
-        """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are."""
+    def _wanted(self) -> tuple[Ints, Ints]:
+        """What can be had: (node, atom), one entry for each atom that a living node wants and that some node ever had."""
         node, atom = self.atoms.table(self.schedule.part.wanted())
-        without = (self.arrival[atom, node] == NEVER) & self.living[node]
+        had = self.faults.had(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
+        return node[had], atom[had]
+
+    @cached_property
+    def lost(self) -> list[tuple[int, int, int]]:
+        """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are.
+
+        What a node alone had that was dead from the start could not be sent, and is not lost.
+        """
+        node, atom = self._wanted
+        without = self.arrival[atom, node] == NEVER
         bounds, found = self.atoms.bounds, list[tuple[int, int, int]]()
         for v, a in sorted(zip(node[without].tolist(), atom[without].tolist(), strict=True)):
             if found and found[-1][0] == v and found[-1][2] == bounds[a]:
@@ -68,8 +82,8 @@ class Trace:
 
     @cached_property
     def completion(self) -> Ints:
-        """The step from which each node has all that it wants: int64 (N,); NEVER where it fails or lacks something."""
-        node, atom = self.atoms.table(self.schedule.part.wanted())
+        """The step from which each node has all that it wants: int64 (N,); NEVER where it fails or lost something."""
+        node, atom = self._wanted
         first = self.arrival[atom, node].astype(np.int64)
         last = np.where(first > 0, first + ((self.atoms.lengths - 1) * self.atoms.shift)[atom], 0)
         done = np.zeros(self.schedule.network.nodes, np.int64)
@@ -114,9 +128,10 @@ class Trace:
 def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """Replay a schedule, exactly: a node sends what it is to send when it is alive and holds it, else it does not.
 
-    Raises FaultError when the source of all data fails before the first step.
+    It holds a sum when all that it is to add is there; else it waits, for ever when some of it does not come.
+    Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
-    from treecast.kernels.replay import replay
+    from treecast.kernels.replay import replay, replay_sums
 
     faults = faults or Faults()
     faults.check(schedule)
@@ -134,13 +149,23 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
         node_dies[node] = step
     for (node, port), step in faults.arcs.items():
         arc_dies[node * network.ports + port] = step
+    if len(atoms) * network.nodes > _MOST_CELLS:
+        raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
     via = np.full((len(atoms), network.nodes), -1, np.int64)
-    node, atom = atoms.table(collective.given())
-    arrival[atom[node_dies[node] > 0], node[node_dies[node] > 0]] = 0
     moved = np.zeros(len(found.row), np.bool_)
-    arc = network.arc(rows.src, rows.port)
-    replay(found.start, found.row, found.time, rows.src, rows.dst, arc, node_dies, arc_dies, arrival, via, moved)
+    columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
+    sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
+    if sums:
+        replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
+    else:
+        node, atom = atoms.table(collective.given())
+        alive = node_dies[node] > 0
+        arrival[atom[alive], node[alive]] = 0
+    if collective.results:  # the owner has a finished sum when the last contribution is there
+        owner = collective.source_of(atoms.bounds[:sums])
+        arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
+    replay(found.start[sums:], *columns, arrival[sums:], via[sums:], moved)
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 
 

@@ -7,6 +7,7 @@ from treecast import console
 from treecast.collectives import Collective
 from treecast.draw.text import completion_text
 from treecast.errors import PlanError
+from treecast.execute.election import Election
 from treecast.execute.local import Execution
 from treecast.faults import Sweep
 from treecast.formats import text
@@ -194,9 +195,9 @@ def show_execution(done: Execution, report: Report, name: str, as_json: bool) ->
             "faults": faults, "living": len(done.living), "delivered": len(intact), "lost": lost,
             "steps": done.steps, "transmissions": done.transmissions, "seconds": round(done.seconds, 6),
             "node_reports": [
-                {"node": node, "verdict": verdict, "sha256": digest,
+                {"node": node, "verdict": verdict, "sha256": digest, "true_sha256": true,
                  "by_tree": {str(t): c for t, c in by_tree.items()}, "lost": ranges}
-                for node, verdict, digest, by_tree, ranges in nodes
+                for (node, verdict, digest, by_tree, ranges), true in zip(nodes, done.true_digests, strict=True)
             ],
         })  # fmt: skip
         return
@@ -215,6 +216,57 @@ def show_execution(done: Execution, report: Report, name: str, as_json: bool) ->
         ["node", "verdict", "sha256 …", "tree:chunks", "lacks"],
         rows,
         {"intact": "green", "dead": "dim", "INCOMPLETE": "bold red"},
+    )
+    if len(shown) < len(nodes):
+        console.show_text(f"and {len(nodes) - len(shown):,} other nodes: --json lists them")
+
+
+def show_election(election: Election, report: Report, name: str, as_json: bool) -> None:
+    """Print what the nodes elected when some altered what they passed on, node by node."""
+    schedule, network, liars = election.schedule, election.schedule.network, election.liars.nodes
+    right, fooled = set(election.right), set(election.fooled)
+    nodes = [
+        (network.label(u), "lies" if u in liars else "right" if u in right else "FOOLED" if u in fooled else "UNDECIDED",
+         digest, *([_range(a, b) for a, b in chunks] for chunks in (election.fooled_chunks(u), election.undecided_chunks(u))))
+        for u, digest in enumerate(election.digests)
+    ]  # fmt: skip
+    described = election.liars.describe(network)
+    if as_json:
+        console.show_json({
+            **_job_figures(schedule, report), "input": name, "bytes": election.size, "sha256": election.digest,
+            "liars": described, "tolerates": election.tolerates, "honest": len(election.honest), "right": len(right),
+            "fooled": [network.label(u) for u in election.fooled],
+            "undecided": [network.label(u) for u in election.undecided],
+            "steps": election.steps, "transmissions": election.transmissions, "altered": election.altered,
+            "seconds": round(election.seconds, 6),
+            "node_reports": [
+                {"node": node, "verdict": verdict, "sha256": digest, "true_sha256": true, "fooled": wrong, "undecided": open_}
+                for (node, verdict, digest, wrong, open_), true in zip(nodes, election.true_digests, strict=True)
+            ],
+        })  # fmt: skip
+        return
+    honest = len(election.honest)
+    lines: dict[str, object] = {"elected": f"the right data at all {honest:,} honest nodes"}
+    if len(right) < honest:
+        wrong = f"{len(fooled):,} fooled, {len(election.undecided):,} undecided"
+        lines["elected"] = f"NOT the right data at {honest - len(right):,} of {honest:,} honest nodes: {wrong}"
+    lines["liars"] = _few(described)
+    lines["tolerates"] = (
+        f"any {_count(election.tolerates, 'liar')}: more than half of {schedule.copies:,} copies decide"
+    )
+    if not election.tolerates:
+        lines["tolerates"] = f"no liar: {'1 copy' if schedule.copies == 1 else '2 copies'} cannot outvote one"
+    console.show_figures({
+        **lines, "input": f"{name}, {_count(election.size, 'byte')}", "sha256": election.digest, **_job(schedule),
+        "steps": election.steps, "transmissions": f"{election.transmissions:,}, {election.altered:,} of them altered",
+        "seconds": election.seconds,
+    })  # fmt: skip
+    shown = nodes if len(nodes) <= _MANY_NODES else [node for node in nodes if node[1] != "right"][:_MANY_NODES]
+    console.show_text("")
+    console.show_table(
+        ["node", "verdict", "sha256 …", "wrong", "undecided"],
+        [(n, verdict, digest[:16], *(_few(r) if r else "" for r in chunks)) for n, verdict, digest, *chunks in shown],
+        {"right": "green", "lies": "dim", "FOOLED": "bold red", "UNDECIDED": "bold red"},
     )
     if len(shown) < len(nodes):
         console.show_text(f"and {len(nodes) - len(shown):,} other nodes: --json lists them")

@@ -69,6 +69,24 @@ DeadLinks = Annotated[
         help="Links that fail: A-B both ways, A>B one way (in quotes), with @STEP behind if not from the start.",
     ),
 ]
+LyingNodes = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--lying-nodes",
+        consume_multiple=True,
+        show_default=False,
+        help="Nodes that alter what they pass on: NODE, or NODE@STEP.",
+    ),
+]
+LyingLinks = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--lying-links",
+        consume_multiple=True,
+        show_default=False,
+        help="Links that alter what they carry: A-B both ways, A>B one way (in quotes), also with @STEP.",
+    ),
+]
 RandomFaults = Annotated[
     int, Parameter(name="--random-faults", help="Besides, this many random nodes, from the start.")
 ]
@@ -300,27 +318,42 @@ def run(
     kill_nodes: DeadNodes = (),
     cut_links: DeadLinks = (),
     random_faults: RandomFaults = 0,
+    lying_nodes: LyingNodes = (),
+    lying_links: LyingLinks = (),
     seed: Seed = 0,
     as_json: Json = False,
 ) -> int:
-    """Broadcast a real file by a schedule: move its bytes step by step between one buffer per node, faults and all.
+    """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
+
+    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled.
 
     Example: treecast run plan.tc --input photo.png --kill-nodes 2143@3 3142@3
 
     Parameters
     ----------
     data
-        The file whose bytes are sent, cut into as many messages as the schedule has; - is standard input.
+        The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
+        adds one part of it, byte by byte. - is standard input.
     """
     from treecast.cli import reports
+    from treecast.execute.election import elect
     from treecast.execute.local import run as execute
+    from treecast.faults import parse_faults
     from treecast.files import read_whole
 
     if file == data == "-":
         raise _usage("the schedule and the data cannot both be standard input: name a file for one of them")
+    if (lying_nodes or lying_links) and (kill_nodes or cut_links or random_faults):
+        raise _usage("what is dead and what lies cannot be had in one run: give one or the other")
     schedule, report = _load(file)
     faults = _faults(schedule, kill_nodes, cut_links, random_faults, seed)
+    liars = parse_faults(schedule.network, lying_nodes, lying_links)
     content = read_whole(data)
+    if len(liars):
+        with console.progress("steps") as tell:
+            election = elect(schedule, content, liars, tell)
+        reports.show_election(election, report, data, as_json)
+        return _status(len(election.right) == len(election.honest))
     with console.progress("steps") as tell:
         done = execute(schedule, content, faults, tell)
     reports.show_execution(done, report, data, as_json)
@@ -387,6 +420,44 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
         found = check(paper, up_to, lambda what, done, total: tell(done, total, what))
     reports.show_theorems(found, as_json)
     return _status(all(finding.holds for finding in found))
+
+
+@app.command
+def compare(
+    *specs: Spec,
+    collective: str | None = None,
+    messages: Messages = 1,
+    copies: Copies = None,
+    survive: Survive = None,
+    tables: Flag = False,
+    as_json: Json = False,
+) -> int:
+    """Set networks side by side: steps and transmissions of collectives, planned and verified, beside the lower bounds.
+
+    Example: treecast compare star:5 hypercube:7 --collective allgather
+
+    Parameters
+    ----------
+    collective
+        What is compared; else the problems of the paper: broadcast, allgather, scatter, alltoall.
+    tables
+        Print the paper's tables of lower bounds (1 to 3) for these star networks and hypercubes instead: nothing is planned.
+    """
+    from treecast import comparison, plans
+    from treecast import networks as known
+    from treecast.cli import comparison_report
+
+    where, wanted = [known.network(spec) for spec in specs], plans.copies_of(copies, survive)
+    if tables:
+        if not where or collective is not None:
+            raise _usage("--tables takes one star network or hypercube, or more, and no --collective")
+        found = [table for network in where for table in comparison.tables(network, messages, wanted)]
+        comparison_report.show_tables(found, as_json)
+        return 0
+    with console.progress("comparison") as tell:
+        side_by_side = comparison.compare(where, collective, messages, wanted, tell)
+    comparison_report.show_comparison(side_by_side, as_json)
+    return _status(all(entry.verified is not False for entry in side_by_side.entries))
 
 
 @app.command

@@ -8,22 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.faults import Faults
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 
 _MOST_BYTES = 8 * 2**30
-_MOST_MESSAGES = 10_000_000
+_MOST_CHUNKS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Execution:
     """What really happened when a schedule moved data between the buffers of the nodes.
 
-    ``digests``: the SHA-256 of each node's buffer in hexadecimal, None where the node failed. ``digest``: of the data.
-    ``held``: bool (N, chunks), which chunks each node ended with. ``first_tree``: int16 (N, chunks), over which tree it
-    first got each, -1 where it did not. ``steps``, ``transmissions``: of the sends that took place. ``seconds``: taken.
+    ``wanted``: bool (N, chunks), what each node is to end with: nothing where it fails, and nothing that a node alone had
+    that was dead from the start. ``digests``: the SHA-256, in hexadecimal, of what each node ended with of that, in the order
+    of the chunks; None where the node failed. ``true_digests``: of what each node should end with. ``digest``: of the data.
+    ``held``: bool (N, chunks), which chunks each node ended with; a sum, when all was there that it adds to it.
+    ``first_tree``: int16 (N, chunks), over which tree it first got each, and the last contribution of a sum; -1 where it got
+    none. ``steps``, ``transmissions``: of the sends that took place. ``seconds``: taken.
     """
 
     schedule: Schedule
@@ -31,6 +35,8 @@ class Execution:
     size: int
     digest: str
     digests: list[str | None]
+    true_digests: list[str]
+    wanted: NDArray[np.bool_]
     held: NDArray[np.bool_]
     first_tree: NDArray[np.int16]
     steps: int
@@ -44,26 +50,69 @@ class Execution:
 
     @property
     def intact(self) -> list[int]:
-        """The living nodes whose bytes are all there and right: every chunk held, the digest that of the data."""
-        return [node for node in self.living if self.held[node].all() and self.digests[node] == self.digest]
+        """The living nodes that hold every chunk that they are to end with, each of the right bytes."""
+        return [
+            node
+            for node in self.living
+            if self.digests[node] == self.true_digests[node] and not (self.wanted[node] & ~self.held[node]).any()
+        ]
 
     def lost(self, node: int) -> list[tuple[int, int]]:
-        """Return the ranges (first, stop) of the chunks that a node does not end with."""
-        without = np.flatnonzero(np.diff(np.concatenate(([1], self.held[node], [1]))))
-        return list(zip(without[::2].tolist(), without[1::2].tolist(), strict=True))
+        """Return the ranges (first, stop) of the chunks that a node is to end with and does not."""
+        return ranges(self.wanted[node] & ~self.held[node])
 
     def by_tree(self, node: int) -> dict[int, int]:
-        """Return how many chunks a node first got over each tree."""
+        """Return how many chunks a node first got over each tree; rows of no tree do not count."""
         trees, counts = np.unique(self.first_tree[node][self.first_tree[node] >= 0], return_counts=True)
         return dict(zip(trees.tolist(), counts.tolist(), strict=True))
 
 
-def chunk_bounds(size: int, messages: int) -> Ints:
-    """Return where each of ``messages`` chunks of ``size`` bytes begins, and the end: int64 (messages + 1,).
+def chunk_bounds(size: int, chunks: int) -> Ints:
+    """Return where each of ``chunks`` chunks of ``size`` bytes begins, and the end: int64 (chunks + 1,).
 
-    Chunk c is the bytes ⌊c·size/M⌋ … ⌊(c+1)·size/M⌋-1; lengths differ by one at most, and may be 0.
+    Chunk c is the bytes ⌊c·size/C⌋ … ⌊(c+1)·size/C⌋-1; lengths differ by one at most, and may be 0.
     """
-    return np.array([chunk * size // messages for chunk in range(messages + 1)], np.int64)
+    return np.array([chunk * size // chunks for chunk in range(chunks + 1)], np.int64)
+
+
+def ranges(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return the ranges (first, stop) of the entries that are set."""
+    ends = np.flatnonzero(np.diff(np.concatenate(([0], mask, [0]))))
+    return list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True))
+
+
+def wanted_chunks(collective: Collective, faults: Faults) -> NDArray[np.bool_]:
+    """Return what each node is to end with under faults: bool (N, chunks).
+
+    Nothing where the node fails, and nothing that a node alone had that was dead from the start.
+    """
+    wanted = np.zeros((collective.nodes, collective.chunks), bool)
+    holdings = collective.wanted()
+    for node, first, stop in zip(*(c.tolist() for c in (holdings.node, holdings.first, holdings.stop)), strict=True):
+        wanted[node, first:stop] = True
+    wanted[list(faults.nodes)] = False
+    return wanted & faults.had(collective, np.arange(collective.chunks))
+
+
+def check_size(collective: Collective, buffers: int, size: int) -> None:
+    """Raise PlanError when ``buffers`` buffers of ``size`` bytes, or the chunks, are too many to be moved one by one."""
+    if buffers * (size + (8 if collective.sums else 4) * collective.chunks) > _MOST_BYTES:
+        raise PlanError(
+            f"{buffers:,} buffers of {size:,} bytes and {collective.chunks:,} chunks do not fit in {_MOST_BYTES >> 30} GiB: "
+            "take a smaller file or network"
+        )
+    if collective.chunks > _MOST_CHUNKS:
+        raise PlanError(
+            f"{collective.chunks:,} chunks take too long to move one by one: plan for at most {_MOST_CHUNKS:,}"
+        )
+
+
+def sha256(values: NDArray[np.uint8] | Ints, bounds: Ints, chunks: NDArray[np.bool_]) -> str:
+    """Return the SHA-256, in hexadecimal, of the chunks that a mask marks: chunk c is values ``bounds[c] … bounds[c+1]-1``."""
+    digest = hashlib.sha256()
+    for first, stop in ranges(chunks):
+        digest.update(values[bounds[first] : bounds[stop]].data)
+    return digest.hexdigest()
 
 
 def run(
@@ -72,36 +121,46 @@ def run(
     faults: Faults | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Execution:
-    """Broadcast ``data`` by ``schedule``, moving its bytes between per-node buffers one step at a time.
+    """Carry out a schedule on ``data``, moving its bytes between per-node buffers one step at a time.
 
-    Nobody knows of ``faults``: each node sends what the schedule says when it is alive and holds it, else nothing.
-    Raises PlanError for other collectives than broadcast or when the buffers would not fit in memory, FaultError when the
-    root is dead from the start.
+    ``data`` is that of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with
+    zeros: node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
+    Nobody knows of ``faults``: each node sends what the schedule says when it is alive and holds it, else nothing; a sum, when
+    all is there that it adds to it. Raises PlanError when the buffers would not fit in memory, FaultError when the root is
+    dead from the start.
     """
     began = time.perf_counter()
     faults = faults or Faults()
     faults.check(schedule)
-    nodes, messages, root = schedule.network.nodes, schedule.collective.messages, schedule.collective.root
-    if schedule.collective.kind != "broadcast":
-        raise PlanError(f"{schedule.collective.kind} cannot be run on a file yet: broadcast can")
-    if nodes * (len(data) + 3 * messages) > _MOST_BYTES:
-        raise PlanError(
-            f"{nodes:,} buffers of {len(data):,} bytes do not fit in {_MOST_BYTES >> 30} GiB: take a smaller file or network"
-        )
-    if messages > _MOST_MESSAGES:
-        raise PlanError(f"{messages:,} messages take too long to move one by one: plan for at most {_MOST_MESSAGES:,}")
-    bounds = chunk_bounds(len(data), messages)
-    buffers = np.zeros((nodes, len(data)), np.uint8)
-    buffers[root] = np.frombuffer(data, np.uint8)
-    held, first_tree = np.zeros((nodes, messages), bool), np.full((nodes, messages), -1, np.int16)
-    held[root] = True
+    collective, network = schedule.collective, schedule.network
+    part = -(-len(data) // network.nodes)  # bytes that each node contributes to sums
+    numbers = part * (2 if collective.results else 1)
+    check_size(collective, network.nodes, 8 * numbers if collective.sums else len(data))
+    if collective.sums:
+        bounds, true, buffers = _contributions(collective, data, part)
+    else:
+        bounds, true = chunk_bounds(len(data), collective.chunks), np.frombuffer(data, np.uint8)
+        buffers = np.zeros((network.nodes, len(data)), np.uint8)
     never = schedule.steps + 1
-    network = schedule.network
-    node_dies, arc_dies = np.full(nodes, never), np.full(nodes * network.ports + 1, never)
+    node_dies, arc_dies = np.full(network.nodes, never), np.full(network.nodes * network.ports + 1, never)
     for node, step in faults.nodes.items():
         node_dies[node] = step
     for (node, port), step in faults.arcs.items():
         arc_dies[network.arc(node, port)] = step
+
+    held = np.zeros((network.nodes, collective.chunks), bool)
+    first_tree = np.full(held.shape, -1, np.int16)
+    missing = _to_be_added(schedule)
+    if collective.sums:
+        held[:, : collective.sums] = (missing == 0) & (node_dies > 0)[:, None]
+        _finish(collective, bounds, buffers, held, *np.nonzero(held[:, : collective.sums]))
+    else:
+        given = collective.given()
+        for node, first, stop in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+            if node_dies[node] > 0:
+                buffers[node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
+                held[node, first:stop] = True
+
     steps = transmissions = 0
     for sends in schedule.expand():
         alive = (node_dies[sends.src] > sends.step) & (arc_dies[network.arc(sends.src, sends.port)] > sends.step)
@@ -109,18 +168,75 @@ def run(
         transmissions += len(sent)
         steps = sends.step + 1 if len(sent) else steps
         heard = sent[node_dies[sends.dst[sent]] > sends.step]
-        src, dst, chunk = sends.src[heard], sends.dst[heard], sends.chunk[heard]
-        for u, v, a, b in zip(
-            src.tolist(), dst.tolist(), bounds[chunk].tolist(), bounds[chunk + 1].tolist(), strict=True
+        src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
+        added = chunk < collective.sums
+        for u, v, a, b, add in zip(
+            *(c.tolist() for c in (src, dst, bounds[chunk], bounds[chunk + 1], added)), strict=True
         ):
-            buffers[v, a:b] = buffers[u, a:b]
+            if add:
+                buffers[v, a:b] += buffers[u, a:b]
+            else:
+                buffers[v, a:b] = buffers[u, a:b]
+        np.subtract.at(missing, (dst[added], chunk[added]), 1)
+        there = ~added
+        there[added] = missing[dst[added], chunk[added]] == 0
+        dst, chunk, tree = dst[there], chunk[there], tree[there]
         new = ~held[dst, chunk]
-        first_tree[dst[new], chunk[new]] = sends.tree[heard][new]
+        first_tree[dst[new], chunk[new]] = tree[new]
         held[dst, chunk] = True
+        if added.any():
+            _finish(collective, bounds, buffers, held, dst, chunk)
         if progress:
             progress(sends.step + 1, schedule.steps)
-    digests = [None if node in faults.nodes else hashlib.sha256(buffers[node]).hexdigest() for node in range(nodes)]
+
+    wanted = wanted_chunks(collective, faults)
     return Execution(
-        schedule, faults, len(data), hashlib.sha256(data).hexdigest(), digests, held, first_tree,
-        steps, transmissions, time.perf_counter() - began,
+        schedule, faults, len(data), hashlib.sha256(data).hexdigest(),
+        [None if v in faults.nodes else sha256(buffers[v], bounds, wanted[v]) for v in range(network.nodes)],
+        [sha256(true, bounds, wanted[v]) for v in range(network.nodes)],
+        wanted, held, first_tree, steps, transmissions, time.perf_counter() - began,
     )  # fmt: skip
+
+
+def _contributions(collective: Collective, data: bytes | memoryview, part: int) -> tuple[Ints, Ints, Ints]:
+    """Return where each chunk begins, and the end; the true sums; and a buffer per node with its contribution.
+
+    Finished sums lie behind the sums: int64 (chunks + 1,), (numbers,) and (N, numbers), for ``part`` numbers or twice as many.
+    """
+    padded = np.zeros(collective.nodes * part, np.uint8)
+    padded[: len(data)] = np.frombuffer(data, np.uint8)
+    parts = padded.reshape(collective.nodes, part)
+    bounds, true = chunk_bounds(part, collective.sums), parts.sum(axis=0, dtype=np.int64)
+    buffers = np.zeros((collective.nodes, part * (2 if collective.results else 1)), np.int64)
+    buffers[:, :part] = parts
+    if collective.results:
+        bounds, true = np.concatenate([bounds, part + bounds[1:]]), np.tile(true, 2)
+    return bounds, true, buffers
+
+
+def _to_be_added(schedule: Schedule) -> NDArray[np.int32]:
+    """Return how many contributions each node is to add to each sum: int32 (N, sums)."""
+    count = np.zeros((schedule.network.nodes, schedule.collective.sums), np.int32)
+    if count.size:
+        for sends in schedule.expand():
+            added = sends.chunk < schedule.collective.sums
+            np.add.at(count, (sends.dst[added], sends.chunk[added]), 1)
+    return count
+
+
+def _finish(
+    collective: Collective,
+    bounds: Ints,
+    buffers: NDArray[np.uint8] | Ints,
+    held: NDArray[np.bool_],
+    node: Ints,
+    chunk: Ints,
+) -> None:
+    """Where a node has the last contribution to a sum that is its own, it has the finished sum; others' are passed over."""
+    if not collective.results:
+        return
+    own = (chunk < collective.sums) & (collective.source_of(chunk) == node)
+    for v, c in zip(node[own].tolist(), chunk[own].tolist(), strict=True):
+        result = collective.sums + c
+        buffers[v, bounds[result] : bounds[result + 1]] = buffers[v, bounds[c] : bounds[c + 1]]
+        held[v, result] = True

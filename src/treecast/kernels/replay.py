@@ -29,6 +29,34 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, via, m
 
 
 @njit
+def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, via, moved):
+    """Replay all moves of sums once: a node sends a sum on when all that it is to add, by all rows, is there, else it waits.
+
+    As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add,
+    and ``via`` the row of the last.
+    """
+    nodes = len(node_dies)
+    missing = np.empty(nodes, np.int64)
+    for atom in range(len(start) - 1):
+        missing[:] = 0
+        for i in range(start[atom], start[atom + 1]):
+            missing[dst[row[i]]] += 1
+        for v in range(nodes):
+            if missing[v] == 0 and node_dies[v] > 0:
+                arrival[atom, v] = 0
+        for i in range(start[atom], start[atom + 1]):
+            r, t = row[i], time[i]
+            u, v = src[r], dst[r]
+            if arrival[atom, u] <= t and t < node_dies[u] and t < arc_dies[arc[r]]:
+                moved[i] = True
+                if t < node_dies[v]:
+                    missing[v] -= 1
+                    if missing[v] == 0:
+                        arrival[atom, v] = t + 1
+                        via[atom, v] = r
+
+
+@njit
 def next_sets(first, elements, sets):
     """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on."""
     m, f = sets.shape
