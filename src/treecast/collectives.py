@@ -75,6 +75,11 @@ class Collective:
         return self.kind in _PART_OF_NODE_ZERO
 
     @property
+    def direction(self) -> str:
+        """Which way data goes, seen from the root: ``from`` it, or ``to`` it."""
+        return "to" if self.kind in ("gather", "reduce") else "from"
+
+    @property
     def personal(self) -> bool:
         """Whether each chunk is for one node alone, and from one node alone."""
         return self.kind in ("scatter", "gather", "alltoall")

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from treecast import console
 from treecast.collectives import Collective
 from treecast.draw.text import completion_text
-from treecast.errors import PlanError
 from treecast.execute.election import Election
 from treecast.execute.local import Execution
 from treecast.faults import Sweep
@@ -110,11 +109,11 @@ def _sweep_words(schedule: Schedule, sweep: Sweep) -> list[str]:
 def _job(schedule: Schedule) -> dict[str, object]:
     """Return the lines that say what is done, and where."""
     what, where = schedule.collective, schedule.network
-    source = "every node" if what.all_source else where.label(what.root)
+    source = "of every node" if what.all_source else f"{what.direction} {where.label(what.root)}"
     faults = schedule.copies - 1
     survives = f"any {faults} fault{'s' if faults > 1 else ''}" if faults else "no fault"
     return {
-        "collective": f"{what.kind} of {_count(what.messages, 'message')} from {source}",
+        "collective": f"{what.kind} of {_count(what.messages, 'message')} {source}",
         "network": f"{where.spec}, {_count(where.nodes, 'node')}",
         "copies": f"{schedule.copies:,}, to survive {survives}",
     }
@@ -273,10 +272,8 @@ def show_election(election: Election, report: Report, name: str, as_json: bool) 
 
 
 def show_bounds(network: Network, collective: Collective, copies: int, model: Model, as_json: bool) -> None:
-    """Print the lower bounds of a job. Raises PlanError when none is known."""
+    """Print the lower bounds of a job."""
     found = lower_bounds(network, collective, copies, model)
-    if not found:
-        raise PlanError(f"no lower bound of {collective.kind} is known yet; there are bounds of broadcast")
     if as_json:
         console.show_json({
             "collective": collective.kind, "network": network.spec, "model": model.name, "nodes": network.nodes,

@@ -54,7 +54,7 @@ def counted(number: int, what: str) -> str:
 def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> None:
     """Write what a figure is of on its top: collective and network, and below them M, copies, steps and faults."""
     collective, network = schedule.collective, schedule.network
-    source = f" {'to' if collective.kind in ('gather', 'reduce') else 'from'} {short(network.label(collective.root))}"
+    source = f" {collective.direction} {short(network.label(collective.root))}"
     if collective.all_source:
         source = f": the part of {short(network.label(0))}" if schedule.orbit else ""
     numbers = [f"M = {counted(collective.messages, 'chunk')}", "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies",

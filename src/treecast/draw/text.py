@@ -19,7 +19,7 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 def ends(schedule: Schedule) -> tuple[Ints, Ints]:
     """Return the node of each row that is nearer to the root, and the other one."""
     src, dst = schedule.rows.src.astype(np.int64), schedule.rows.dst.astype(np.int64)
-    return (dst, src) if schedule.part.kind in ("gather", "reduce") else (src, dst)
+    return (dst, src) if schedule.part.direction == "to" else (src, dst)
 
 
 def drawn_rows(schedule: Schedule, tree: int) -> Ints:
@@ -88,7 +88,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows
     lines: list[str] = []
-    arrives = schedule.part.kind not in ("gather", "reduce")
+    arrives = schedule.part.direction == "from"
     waiting = [(root, "", "") for root in reversed(drawn.roots)]
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()

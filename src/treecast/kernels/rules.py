@@ -104,7 +104,9 @@ def overlaps(low, high, node, port, ports, step, steps, busy_until, clash):
 
 @njit
 def opposed(link, way, step, steps, busy_until, clash):
-    """Set ``clash`` where a row begins while one goes the other ``way`` over its link. ``busy_until``: int32 (links, 2), zeros."""
+    """Set ``clash`` where a row begins while one goes the other ``way`` over its link. ``busy_until``: int32
+    (links, 2), zeros.
+    """
     for r in range(len(link)):
         mine = 1 if way[r] else 0
         if step[r] < busy_until[link[r], 1 - mine]:

@@ -115,7 +115,7 @@ class Case:
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
         src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
-        if self.part.kind in ("gather", "reduce"):  # towards the root: look at it backwards
+        if self.part.direction == "to":  # towards the root: look at it backwards
             return int(tree_depths(dst[::-1], src[::-1], tree[::-1], depth))
         if self.part.results:
             table = self.rows.payloads
