@@ -320,7 +320,8 @@ class _Case:
         failing = np.zeros(len(sets), np.bool_)
         index, node, atom = first_failing(
             sets, self.element_node, self.element_arcs, self.moves.start, self.moves.row, self.moves.time,
-            rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1, *self.given, *self.wanted, failing,
+            rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1,
+            self.schedule.arcs_back, *self.given, *self.wanted, failing,
         )  # fmt: skip
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))
 

@@ -237,6 +237,14 @@ class Schedule:
         np.minimum.at(first, key, rows.step)
         return rows.step == first[key]
 
+    @cached_property
+    def arcs_back(self) -> Ints:
+        """Of a sparing schedule the number of the arc back of each row, as Network.arc numbers them; else an empty array."""
+        rows, network = self.rows, self.network
+        if not self.sparing:
+            return np.empty(0, np.int64)
+        return network.arc(rows.dst, network.port_between(rows.dst, rows.src))
+
     def _check_sparing(self) -> None:
         if self.collective.sums:
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")

@@ -128,6 +128,8 @@ class Trace:
 def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """Replay a schedule, exactly: a node sends what it is to send when it is alive and holds it, else it does not.
 
+    In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
+
     It holds a sum when all that it is to add is there; else it waits, for ever when some of it does not come.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
@@ -165,7 +167,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     if collective.results:  # the owner has a finished sum when the last contribution is there
         owner = collective.source_of(atoms.bounds[:sums])
         arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
-    replay(found.start[sums:], *columns, arrival[sums:], via[sums:], moved)
+    replay(found.start[sums:], *columns, schedule.arcs_back, arrival[sums:], via[sums:], moved)
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 
 

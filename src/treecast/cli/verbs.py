@@ -105,6 +105,8 @@ def plan(
     survive: Survive = None,
     model: ModelName = None,
     builder: str | None = None,
+    order: str | None = None,
+    fault_free: Flag = False,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -116,6 +118,10 @@ def plan(
     ----------
     builder
         The construction, where there are several: disjoint-trees, port-matching, shortest-paths, breadth-first-tree, ….
+    order
+        Of dimension-order: the ports in the order in which they are used, as in 3,2,1,0.
+    fault_free
+        Of dimension-order: leave out the last step, which serves only when something has failed.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -133,6 +139,8 @@ def plan(
         survive=survive,
         model=model,
         builder=builder,
+        order=_order(order),
+        fault_free=fault_free,
     )
     report = verifier.verify(schedule)
     if report and output is not None:
@@ -501,6 +509,14 @@ def _steps(text: str | None) -> tuple[int, int]:
     if not colon or any(part and not (part.isascii() and part.isdigit() and len(part) < 10) for part in (first, last)):
         raise _usage(f"--steps is written A:B, as in 3:8, not {text!r}")
     return int(first or 0), int(last or 2**31 - 1)
+
+
+def _order(text: str | None) -> tuple[int, ...] | None:
+    """Return the ports of ``3,2,1,0``."""
+    parts = [] if text is None else text.split(",")
+    if any(not (part.isascii() and part.isdigit() and len(part) < 10) for part in parts):
+        raise _usage(f"--order is written as ports behind commas, as in 3,2,1,0, not {text!r}")
+    return None if text is None else tuple(map(int, parts))
 
 
 def _load(file: str) -> "tuple[Schedule, Report]":

@@ -161,14 +161,22 @@ def run(
                 buffers[node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
                 held[node, first:stop] = True
 
+    said, heard_of = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
     steps = transmissions = 0
     for sends in schedule.expand():
-        alive = (node_dies[sends.src] > sends.step) & (arc_dies[network.arc(sends.src, sends.port)] > sends.step)
-        sent = np.flatnonzero(alive & held[sends.src, sends.chunk])
+        arc = network.arc(sends.src, sends.port)
+        speaks = (node_dies[sends.src] > sends.step) & held[sends.src, sends.chunk]
+        if schedule.sparing:
+            back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
+            speaks &= ~said[arc, sends.chunk] & ~heard_of[back, sends.chunk]
+            said[arc[speaks], sends.chunk[speaks]] = True
+        sent = np.flatnonzero(speaks & (arc_dies[arc] > sends.step))
         transmissions += len(sent)
         steps = sends.step + 1 if len(sent) else steps
         heard = sent[node_dies[sends.dst[sent]] > sends.step]
         src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
+        if schedule.sparing:
+            heard_of[arc[heard], chunk] = True
         added = chunk < collective.sums
         for u, v, a, b, add in zip(
             *(c.tolist() for c in (src, dst, bounds[chunk], bounds[chunk + 1], added)), strict=True

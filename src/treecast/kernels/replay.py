@@ -9,23 +9,39 @@ import numpy as np
 
 from treecast.kernels.compiled import njit
 
+_NEVER = np.iinfo(np.int64).max
+
 
 @njit
-def replay(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, via, moved):
+def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, via, moved):
     """Replay all moves once.
 
     ``src, dst, arc``: by row. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
     (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where one took place.
+    ``back``: of a sparing schedule the arc back of each row, of any other one empty.
     """
+    sparing = len(back) > 0
+    said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
+    heard = np.empty(len(said), np.int64)  # … and got there
     for atom in range(len(start) - 1):
+        said[:] = _NEVER
+        heard[:] = _NEVER
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]
             u, v = src[r], dst[r]
-            if arrival[atom, u] <= t and t < node_dies[u] and t < arc_dies[arc[r]]:
-                moved[i] = True
-                if t < node_dies[v] and t + 1 < arrival[atom, v]:
-                    arrival[atom, v] = t + 1
-                    via[atom, v] = r
+            if arrival[atom, u] <= t and t < node_dies[u]:
+                if sparing:
+                    if said[arc[r]] < t or heard[back[r]] < t:
+                        continue
+                    said[arc[r]] = t  # whether or not the arc still carries anything: nobody knows
+                if t < arc_dies[arc[r]]:
+                    moved[i] = True
+                    if t < node_dies[v]:
+                        if sparing:
+                            heard[arc[r]] = min(heard[arc[r]], t)
+                        if t + 1 < arrival[atom, v]:
+                            arrival[atom, v] = t + 1
+                            via[atom, v] = r
 
 
 @njit
@@ -76,7 +92,7 @@ def next_sets(first, elements, sets):
 @njit
 def first_failing(
     sets, element_node, element_arcs, start, row, time, src, dst, arc, nodes, arcs,
-    given_start, given_node, wanted_start, wanted_node, failing,
+    back, given_start, given_node, wanted_start, wanted_node, failing,
 ):  # fmt: skip
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
@@ -86,6 +102,8 @@ def first_failing(
     """
     dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
     held = np.zeros(nodes, np.int64)
+    sparing = len(back) > 0
+    said, heard = np.zeros(arcs if sparing else 0, np.int64), np.zeros(arcs if sparing else 0, np.int64)
     longest = np.int64(1)
     for atom in range(len(start) - 1):
         longest = max(longest, start[atom + 1] - start[atom])
@@ -107,6 +125,8 @@ def first_failing(
                         dead_arc[element_arcs[e, k]] |= bit
         for atom in range(len(start) - 1):
             held[:] = 0
+            said[:] = 0
+            heard[:] = 0
             living = np.int64(0)
             for g in range(given_start[atom], given_start[atom + 1]):
                 held[given_node[g]] = ~dead_node[given_node[g]]
@@ -116,10 +136,17 @@ def first_failing(
                 j = i  # all moves of one step see what was held before it
                 while j < start[atom + 1] and time[j] == time[i]:
                     r = row[j]
-                    gets[j - i] = held[src[r]] & ~dead_arc[arc[r]] & ~dead_node[dst[r]]
+                    gets[j - i] = held[src[r]]
+                    if sparing:
+                        gets[j - i] &= ~said[arc[r]] & ~heard[back[r]]
                     j += 1
                 for k in range(i, j):
-                    held[dst[row[k]]] |= gets[k - i]
+                    r = row[k]
+                    there = gets[k - i] & ~dead_arc[arc[r]] & ~dead_node[dst[r]]
+                    held[dst[r]] |= there
+                    if sparing:
+                        said[arc[r]] |= gets[k - i]
+                        heard[arc[r]] |= there
                 i = j
             for w in range(wanted_start[atom], wanted_start[atom + 1]):
                 v = wanted_node[w]

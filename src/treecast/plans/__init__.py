@@ -1,7 +1,7 @@
 """Plans: one file per paper, and the registry by which a collective on a network finds its builder."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,9 +9,9 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.models import model as find_model
-from treecast.networks import Cayley, Network, Rotational, Star
+from treecast.networks import Cayley, Hypercube, Network, Rotational, Star
 from treecast.networks import network as find_network
-from treecast.plans import allgather, alltoall, broadcast, rotational, scatter
+from treecast.plans import allgather, alltoall, broadcast, dimension_order, rotational, scatter
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -20,7 +20,7 @@ from treecast.trees import TreeSet
 __all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "plan", "program", "single_tree_steps"]
 
 
-Build = Callable[[Any, Collective, int], Built]
+Build = Callable[..., Built]
 
 
 def _backwards(kind: str, build: Any) -> Any:
@@ -48,7 +48,8 @@ class Builder(NamedTuple):
 
     ``trees(network)``: over how many disjoint ways it can send, the most copies there can be. ``build(network, collective,
     copies)`` builds, as an orbit where every node has the same part. ``at`` (the same, and a node) gives one node's rows
-    from its label alone. ``baseline``: whether better plans are measured by it.
+    from its label alone. ``baseline``: whether better plans are measured by it. ``sparing``: whether it makes sparing
+    schedules. ``options``: what it can be told besides, by keyword.
     """
 
     name: str
@@ -60,6 +61,8 @@ class Builder(NamedTuple):
     build: Build
     at: Callable[[Any, Collective, int, int], Built] | None = None
     baseline: bool = False
+    sparing: bool = False
+    options: tuple[str, ...] = ()
 
 
 def _every_port(network: Network) -> int:
@@ -82,7 +85,34 @@ def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
     return Builder(_ONE_TREE, collective, Network, _ALL_PORT, what, _one, build, baseline=True)
 
 
+def _of_hypercube(collective: str) -> list[Builder]:
+    """Return the builders of the hypercube paper, and its baseline."""
+    found: list[Builder] = []
+    for model, how, ours, baseline in (
+        (
+            "whispering",
+            "one dimension after the other",
+            dimension_order.whispering,
+            dimension_order.fraigniaud_whispering,
+        ),
+        ("shouting", "all dimensions at once", dimension_order.shouting, dimension_order.fraigniaud_shouting),
+    ):
+        found += [
+            Builder(
+                "dimension-order", collective, Hypercube, (model,), f"Chau & Fu: {how}, nothing said twice", _every_port, ours,
+                sparing=True, options=("order", "fault_free"),
+            ),
+            Builder(
+                "fraigniaud", collective, Hypercube, (model,), f"Fraigniaud: arc-disjoint trees, {how}", _every_port, baseline,
+                options=("order",),
+            ),
+        ]  # fmt: skip
+    return found
+
+
 BUILDERS = (
+    *_of_hypercube("broadcast"),
+    *_of_hypercube("allgather"),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
@@ -142,16 +172,25 @@ def plan(
     survive: int | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
+    order: Sequence[int] | None = None,
+    fault_free: bool = False,
 ) -> Schedule:
     """Return a schedule of ``collective`` on ``network``, with the claims of its builder; nothing is verified yet.
 
     ``network``: a Network, its spelling, or a networkx graph. ``root``: a node or its label. ``messages``: chunks per
     source. ``copies``: by how many disjoint ways every chunk reaches every node (default 1); ``survive`` = copies - 1
     faults that nobody knows of. ``model`` and ``builder`` default to what fits the network.
+    Of builders that go by dimensions: the ``order`` in which they use them (ports, from 0), and ``fault_free``, to leave out
+    the last step where it serves only when something has failed.
 
     Raises PlanError or NetworkError when there is no such plan.
     """
-    return _Request.of(collective, network, root, messages, copies, survive, model, builder).schedule()
+    options: dict[str, Any] = {}
+    if order is not None:
+        options["order"] = tuple(order)
+    if fault_free:
+        options["fault_free"] = True
+    return _Request.of(collective, network, root, messages, copies, survive, model, builder, options).schedule()
 
 
 def program(
@@ -222,11 +261,12 @@ class _Request(NamedTuple):
     copies: int
     model: Model
     builder: Builder
+    options: Mapping[str, Any]
 
     @staticmethod
     def of(
         kind: str, what: Any, root: int | str, messages: int, copies: int | None, survive: int | None,
-        model: str | Model | None, name: str | None,
+        model: str | Model | None, name: str | None, options: Mapping[str, Any] | None = None,
     ) -> "_Request":  # fmt: skip
         network = find_network(what)
         collective = Collective(kind, network.nodes, messages, network.node(root))
@@ -242,16 +282,30 @@ class _Request(NamedTuple):
                 f"{copies} copies cannot be had of {kind} on {network.spec} by {fitting[0].name}: "
                 f"from 1 to {most} copies, surviving 0 to {most - 1} faults{why}"
             )
-        return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen)
+        wrong = set(options or ()) - set(chosen.options)
+        if wrong:
+            raise PlanError(
+                f"{chosen.name} takes no {' and no '.join(sorted(wrong))}: the builder dimension-order does"
+            )
+        return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen, options or {})
 
     def schedule(self) -> Schedule:
-        network, collective, copies, model, builder = self
+        network, collective, copies, model, builder, options = self
         ways = copies if collective.all_source or collective.personal else builder.trees(network)
         hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
         _check_memory(ways * hops * (network.nodes - 1), f"{collective.kind} on {network.spec}")
-        rows, claims = builder.build(network, collective, copies)
+        rows, claims = builder.build(network, collective, copies, **options)
         return Schedule(
-            network, collective, model, rows, copies, collective.all_source, claims, builder.name, self._local()
+            network,
+            collective,
+            model,
+            rows,
+            copies,
+            collective.all_source,
+            claims,
+            builder.name,
+            self._local(),
+            builder.sparing,
         )
 
     def at(self, node: int) -> Schedule:
@@ -277,10 +331,12 @@ _BYTES_PER_ROW = 72  # a row and what sorting it takes
 def _fitting(collective: str, network: Network, model: str | Model | None, name: str | None) -> list[Builder]:
     """Return the builders that fit what was asked for, the default first. Raises PlanError when there is none."""
     fitting = builders(collective, network)
+    if name is None and model is None:  # all ports, unless something else is asked for
+        fitting = [b for b in fitting if "all-port" in b.models] or fitting
     if name is not None:
         fitting = [b for b in fitting if b.name == name]
         if not fitting:
-            known = ", ".join(b.name for b in builders(collective, network)) or "none"
+            known = ", ".join(dict.fromkeys(b.name for b in builders(collective, network))) or "none"
             raise PlanError(f"there is no builder {name!r} of {collective} on {network.spec}; there is: {known}")
     if model is not None:
         wanted = find_model(model)
