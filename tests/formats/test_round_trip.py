@@ -23,6 +23,7 @@ NETWORKS = [
     "path:9", "ring:8", "tree:3,2", "tree:1,0",
 ]  # fmt: skip
 MODELS = ["all-port", "one-port", "whispering", "shouting", "one-port,half"]
+ROOTED = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 MOST = 2**31 - 1
 LAST = 2**31 - 3  # the last step that a row may have
 
@@ -32,10 +33,14 @@ def storable(draw):
     """Any schedule at all, right or wrong, on networks of any size."""
     where = network(draw(st.sampled_from(NETWORKS)))
     orbit = isinstance(where, Cayley) and draw(st.booleans())
-    messages = draw(st.one_of(st.integers(1, 9), st.integers(1, MOST)))
+    spread = ["allgather", "reduce-scatter"]  # of as many chunks as can be counted
+    if where.nodes <= 2**24:
+        spread += ["alltoall", "allreduce"]
+    most = min(MOST, 2**61 // (where.nodes if where.nodes > 2**24 else where.nodes**2))
+    messages = draw(st.one_of(st.integers(1, min(9, most)), st.integers(1, most)))
     nodes = st.one_of(st.integers(0, min(where.nodes, 9) - 1), st.integers(0, where.nodes - 1))
-    kind = "allgather" if orbit else draw(st.sampled_from(["broadcast", "allgather"]))
-    collective = Collective(kind, where.nodes, messages, draw(nodes) if kind == "broadcast" else 0)
+    kind = draw(st.sampled_from(spread if orbit else [*ROOTED, *spread]))
+    collective = Collective(kind, where.nodes, messages, draw(nodes) if kind in ROOTED else 0)
     table = draw(st.lists(payload(messages), min_size=1, max_size=4))
     rows = []
     for _ in range(draw(st.integers(0, 12))):

@@ -91,7 +91,8 @@ def elect(
     ``data`` is that of all nodes, in the order of the chunks. A liar alters, from its step on, every chunk that it passes on,
     a node all but its own data; the worst case, all agree on what they put in: the chunk with every bit flipped. A node that
     did not get a chunk in the tree in which it is to send it on sends the copy that came first.
-    Raises FaultError for collectives that add up, for sparing schedules, and for liars that do not exist; PlanError when the buffers would not fit.
+    Raises FaultError for collectives that add up, for sparing schedules, and for liars that do not exist; PlanError when the
+    buffers would not fit.
     """
     began = time.perf_counter()
     _check(schedule, liars)
