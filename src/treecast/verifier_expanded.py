@@ -54,13 +54,16 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
         partner = dict[int, int]()
         for _, src, dst, port, _, _, row in messages.values():
+            existing = 0 <= port < plain.network.ports
             where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
-            if not 0 <= port < plain.network.ports or int(plain.network.neighbor(src, port)) != dst:
+            if not existing or int(plain.network.neighbor(src, port)) != dst:
                 broken("adjacent", row, f"{where}: no arc by port {port} leads there")
             for rule, key, taken in (
                 ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
                 ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
             ):  # fmt: skip
+                if rule == "link-once" and not existing:
+                    continue
                 if key in taken and not (rule == "duplex" and model.combining):
                     broken(rule, row, f"{where}: taken in this step already")
                 taken.add(key)
@@ -138,7 +141,7 @@ def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, in
         return int(collective.source_of(chunk))
 
     if collective.sums:
-        return 0
+        return _depth_of_sums(plain, sends)
 
     for step, src, dst, _, tree, chunk, row in sends:
         if tree >= 0:
@@ -170,4 +173,22 @@ def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, in
             for one, other in combinations(ways, 2):
                 if set(one[1:-1]) & set(other[1:-1]) or len(one) == len(other) == 2:
                     broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")
+    return deepest
+
+
+def _depth_of_sums(plain: Schedule, sends: list[_Send]) -> int:
+    """Return the greatest number of arcs, along a tree, from a node that contributes to a sum to its owner.
+
+    Of finished sums: from the owner to a node that gets one.
+    """
+    sums, results, step_to = plain.collective.sums, plain.collective.results, dict[tuple[int, int], int]()
+    for _, src, dst, _, tree, chunk, _ in sends:
+        if tree >= 0 and (chunk >= sums) == results:
+            step_to.setdefault((dst, chunk) if results else (src, chunk), src if results else dst)
+    deepest = 0
+    for node, chunk in step_to:
+        length, at = 0, node
+        while (at, chunk) in step_to and length <= plain.network.nodes:
+            length, at = length + 1, step_to[at, chunk]
+        deepest = max(deepest, length)
     return deepest

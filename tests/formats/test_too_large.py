@@ -24,6 +24,16 @@ FILES = {
     "a stream of all there is": written(
         "0+2000000000 0>6 port=0 0-1999999999", "0+1 0>2 port=1 0-1999999999", more="messages 2000000000\n",
     ),
+    "a scatter by many trees": written(
+        "0+1 0>1 port=0 tree=32766 1", network="hypercube:20", collective="scatter", more="copies 2\n"
+    ),
+    "every pair at once": written("0+1 0>1 port=0 1", network="star:9", collective="alltoall"),
+    "an orbit of pairs": written("0+1 0>1 port=0 1", network="star:11", collective="alltoall", more="orbit yes\n"),
+    "a sum of everybody's": written("0+1 0>1 port=0 0", network="star:10", collective="reduce-scatter"),
+    "finished sums of everybody": written("0+1 0>1 port=0 0", network="star:8", collective="allreduce"),
+    "calling paths on a huge cube": written(
+        "0+1 0>1 port=0 0", network="hypercube:24", more="sparing yes\ncopies 3\nmodel shouting\n"
+    ),
     "links of half an all-to-all": written(
         *(f"{u}+1 0>{u} 0" for u in range(1, 5040)), network="star:7", collective="allgather",
         more="orbit yes\nmodel all-port,half\nmessages 9\n",

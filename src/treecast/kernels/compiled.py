@@ -44,6 +44,11 @@ def in_parallel(
     ``work`` must be compiled code that leaves the interpreter free. An exception, Ctrl-C too, stops after the blocks that
     are under way.
     """
+    if total <= block:  # threads take longer to start than such work takes
+        found = [work(0, total)] if total else []
+        if progress:
+            progress(total, total)
+        return found
     starts = iter(range(0, total, block))
     results: dict[int, Result] = {}
     done, workers = 0, os.cpu_count() or 1

@@ -25,6 +25,7 @@ def copies(case: Case) -> Broken:
         return 1, [Violation("copies", text)]
     if len(schedule.rows.payloads) > 1:
         return 1, [Violation("copies", "calling paths are known where all messages go together")]
+    case.afford(network.ports * case.nodes, f"calling paths by {network.ports} trees to {case.nodes:,} nodes")
     trees = calling_trees(network, order_of(schedule), case.part.root)
     found = (calls(schedule, trees) < NEVER).sum(axis=0)
     found[case.part.root] = schedule.copies

@@ -19,6 +19,7 @@ BLOCK = 1 << 18
 """The number of rows that one thread takes at a time."""
 _FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
 _CELLS_PER_ROW = 128
+_FEW = 1 << 12  # nodes that one thread looks after
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
@@ -128,7 +129,7 @@ class Case:
         from treecast.kernels.compiled import in_parallel
 
         total = self.nodes if keys is None else keys
-        in_parallel(work, total, max(1, -(-total // 2)))
+        in_parallel(work, total, max(_FEW, -(-total // 2)))
 
     def label(self, node: int) -> str:
         """Return a node as people write it."""

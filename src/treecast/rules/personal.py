@@ -74,7 +74,7 @@ def copies(visits: Visits) -> Broken:
     """
     case, wanted = visits.case, visits.case.schedule.copies
     used = np.flatnonzero(visits.tree >= 0)
-    trees, atoms = case.trees, np.arange(len(visits.source))
+    trees = case.trees
     # a visit by way of a tree is numbered (atom · trees + tree) · N + node
     way = visits.atom[used] * trees + visits.tree[used]
     keys = way * case.nodes + visits.dst[used]
@@ -97,16 +97,20 @@ def copies(visits: Visits) -> Broken:
     if count:
         return count, shown[:SHOWN]  # the ways may run in circles
 
-    ends = (atoms[:, None] * trees + np.arange(trees)) * case.nodes + visits.destination[:, None]
-    arrived = _found(entry, ends) & (visits.source != visits.destination)[:, None]
-    few = np.flatnonzero((arrived.sum(axis=1) < wanted) & (visits.source != visits.destination))
+    pair = np.unique(way)  # of atom and tree, those that occur
+    ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
+    ends = ends[_found(entry, ends)]
+    apart = visits.source != visits.destination
+    ends = ends[apart[ends // case.nodes // max(trees, 1)]]
+    arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
+    few = np.flatnonzero((arrived < wanted) & apart)
     shown = [
         _breach(
-            case, f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a].sum()} trees, not {wanted}", "copies", v, a
+            case, f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}", "copies", v, a
         )
         for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True)
     ]  # fmt: skip
-    met = _meetings(visits, entry, came_from, ends[arrived])
+    met = _meetings(visits, entry, came_from, ends)
     shown += [
         _breach(case, f"two ways of {_chunks(case, a)} meet at {case.label(v)}: one fault cuts both", "copies", v, a)
         for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())

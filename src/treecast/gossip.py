@@ -1,0 +1,112 @@
+"""Gossip under faults, for all sources at once: orbits on the hypercube, replayed with one bit per source.
+
+A node holds a set of sources, 64 to a word, and what it sends is a set too: so a replay of all N broadcasts of an allgather
+takes N²/64 words a step and dimension, not N² sends.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import ScheduleError
+from treecast.faults import Faults
+from treecast.networks import Hypercube
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+
+_MOST_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Gossip:
+    """What happens when an orbit on the hypercube runs under faults.
+
+    ``missing``: int64 (N,), how many sources, alive to the end, each node lacks that is alive to the end (0 for the others).
+    ``sizes``: int64 (steps,), the most chunks in one message of each step. ``transmissions``: (chunk, arc) sends in all.
+    """
+
+    schedule: Schedule
+    faults: Faults
+    missing: Ints
+    sizes: Ints
+    transmissions: int
+
+    @property
+    def steps(self) -> int:
+        """The number of steps until the last send that takes place."""
+        return int(np.max(np.flatnonzero(self.sizes), initial=-1)) + 1
+
+    @property
+    def delivered(self) -> int:
+        """How many living nodes end with the chunks of all living sources."""
+        return int((self.missing == 0).sum()) - len(self.faults.nodes)
+
+
+def gossip(
+    schedule: Schedule, faults: Faults | None = None, progress: Callable[[int, int], None] | None = None
+) -> Gossip:
+    """Replay an allgather that is an orbit on the hypercube under faults, for all sources.
+
+    It agrees with ``simulate``, in a fraction of the time and memory. Raises ScheduleError for other schedules, for messages
+    that do not all go together, and when the sets do not fit in memory.
+    """
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.gossip import hear, lacking, say, turned
+
+    cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
+    faults.check(schedule)
+    if not (schedule.orbit and isinstance(cube, Hypercube) and schedule.collective.kind == "allgather"):
+        raise ScheduleError("only an allgather that is an orbit on a hypercube can be replayed source by bit")
+    if len(rows.payloads) > 1 or bool((rows.steps > 1).any()):
+        raise ScheduleError("only schedules whose messages all go together can be replayed source by bit")
+    nodes, words = cube.nodes, -(-cube.nodes // 64)
+    needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
+    if needed > _MOST_BYTES:
+        raise ScheduleError(f"sets of {nodes:,} sources at {nodes:,} nodes take {needed / 2**30:.0f} GiB: too many")
+    dies = np.full(nodes, np.iinfo(np.int64).max)
+    arc_dies = np.full((nodes, cube.d), np.iinfo(np.int64).max)
+    for node, step in faults.nodes.items():
+        dies[node] = step
+    for arc, step in faults.arcs.items():
+        arc_dies[arc] = step
+    has, every = np.zeros((nodes, words), np.uint64), np.arange(nodes)
+    has[every, every >> 6] = np.uint64(1) << (every & 63).astype(np.uint64)
+    gone = np.zeros((cube.d if schedule.sparing else 0, nodes, words), np.uint64)
+    sizes, total = np.zeros(schedule.steps, np.int64), 0
+    block = max(1, -(-nodes // 2))
+    for step in range(schedule.steps):
+        now = slice(*np.searchsorted(rows.step, [step, step + 1]).tolist())
+        ports = np.unique(rows.port[now]).astype(np.int64)
+        masks, saying = np.zeros((len(ports), 64, words), np.uint64), np.empty((len(ports), nodes, words), np.uint64)
+        for k, port in enumerate(ports.tolist()):
+            turned(rows.src[now][rows.port[now] == port].astype(np.int64), words, masks[k])
+        in_parallel(_bound(say, ports, masks, has, gone, dies, step, saying), nodes, block)
+        counts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        in_parallel(_hearing(hear, counts, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
+        sizes[step] = max(int(longest[0]) for longest, _ in counts)
+        total += sum(int(sent[0]) for _, sent in counts)
+        if progress:
+            progress(step + 1, schedule.steps)
+    living = np.ones(nodes, np.bool_)
+    living[list(faults.nodes)] = False
+    missing = np.empty(nodes, np.int64)
+    lacking(living, has, missing)
+    messages = schedule.collective.messages
+    return Gossip(schedule, faults, missing, sizes * messages, total * messages)
+
+
+def _bound(kernel: Callable[..., object], *given: object) -> Callable[[int, int], object]:
+    return lambda low, high: kernel(low, high, *given)
+
+
+def _hearing(
+    kernel: Callable[..., object], counts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], *given: object
+) -> Callable[[int, int], object]:
+    def work(low: int, high: int) -> None:
+        longest, total = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        kernel(low, high, *given, longest, total)
+        counts.append((longest, total))
+
+    return work

@@ -1,0 +1,87 @@
+"""Inner loops that replay a hypercube orbit for all sources at once: one bit per source, 64 to a word.
+
+Node w has the chunks of the sources in row w of ``has``, uint64 (N, words): bit h & 63 of word h >> 6 is source h. What
+node u does for source 0, node u xor h does for source h. ``low … high-1`` are the nodes that one thread looks after.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import inline, njit
+
+
+@njit
+def turned(nodes, words, table):
+    """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N)."""
+    for low in range(min(64, 64 * words)):
+        for i in range(len(nodes)):
+            u = nodes[i] ^ low
+            table[low, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
+
+
+@njit
+def say(low, high, port, masks, has, gone, dies, step, saying):
+    """Fill ``saying``, uint64 (ports in use, N, words), with what each node sends over each port in use at this step.
+
+    ``port``: which ports. ``masks``: uint64 (ports in use, 64, words), by ``turned``: for which sources node 0 sends.
+    ``gone``: uint64 (ports, N, words) what has gone over the link of a port; (0, N, words) when the schedule is not sparing.
+    """
+    words = has.shape[1]
+    for k in range(len(port)):
+        for w in range(low, high):
+            for j in range(words):
+                saying[k, w, j] = 0
+            if step < dies[w]:
+                block = w >> 6
+                for j in range(words):
+                    said = has[w, j] & masks[k, w & 63, j ^ block]
+                    if len(gone):
+                        said &= ~gone[port[k], w, j]
+                    saying[k, w, j] = said
+
+
+@njit
+def hear(low, high, port, has, gone, dies, arc_dies, step, saying, longest, total):
+    """Let each node hear what its neighbours say. Return nothing; raise ``longest[0]`` and ``total[0]``, messages' chunks."""
+    words, ports = has.shape[1], arc_dies.shape[1]
+    for k in range(len(port)):
+        p = port[k]
+        for w in range(low, high):
+            u = w ^ (1 << p)
+            count = 0
+            carried = step < arc_dies[u, p]
+            for j in range(words):
+                said = saying[k, u, j]
+                if said:
+                    count += _ones(said)
+                    if carried and step < dies[w]:
+                        has[w, j] |= said
+                        if len(gone):
+                            gone[p, w, j] |= said
+                if len(gone):
+                    gone[p, w, j] |= saying[k, w, j]
+            if carried:
+                longest[0] = max(longest[0], count)
+                total[0] += count
+    return ports
+
+
+@inline
+def _ones(word):
+    """Return the number of bits set in a word."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit
+def lacking(living, has, missing):
+    """Fill ``missing``, int64 (N,), with how many living sources each living node lacks."""
+    nodes = len(living)
+    for w in range(nodes):
+        missing[w] = 0
+        if living[w]:
+            for h in range(nodes):
+                if living[h] and not (has[w, h >> 6] >> np.uint64(h & 63)) & np.uint64(1):
+                    missing[w] += 1
