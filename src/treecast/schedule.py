@@ -238,6 +238,16 @@ class Schedule:
         return rows.step == first[key]
 
     @cached_property
+    def message_sizes(self) -> Ints:
+        """The most chunks that one message has in each step when nothing fails: int64 (steps,). Rows that share an arc and
+        a step are one message; the message that an orbit sends by a port has the chunks of all sources.
+        """
+        rows, spoken = self.rows, self.spoken
+        step, steps = rows.step[spoken].astype(np.int64), rows.steps[spoken].astype(np.int64)
+        carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[spoken].astype(np.int64)
+        return longest_messages(self.model, step, steps, rows.chunks_sent[spoken], carrier, self.steps)
+
+    @cached_property
     def arcs_back(self) -> Ints:
         """Of a sparing schedule the number of the arc back of each row, as Network.arc numbers them; else an empty array."""
         rows, network = self.rows, self.network
@@ -359,6 +369,21 @@ class Schedule:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def longest_messages(model: Model, step: Ints, steps: Ints, chunks: Ints, carrier: Ints, total: int) -> Ints:
+    """Return the most chunks that one message has in each of ``total`` steps, of sends that begin at ``step``, take ``steps``
+    and have that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model.
+    """
+    if not model.combining:
+        begun, over = (np.bincount(at, minlength=total + 1) for at in (step, step + steps))
+        return (np.cumsum(begun - over)[:total] > 0).astype(np.int64)
+    at = np.repeat(step, steps) + places(steps)
+    key, which = np.unique(np.repeat(carrier, steps) * (total + 1) + at, return_inverse=True)
+    together, sizes = np.zeros(len(key), np.int64), np.zeros(total, np.int64)
+    np.add.at(together, which, np.repeat(np.where(steps > 1, 1, chunks), steps))
+    np.maximum.at(sizes, key % (total + 1), together)
+    return sizes
 
 
 def places(count: Ints) -> Ints:

@@ -11,7 +11,7 @@ from treecast.errors import ScheduleError
 from treecast.faults import Faults
 from treecast.models import Cost
 from treecast.networks.core import Ints
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, longest_messages
 
 NEVER = np.iinfo(np.int32).max
 """The arrival step of what never arrives."""
@@ -120,9 +120,18 @@ class Trace:
         """Return the number of chunks that each node sends: int64 (N,)."""
         return self.arc_load().sum(axis=1)
 
+    @cached_property
+    def message_sizes(self) -> Ints:
+        """The most chunks that one message has in each step, of those that are sent: int64 (steps,)."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))[self.moved]
+        rows, length = self.schedule.rows, self.atoms.lengths[atom]
+        arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
+        steps = np.where(self.atoms.shift[atom] == 1, length, 1)
+        return longest_messages(self.schedule.model, self.moves.time[self.moved], steps, length, arc, self.steps)
+
     def seconds(self, cost: Cost, chunk_bytes: int) -> float:
-        """Return the time of all steps when each send costs β + Fτ, in seconds."""
-        return self.steps * cost.step_time(chunk_bytes)
+        """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""
+        return sum(cost.step_time(size * chunk_bytes) for size in self.message_sizes.tolist())
 
 
 def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:

@@ -107,6 +107,7 @@ def plan(
     builder: str | None = None,
     order: str | None = None,
     fault_free: Flag = False,
+    initiator: str | None = None,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -122,6 +123,8 @@ def plan(
         Of dimension-order: the ports in the order in which they are used, as in 3,2,1,0.
     fault_free
         Of dimension-order: leave out the last step, which serves only when something has failed.
+    initiator
+        Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -141,6 +144,7 @@ def plan(
         builder=builder,
         order=_order(order),
         fault_free=fault_free,
+        initiator=initiator,
     )
     report = verifier.verify(schedule)
     if report and output is not None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 from treecast.collectives import Collective
@@ -49,7 +50,8 @@ class Builder(NamedTuple):
     ``trees(network)``: over how many disjoint ways it can send, the most copies there can be. ``build(network, collective,
     copies)`` builds, as an orbit where every node has the same part. ``at`` (the same, and a node) gives one node's rows
     from its label alone. ``baseline``: whether better plans are measured by it. ``sparing``: whether it makes sparing
-    schedules. ``options``: what it can be told besides, by keyword.
+    schedules. ``options``: what it can be told besides, by keyword. ``plain``: whether
+    it makes no orbit where every node has the same part.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Builder(NamedTuple):
     baseline: bool = False
     sparing: bool = False
     options: tuple[str, ...] = ()
+    plain: bool = False
 
 
 def _every_port(network: Network) -> int:
@@ -88,27 +91,28 @@ def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
 def _of_hypercube(collective: str) -> list[Builder]:
     """Return the builders of the hypercube paper, and its baseline."""
     found: list[Builder] = []
-    for model, how, ours, baseline in (
-        (
-            "whispering",
-            "one dimension after the other",
-            dimension_order.whispering,
-            dimension_order.fraigniaud_whispering,
-        ),
-        ("shouting", "all dimensions at once", dimension_order.shouting, dimension_order.fraigniaud_shouting),
-    ):
-        found += [
-            Builder(
-                "dimension-order", collective, Hypercube, (model,), f"Chau & Fu: {how}, nothing said twice", _every_port, ours,
-                sparing=True, options=("order", "fault_free"),
+    kinds = ("dimension-order", "fraigniaud", *(["four-phases"] if collective == "allgather" else []))
+    for name, (model, build) in product(kinds, (("whispering", 0), ("shouting", 1))):
+        how = ("one dimension after the other", "all dimensions at once")[build]
+        what, made, options = {
+            "dimension-order": ("Chau & Fu: {}, nothing said twice", _BY_DIMENSION, ("order", "fault_free")),
+            "fraigniaud": ("Fraigniaud: arc-disjoint trees, {}", _FRAIGNIAUD, ("order",)),
+            "four-phases": (
+                "Chau & Fu: one node starts the others, {}",
+                _STARTED,
+                ("order", "fault_free", "initiator"),
             ),
-            Builder(
-                "fraigniaud", collective, Hypercube, (model,), f"Fraigniaud: arc-disjoint trees, {how}", _every_port, baseline,
-                options=("order",),
-            ),
-        ]  # fmt: skip
+        }[name]
+        found.append(
+            Builder(name, collective, Hypercube, (model,), what.format(how), _every_port, made[build],
+                    sparing=name != "fraigniaud", options=options, plain=name == "four-phases")
+        )  # fmt: skip
     return found
 
+
+_BY_DIMENSION = (dimension_order.whispering, dimension_order.shouting)
+_FRAIGNIAUD = (dimension_order.fraigniaud_whispering, dimension_order.fraigniaud_shouting)
+_STARTED = (dimension_order.four_phases, dimension_order.four_phases_shouting)
 
 BUILDERS = (
     *_of_hypercube("broadcast"),
@@ -174,6 +178,7 @@ def plan(
     builder: str | None = None,
     order: Sequence[int] | None = None,
     fault_free: bool = False,
+    initiator: int | str | None = None,
 ) -> Schedule:
     """Return a schedule of ``collective`` on ``network``, with the claims of its builder; nothing is verified yet.
 
@@ -181,7 +186,8 @@ def plan(
     source. ``copies``: by how many disjoint ways every chunk reaches every node (default 1); ``survive`` = copies - 1
     faults that nobody knows of. ``model`` and ``builder`` default to what fits the network.
     Of builders that go by dimensions: the ``order`` in which they use them (ports, from 0), and ``fault_free``, to leave out
-    the last step where it serves only when something has failed.
+    the last step where it serves only when something has failed. ``initiator``: the node, or its label, that starts the
+    others, instead of all starting at once (builder four-phases).
 
     Raises PlanError or NetworkError when there is no such plan.
     """
@@ -190,6 +196,9 @@ def plan(
         options["order"] = tuple(order)
     if fault_free:
         options["fault_free"] = True
+    if initiator is not None:
+        options["initiator"] = initiator
+        builder = builder or "four-phases"
     return _Request.of(collective, network, root, messages, copies, survive, model, builder, options).schedule()
 
 
@@ -293,19 +302,12 @@ class _Request(NamedTuple):
         network, collective, copies, model, builder, options = self
         ways = copies if collective.all_source or collective.personal else builder.trees(network)
         hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
-        _check_memory(ways * hops * (network.nodes - 1), f"{collective.kind} on {network.spec}")
+        sources = network.nodes if builder.plain else 1
+        _check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
         rows, claims = builder.build(network, collective, copies, **options)
+        orbit = collective.all_source and not builder.plain
         return Schedule(
-            network,
-            collective,
-            model,
-            rows,
-            copies,
-            collective.all_source,
-            claims,
-            builder.name,
-            self._local(),
-            builder.sparing,
+            network, collective, model, rows, copies, orbit, claims, builder.name, self._local(), builder.sparing
         )
 
     def at(self, node: int) -> Schedule:

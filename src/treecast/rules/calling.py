@@ -5,6 +5,8 @@ has gone over its link before: so what reaches its first node reaches its last, 
 calling paths to a node are therefore as good as disjoint ways. Source: Chau & Fu, Theorem 1.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,25 +15,54 @@ from treecast.networks.core import Ints
 from treecast.plans.dimension_order import calling_trees
 from treecast.report import SHOWN, Broken, Violation
 from treecast.rules.case import NEVER, Case
-from treecast.schedule import Schedule
+from treecast.schedule import Rows, Schedule
 from treecast.trees import TreeSet, meeting_ways
 
 
 def copies(case: Case) -> Broken:
-    """Rule ``copies``: every node has as many node-disjoint calling paths as copies are claimed."""
+    """Rule ``copies``: every node has as many node-disjoint calling paths, from every source, as copies are claimed."""
     schedule, network = case.schedule, case.schedule.network
-    if not isinstance(network, Hypercube) or case.part.kind != "broadcast":
-        text = "calling paths of sparing schedules are known for broadcast on the hypercube, and for orbits of it"
+    if not isinstance(network, Hypercube) or case.part.kind not in ("broadcast", "allgather"):
+        text = "calling paths of sparing schedules are known for broadcast and allgather on the hypercube"
         return 1, [Violation("copies", text)]
-    if len(schedule.rows.payloads) > 1:
-        return 1, [Violation("copies", "calling paths are known where all messages go together")]
     case.afford(network.ports * case.nodes, f"calling paths by {network.ports} trees to {case.nodes:,} nodes")
-    trees = calling_trees(network, order_of(schedule), case.part.root)
-    found = (calls(schedule, trees) < NEVER).sum(axis=0)
-    found[case.part.root] = schedule.copies
-    few = np.flatnonzero(found < schedule.copies)
+    count, shown, looked_at = 0, list[Violation](), set[tuple[bytes, bytes, bytes]]()
+    for source, rows in _by_source(schedule):
+        seen = rows.step.tobytes(), (rows.src ^ source).tobytes(), rows.port.tobytes()
+        if seen not in looked_at:  # the sources that do the same, each seen from itself, are judged once
+            looked_at.add(seen)
+            found = _lacking(case, source, rows)
+            count, shown = count + found[0], shown + found[1]
+    if len(schedule.rows.payloads) != len(case.part.given().node):
+        count, shown = count + 1, [*shown, Violation("copies", "the messages of a source do not all go together")]
+    return count, shown[:SHOWN]
+
+
+def _by_source(schedule: Schedule) -> Iterator[tuple[int, Rows]]:
+    """Yield each source and the rows of its payload, in their order."""
+    rows = schedule.rows
+    source = schedule.part.source_of(rows.payloads.first[rows.payloads.start[:-1]])
+    order = np.argsort(rows.payload, kind="stable")
+    ends = np.searchsorted(rows.payload[order], np.arange(len(source) + 1))
+    for p in range(len(source)):
+        mine = order[ends[p] : ends[p + 1]]
+        columns = {name: column[mine] for name, column in rows.columns().items()}
+        yield int(source[p]), Rows(**columns, payloads=rows.payloads)
+
+
+def _lacking(case: Case, source: int, rows: Rows) -> Broken:
+    """Return the nodes that have too few calling paths from one source, by its rows."""
+    network, wanted = case.schedule.network, case.schedule.copies
+    if not isinstance(network, Hypercube):
+        return 1, []
+    trees = calling_trees(network, order_of(rows, network.d), source)
+    found = (calls(rows, trees) < NEVER).sum(axis=0)
+    found[source] = wanted
+    few = np.flatnonzero(found < wanted)
     shown = [
-        Violation("copies", f"{case.label(v)} has {found[v]} calling paths, not {schedule.copies}", -1, (v,))
+        Violation(
+            "copies", f"{case.label(v)} has {found[v]} calling paths from {case.label(source)}, not {wanted}", -1, (v,)
+        )
         for v in few[:SHOWN].tolist()
     ]
     met = meeting_ways(trees)
@@ -40,12 +71,11 @@ def copies(case: Case) -> Broken:
     return len(few) + (met is not None), shown[:SHOWN]
 
 
-def order_of(schedule: Schedule) -> list[int]:
-    """Return the dimensions in the order in which a schedule uses them first.
+def order_of(rows: Rows, d: int) -> list[int]:
+    """Return the d dimensions in the order in which rows use them first.
 
     Where it uses several at once, those that all nodes use come first, then those that fewer nodes use.
     """
-    rows, d = schedule.rows, schedule.network.ports
     first, count = np.full(d, NEVER), np.bincount(rows.port[(rows.port >= 0) & (rows.port < d)], minlength=d)
     named = (rows.port >= 0) & (rows.port < d)
     np.minimum.at(first, rows.port[named], rows.step[named])
@@ -53,10 +83,9 @@ def order_of(schedule: Schedule) -> list[int]:
     return sorted(range(d), key=lambda port: (int(first[port]), not full[port], int(count[port])))
 
 
-def calls(schedule: Schedule, trees: TreeSet) -> NDArray[np.int64]:
+def calls(rows: Rows, trees: TreeSet) -> NDArray[np.int64]:
     """Return the step from which each node has been called by way of each tree, NEVER where it is not: int64 (trees, N)."""
-    rows, network = schedule.rows, schedule.network
-    span = schedule.steps + 1
+    network, span = trees.network, int(rows.step.max(initial=0)) + 2
     known: Ints = np.unique(network.arc(rows.src, rows.port) * span + rows.step)
     called = np.full(trees.parent.shape, NEVER, np.int64)
     called[:, trees.root] = 0
