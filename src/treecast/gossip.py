@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.faults import Faults
+from treecast.models import Cost
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -38,10 +39,21 @@ class Gossip:
         """The number of steps until the last send that takes place."""
         return int(np.max(np.flatnonzero(self.sizes), initial=-1)) + 1
 
+    def seconds(self, cost: Cost, chunk_bytes: int) -> float:
+        """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""
+        return sum(cost.step_time(size * chunk_bytes) for size in self.sizes[: self.steps].tolist())
+
     @property
     def delivered(self) -> int:
         """How many living nodes end with the chunks of all living sources."""
         return int((self.missing == 0).sum()) - len(self.faults.nodes)
+
+
+def is_gossip(schedule: Schedule) -> bool:
+    """Return whether ``gossip`` can replay a schedule: an allgather, an orbit on a hypercube, all messages together."""
+    together = len(schedule.rows.payloads) <= 1 and not bool((schedule.rows.steps > 1).any())
+    cube = isinstance(schedule.network, Hypercube) and schedule.collective.kind == "allgather"
+    return cube and schedule.orbit and together
 
 
 def gossip(
@@ -57,10 +69,10 @@ def gossip(
 
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
     faults.check(schedule)
-    if not (schedule.orbit and isinstance(cube, Hypercube) and schedule.collective.kind == "allgather"):
-        raise ScheduleError("only an allgather that is an orbit on a hypercube can be replayed source by bit")
-    if len(rows.payloads) > 1 or bool((rows.steps > 1).any()):
-        raise ScheduleError("only schedules whose messages all go together can be replayed source by bit")
+    if not isinstance(cube, Hypercube) or not is_gossip(schedule):
+        raise ScheduleError(
+            "a bit per source will do only for an allgather on a hypercube, an orbit in which all messages go together"
+        )
     nodes, words = cube.nodes, -(-cube.nodes // 64)
     needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:

@@ -61,6 +61,22 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
     return _BOUNDS_OF[collective.kind](job, root)
 
 
+def tolerance_bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
+    """Return what surviving k = ``copies`` - 1 unknown faults costs on the hypercube where messages combine.
+
+    Shouting, k = d-1: when the d-1 neighbours of a node at distance d-1 fail that are nearer to the root, what reaches it comes
+    by the one at distance d.
+    """
+    d, k = network.diameter, copies - 1
+    if not isinstance(network, Hypercube) or collective.kind not in ("broadcast", "allgather") or not 1 <= k < d:
+        return []
+    if model.ports == "one":
+        return [
+            Bound("steps", d + k + 1, "d + k + 1", "Fraigniaud (1992): any k-fault-tolerant broadcast, 1 ≤ k ≤ d - 1")
+        ]
+    return [Bound("steps", d + 1, "d + 1", "d - 1 faults around a node at distance d - 1")] if k == d - 1 else []
+
+
 def best(found: list[Bound], of: str) -> Bound:
     """Return the greatest of the bounds of ``steps`` or of ``transmissions``."""
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)

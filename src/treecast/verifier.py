@@ -8,7 +8,7 @@ instead, slowly and by other means.
 import time
 
 from treecast.errors import PlanError, ScheduleError
-from treecast.lower_bounds import bounds
+from treecast.lower_bounds import bounds, tolerance_bounds
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.report import Broken, Report, Violation
@@ -46,6 +46,8 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
         # a sparing schedule says less than one send per copy: it keeps ways in store, and does not use them all
         copies = 1 if schedule.sparing else schedule.copies
         lower = bounds(schedule.network, schedule.collective, copies, chosen)
+        if schedule.sparing:
+            lower += tolerance_bounds(schedule.network, schedule.collective, schedule.copies, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
     return Report(

@@ -3,6 +3,8 @@
 import sys
 from dataclasses import asdict
 
+import numpy as np
+
 from treecast import console
 from treecast.collectives import Collective
 from treecast.draw.text import completion_text
@@ -10,6 +12,7 @@ from treecast.execute.election import Election
 from treecast.execute.local import Execution
 from treecast.faults import Sweep
 from treecast.formats import text
+from treecast.gossip import Gossip
 from treecast.lower_bounds import Bound, best
 from treecast.lower_bounds import bounds as lower_bounds
 from treecast.models import Model
@@ -155,6 +158,29 @@ def show_trace(trace: Trace, report: Report, time: float | None, as_json: bool) 
         lines["time"] = f"{time:.6g} s"
     console.show_figures(lines)
     console.show_text("\n" + completion_text(trace))
+
+
+def show_gossip(found: Gossip, report: Report, time: float | None, as_json: bool) -> None:
+    """Print what a replay with a bit per source delivered, and the longest messages."""
+    schedule, network = found.schedule, found.schedule.network
+    living = network.nodes - len(found.faults.nodes)
+    lacking = [(network.label(v), int(found.missing[v])) for v in np.flatnonzero(found.missing)[:10].tolist()]
+    if as_json:
+        console.show_json({
+            **_job_figures(schedule, report), "faults": found.faults.describe(network), "living": living,
+            "delivered": found.delivered, "lost": [{"node": node, "sources": count} for node, count in lacking],
+            "steps": found.steps, "transmissions": found.transmissions, "message_sizes": found.sizes.tolist(),
+            **({} if time is None else {"time": time}),
+        })  # fmt: skip
+        return
+    lines = _delivery(found.delivered, living, [], found.faults.describe(network)) | _job(schedule)
+    if lacking:
+        lines["lost"] = [f"{node} lacks the messages of {count:,} living nodes" for node, count in lacking]
+    lines |= {"steps": found.steps, "transmissions": found.transmissions}
+    lines["message sizes"] = " ".join(f"{size:,}" for size in found.sizes.tolist())
+    if time is not None:
+        lines["time"] = f"{time:.6g} s"
+    console.show_figures(lines)
 
 
 def _delivery(delivered: int, living: int, lost: list[dict[str, str]], faults: list[str]) -> dict[str, object]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from treecast.schedule import Schedule
 
 
+_MANY_SENDS = 2**20  # of an orbit: more are replayed with a bit per source, where that can be done
+
+
 def _version() -> str:
     from importlib.metadata import version
 
@@ -232,13 +235,20 @@ def simulate(
         The size of a message, in bytes (F).
     """
     from treecast.cli import reports
+    from treecast.gossip import gossip, is_gossip
     from treecast.models import Cost
     from treecast.simulator import simulate as replay
 
     _not_negative(startup, per_byte, chunk_bytes)
     schedule, report = _load(file)
-    trace = replay(schedule, _faults(schedule, kill_nodes, cut_links, random_faults, seed))
-    time = trace.seconds(Cost(startup, per_byte), chunk_bytes) if startup or per_byte else None
+    faults, cost = _faults(schedule, kill_nodes, cut_links, random_faults, seed), Cost(startup, per_byte)
+    if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MANY_SENDS:
+        with console.progress("steps") as tell:
+            found = gossip(schedule, faults, tell)
+        reports.show_gossip(found, report, found.seconds(cost, chunk_bytes) if startup or per_byte else None, as_json)
+        return _status(not found.missing.any())
+    trace = replay(schedule, faults)
+    time = trace.seconds(cost, chunk_bytes) if startup or per_byte else None
     reports.show_trace(trace, report, time, as_json)
     return _status(not trace.lost)
 
