@@ -7,12 +7,12 @@ import pytest
 from treecast.errors import PlanError
 from treecast.networks import Star
 from treecast.plans import plan, star_trees
-from treecast.theorems import PAPERS, check_theorems, star, star_collectives
+from treecast.theorems import PAPERS, check_theorems, hypercube, star, star_collectives
 from treecast.trees import TreeSet
 
 
-def verdict(name, n):
-    statement = next(s for s in PAPERS["star"] if s.name == name)
+def verdict(name, n, paper="star"):
+    statement = next(s for s in PAPERS[paper] if s.name == name)
     return statement.check(n, lambda done, total: None)
 
 
@@ -86,10 +86,86 @@ def test_remarks_say_how_far_from_the_bound_a_collective_can_be():
     assert [verdict("one chunk", n).detail for n in (3, 4, 5)] == ["3", "8", "30"]
 
 
-@pytest.mark.parametrize(("paper", "up_to"), [("hamlet", None), ("star", 2), ("star", 16)])
+@pytest.mark.parametrize(
+    ("paper", "up_to"), [("hamlet", None), ("star", 2), ("star", 16), ("hypercube", 0), ("hypercube", 15)]
+)
 def test_papers_and_sizes_that_are_not_there(paper, up_to):
     with pytest.raises(PlanError, match=r"^[^\n]+$"):
         check_theorems(paper, up_to)
+
+
+def test_every_statement_of_the_hypercube_paper_holds():
+    told = []
+    found = check_theorems("hypercube", up_to=7, progress=lambda *args: told.append(args))
+    assert all(f.holds for f in found), [f for f in found if not f.holds]
+    assert [f.name for f in found] == [s.name for s in PAPERS["hypercube"]]
+    assert {f.checked for f in found} >= {"d = 1 … 7", "d = 1 … 5", "d = 1 … 4", "d = 3 … 5", "d = 2 … 3"}
+    assert {what for what, _, _ in told} >= {"Theorem 1, d = 7"}
+
+
+def test_the_first_sets_of_faults_that_do_harm_with_a_unit_less():
+    assert verdict("tight, links", 2, "hypercube").detail == "k = 1: links {0-1} cut off node 1"
+    assert verdict("tight, nodes", 3, "hypercube").detail == "k = 2: nodes {1, 2} cut off node 3"
+    assert hypercube._one_unit_less(2, 1, "nodes", lambda done, total: None).holds
+
+
+def test_faults_make_messages_longer():
+    found = verdict("propagation", 2, "hypercube")
+    assert found == (True, "whispering 5 to 6, at least 6; shouting 2 to 3, at least 3")
+
+
+def test_the_erratum_of_the_hypercube_paper():
+    assert verdict("erratum", 6, "hypercube") == (True, "321, not 315")
+    assert verdict("payloads", 3, "hypercube").detail == "1, 2, 4, 6, 4, 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "d"),
+    [
+        ("Theorem 1", 3), ("messages", 3), ("payloads", 3), ("erratum", 3), ("time units", 3), ("fault-free", 3), ("survives", 3),
+        ("gossip", 3), ("shouting", 3), ("Fraigniaud", 3),
+    ],
+)  # fmt: skip
+def test_schedules_that_leave_out_the_call_of_a_unit_are_found_out(monkeypatch, name, d):
+    def lacking(*args, **options):
+        schedule = plan(*args, **options)
+        return schedule.select(
+            (schedule.rows.step != 2) | (schedule.rows.src != 1) & (schedule.rows.step < schedule.steps)
+        )
+
+    def short(*args, **options):
+        schedule = plan(*args, **options)
+        return schedule.select(schedule.rows.step < schedule.steps - 1)
+
+    assert verdict(name, d, "hypercube").holds
+    verdicts = []
+    for worse in (lacking, short):
+        monkeypatch.setattr(hypercube, "plan", worse)
+        verdicts.append(verdict(name, d, "hypercube").holds)
+    assert not all(verdicts)
+
+
+def test_calling_paths_that_meet_are_found_out(monkeypatch):
+    trees = hypercube.calling_trees(hypercube.Hypercube(3))
+    parent, port = trees.parent.copy(), trees.port.copy()
+    parent[1], port[1] = parent[0], port[0]
+    monkeypatch.setattr(hypercube, "calling_trees", lambda cube, *more: TreeSet(cube, 0, parent, port))
+    assert not verdict("Theorem 1", 3, "hypercube").holds
+    assert not verdict("any order", 3, "hypercube").holds
+
+
+def test_two_units_less_are_no_better_and_a_full_schedule_is_not_tight(monkeypatch):
+    def whole(d, k, kind, tell):
+        return hypercube.sweep(plan("broadcast", hypercube.Hypercube(d), survive=k, model="whispering"), k, kind)
+
+    monkeypatch.setattr(hypercube, "_one_unit_less", whole)
+    assert not verdict("tight, links", 3, "hypercube").holds
+    assert not verdict("tight, nodes", 3, "hypercube").holds
+
+
+@pytest.mark.long
+def test_every_statement_of_the_hypercube_paper_as_far_as_each_check_goes():
+    assert all(f.holds for f in check_theorems("hypercube", up_to=14))
 
 
 @pytest.mark.long

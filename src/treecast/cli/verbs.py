@@ -431,9 +431,9 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
     Parameters
     ----------
     paper
-        The paper: star.
+        The paper: star, hypercube.
     up_to
-        Check up to this n, as far as each check can go.
+        Check up to this n (symbols of the star network) or d (dimensions of the hypercube), as far as each check can go.
     """
     from treecast.cli import reports
     from treecast.theorems import check_theorems as check
@@ -480,6 +480,106 @@ def compare(
         side_by_side = comparison.compare(where, collective, messages, wanted, tell)
     comparison_report.show_comparison(side_by_side, as_json)
     return _status(all(entry.verified is not False for entry in side_by_side.entries))
+
+
+@app.command
+def times(
+    network: Spec,
+    /,
+    *,
+    survive: int | None = None,
+    collective: Literal["broadcast", "allgather"] = "allgather",
+    fault_free: Flag = False,
+    startup: float = 0.0,
+    per_byte: float = 0.0,
+    chunk_bytes: int = 1,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Print what the schemes of the hypercube paper cost: as claimed, in closed form and measured, and where which wins.
+
+    Example: treecast times hypercube:6 --startup 1e-5 --per-byte 1e-9 --chunk-bytes 4096 -o times.svg
+
+    Parameters
+    ----------
+    survive
+        How many faults must do no harm; else as many as can be survived, d - 1.
+    collective
+        What is to be done.
+    fault_free
+        The cube is declared to be without faults: what serves only when something has failed is left out.
+    startup
+        The start-up time of a send, in seconds (beta).
+    per_byte
+        The time of a byte, in seconds (tau).
+    chunk_bytes
+        The size of a node's message, in bytes (F).
+    output
+        Also draw a picture into this file: SVG, PNG or PDF.
+    """
+    from treecast import hypercube_times
+    from treecast import networks as known
+    from treecast.cli import hypercube_report
+    from treecast.models import Cost
+
+    _not_negative(startup, per_byte, chunk_bytes)
+    cube = known.network(network)
+    if not isinstance(cube, known.Hypercube):
+        raise _usage(f"these are times of schemes on hypercubes, as in hypercube:6, not on {cube.spec}")
+    k = cube.d - 1 if survive is None else survive
+    jobs = [hypercube_times.Job(collective, model, cube.d, k, fault_free) for model in hypercube_times.MODELS]
+    found = [hypercube_times.timings(job) for job in jobs]
+    if output is not None:
+        from treecast.draw.figures import save
+        from treecast.draw.times_figure import draw_times
+
+        save(draw_times(collective, cube.d, k, fault_free), output)
+    cost = Cost(startup, per_byte) if startup or per_byte else None
+    hypercube_report.show_times(found, cost, chunk_bytes, as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return 0
+
+
+@app.command
+def paths(
+    network: Spec,
+    node: str,
+    /,
+    *,
+    root: Root = "0",
+    order: str | None = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Print the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
+
+    Example: treecast paths hypercube:4 14 --order 3,2,1,0
+
+    Parameters
+    ----------
+    node
+        The node to which they lead: a label or a number.
+    order
+        On a hypercube: the ports in the order in which they are used, as in 3,2,1,0.
+    output
+        Also draw a picture into this file: SVG, PNG or PDF.
+    """
+    from treecast import networks as known
+    from treecast.cli import hypercube_report
+    from treecast.paths import node_disjoint_paths
+
+    where = known.network(network)
+    found = node_disjoint_paths(where, where.node(node), where.node(root), _order(order))
+    if output is not None:
+        from treecast.draw.figures import save
+        from treecast.draw.paths_figure import draw_paths
+
+        save(draw_paths(found), output)
+    hypercube_report.show_paths(found, as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return 0
 
 
 @app.command

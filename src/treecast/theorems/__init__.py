@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.networks import permutations
-from treecast.theorems import star, star_collectives
+from treecast.theorems import hypercube, star, star_collectives
 from treecast.theorems.statement import Finding, Statement, Verdict
 
 __all__ = ["PAPERS", "Finding", "Progress", "check_theorems"]
@@ -13,8 +14,26 @@ __all__ = ["PAPERS", "Finding", "Progress", "check_theorems"]
 Progress = Callable[[str, int, int], None]
 """Told which statement is being checked, and how much of how much is done."""
 
-PAPERS: dict[str, tuple[Statement, ...]] = {"star": star.STATEMENTS + star_collectives.STATEMENTS}
+PAPERS: dict[str, tuple[Statement, ...]] = {
+    "star": star.STATEMENTS + star_collectives.STATEMENTS,
+    "hypercube": hypercube.STATEMENTS,
+}
 """The statements of each paper."""
+
+
+class _Size(NamedTuple):
+    """By what the networks of a paper are counted: its letter there, and from where to where it can be asked for."""
+
+    network: str
+    letter: str
+    least: int
+    most: int
+
+
+_SIZES = {
+    "star": _Size("star network", "n", 3, permutations.MAX_SYMBOLS),
+    "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.STATEMENTS)),
+}
 
 
 def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
@@ -24,14 +43,15 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
     """
     if paper not in PAPERS:
         raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")
-    if up_to is not None and not 3 <= up_to <= permutations.MAX_SYMBOLS:
+    network, letter, least, most = _SIZES[paper]
+    if up_to is not None and not least <= up_to <= most:
         raise PlanError(
-            f"theorems of the star network can be checked up to n = 3 … {permutations.MAX_SYMBOLS}, not {up_to}"
-        )
-    return [_find(statement, up_to, progress) for statement in PAPERS[paper]]
+            f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}"
+        )  # fmt: skip
+    return [_find(statement, letter, up_to, progress) for statement in PAPERS[paper]]
 
 
-def _find(statement: Statement, up_to: int | None, progress: Progress | None) -> Finding:
+def _find(statement: Statement, letter: str, up_to: int | None, progress: Progress | None) -> Finding:
     began = time.perf_counter()
     last = max(statement.least, min(statement.most, up_to or statement.usual))
     details: list[str] = []
@@ -39,14 +59,14 @@ def _find(statement: Statement, up_to: int | None, progress: Progress | None) ->
 
         def tell(done: int, total: int, n: int = n) -> None:
             if progress:
-                progress(f"{statement.name}, n = {n}", done, total)
+                progress(f"{statement.name}, {letter} = {n}", done, total)
 
         tell(0, 1)
         verdict = statement.check(n, tell)
         if not verdict.holds:
-            return _finding(statement, f"n = {n}", verdict, began)
+            return _finding(statement, f"{letter} = {n}", verdict, began)
         details.append(verdict.detail)
-    return _finding(statement, f"n = {statement.least} … {last}", Verdict(True, _joined(details)), began)
+    return _finding(statement, f"{letter} = {statement.least} … {last}", Verdict(True, _joined(details)), began)
 
 
 def _finding(statement: Statement, checked: str, verdict: Verdict, began: float) -> Finding:

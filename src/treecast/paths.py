@@ -1,0 +1,76 @@
+"""The node-disjoint ways from a root to a node, and the steps of their calls: on the hypercube and the star network.
+
+On the hypercube these are the calling paths of Chau & Fu (Theorem 1), on the star network the ways in the disjoint trees
+of Fragopoulou & Akl.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from treecast.errors import PlanError
+from treecast.networks import Hypercube, Network, Star
+from treecast.plans import disjoint_trees
+from treecast.plans.dimension_order import checked_order
+
+
+class Paths(NamedTuple):
+    """Ways from ``root`` to ``node`` that share no node but these two.
+
+    ``ways[i]``: the nodes of a way, both ends included; ``steps[i][j]``: the step at which its j-th call is made.
+    ``phase``: the number of steps of the first phase; calls at later steps are made in the second. 0: there are no phases.
+    """
+
+    network: Network
+    root: int
+    node: int
+    ways: list[list[int]]
+    steps: list[list[int]]
+    phase: int
+
+    def unit(self, step: int) -> int | None:
+        """Return in which time unit of the second phase a call at ``step`` is made, counted from 1; None: in the first."""
+        return step - self.phase + 1 if self.phase and step >= self.phase else None
+
+
+def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Sequence[int] | None = None) -> Paths:
+    """Return the node-disjoint paths from ``root`` to ``node``: as many as the network has ports.
+
+    On a hypercube: the d calling paths when the dimensions are used in ``order`` (ports; default 0 … d-1), each call at the
+    step at which the whispering broadcast makes it. On a star network: the way in each of its n-1 disjoint trees, a step
+    per arc. Raises PlanError for other networks, and when there is no way to go; NetworkError for nodes that are not there.
+    """
+    network.check_node(root)
+    network.check_node(node)
+    if not isinstance(network, Hypercube | Star):
+        raise PlanError(f"node-disjoint paths are known on star networks and hypercubes, not on {network.spec}")
+    if root == node:
+        raise PlanError(f"{network.label(node)} is the root: a path needs two nodes")
+    if isinstance(network, Star):
+        if order is not None:
+            raise PlanError(
+                "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"
+            )
+        trees = disjoint_trees(network, root)
+        ways = [trees.way(tree, node) for tree in range(len(trees))]
+        return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
+    return _calling_paths(network, node, root, checked_order(network, order))
+
+
+def _calling_paths(cube: Hypercube, node: int, root: int, dims: tuple[int, ...]) -> Paths:
+    """Return the calling paths: the j-th begins with the j-th dimension, goes on cyclically with those in which the two
+    ends differ, and comes back over the j-th if they do not differ in it.
+    """
+    ways, steps = list[list[int]](), list[list[int]]()
+    for first in range(cube.d):
+        after = [(first + 1 + i) % cube.d for i in range(cube.d - 1)]
+        places = [first, *(i for i in after if (root ^ node) >> dims[i] & 1)]
+        if not (root ^ node) >> dims[first] & 1:
+            places.append(first)
+        way, when = [root], list[int]()
+        for number, i in enumerate(places):
+            way.append(way[-1] ^ 1 << dims[i])
+            late = number > 0 and i <= first  # its turn in the first phase is over
+            when.append(i + cube.d * late)
+        ways.append(way)
+        steps.append(when)
+    return Paths(cube, root, node, ways, steps, cube.d)
