@@ -43,7 +43,7 @@ def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
         assert main(arguments) == 0, arguments
     assert (tmp_path / "picture.svg").stat().st_size > 1000
     assert {command[1] for command in commands} == {
-        "plan", "verify", "simulate", "run", "draw", "show", "bounds", "theorems", "networks", "compare",
+        "plan", "verify", "simulate", "run", "draw", "show", "bounds", "theorems", "networks", "compare", "paths", "times",
     }  # fmt: skip
     capsys.readouterr()
 

@@ -30,7 +30,9 @@ _MOST_COUNTED = 2**27  # nodes whose distances are counted one by one
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound: of what (``steps`` or ``transmissions``), its value, its formula, and where it comes from."""
+    """A lower bound: of what (``steps``, ``transmissions``, or ``tcd``, the sum of all distances), its value, its formula, and
+    where it comes from.
+    """
 
     of: str
     value: int
@@ -50,6 +52,8 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         raise PlanError(
             f"{copies} copies of a sum cannot be had: contributions that went two ways would be added twice"
         )
+    if model.routing:
+        return _wormhole(network, collective, copies)
     job, root = _Job(network, collective.messages, copies, model), collective.root
     degree = network.degree_at(root)
     if collective.all_source and not isinstance(network, Cayley) and network.nodes <= _LOOKED_AT:
@@ -59,6 +63,31 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
         )
     return _BOUNDS_OF[collective.kind](job, root)
+
+
+def _wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:
+    """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
+
+    Every other node receives, or of a gathering sends, a message of its own: N - 1 messages, over one arc at least.
+    The second bound of a broadcast is proved in docs/mesh.md: the nodes informed before the last 2d steps have fewer free
+    neighbours than messages left to send, by 2 for each message that informed them.
+    """
+    if copies > 1:
+        raise PlanError("several copies are not known to be of use where every node is one step away: take 1")
+    nodes = network.nodes
+    found = [
+        Bound(
+            "steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "nodes that have heard, or that are heard of, at most double"
+        ),
+        Bound("transmissions", nodes - 1, "N - 1", "every other node receives or sends a message"),
+        Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
+    ]
+    axes = sum(side > 1 for side in network.sides) if isinstance(network, Mesh | Torus) else 0
+    doublings = nodes.bit_length() - 1
+    if collective.kind == "broadcast" and axes and nodes == 1 << doublings and doublings >= 2 * axes:
+        value = nodes - 1 + 2 * ((1 << (doublings - 2 * axes)) - 1)
+        found.append(Bound("tcd", value, "N - 1 + 2 (N / 4^d - 1)", "N = 2^m nodes of d axes, m ≥ 2d"))
+    return found
 
 
 def tolerance_bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
@@ -78,7 +107,7 @@ def tolerance_bounds(network: Network, collective: Collective, copies: int, mode
 
 
 def best(found: list[Bound], of: str) -> Bound:
-    """Return the greatest of the bounds of ``steps`` or of ``transmissions``."""
+    """Return the greatest of the bounds of ``steps``, of ``transmissions`` or of ``tcd``."""
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)
 
 

@@ -16,6 +16,9 @@ class Model:
     ``duplex``: a link carries a message both ways in one step (full), or one way (half).
     ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
     (``any``), or exchanges with a single neighbour (``same``).
+    ``routing``: of wormhole switching, where a message to any node takes one step, over the channels of a route along the
+    axes of a mesh or torus, the ``first`` axis first or the ``last``; a node sends one message in a step, or receives one.
+    Empty: store-and-forward.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Model:
     partner: Literal["any", "same"] = "any"
     combining: bool = False
     what: str = ""
+    routing: Literal["", "first", "last"] = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,20 @@ MODELS = {
             what="a node exchanges with one neighbour in a step; messages combine (hypercube paper)",
         ),
         Model("shouting", "all", combining=True, what="all-port; messages combine (hypercube paper)"),
+        Model(
+            "wormhole",
+            "one",
+            combining=True,
+            what="a node sends or receives one message in a step, to any distance, first axis first (mesh paper)",
+            routing="first",
+        ),
+        Model(
+            "wormhole-last",
+            "one",
+            combining=True,
+            what="as wormhole, but messages go along the last axis first",
+            routing="last",
+        ),
     )
 }
 """The presets, by name."""

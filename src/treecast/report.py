@@ -27,6 +27,7 @@ class Report:
 
     ``counts``: breaches of each rule that was checked, in the order of checking. ``violations``: the first few of each.
     ``steps, transmissions, depth``: as measured. ``bounds``: the lower bounds beside them.
+    ``distance``: of all messages together, under wormhole switching (TCD), else None.
     ``method``: ``by streams``, ``by symmetry`` (Lemma 7) or ``expanded``. ``seconds``: what the check took.
     """
 
@@ -39,6 +40,7 @@ class Report:
     depth: int
     bounds: tuple[Bound, ...]
     seconds: float
+    distance: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -63,6 +65,7 @@ def figures(schedule: Schedule, report: Report) -> dict[str, object]:
         "copies": schedule.copies, "survives": schedule.copies - 1, "trees": schedule.trees, "depth": report.depth,
         "steps": report.steps, **_against(report, "steps"),
         "transmissions": report.transmissions, **_against(report, "transmissions"),
+        **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
         "verified": report.holds, "method": report.method, "rules": report.counts,
         "violations": [
             {"rule": v.rule, "row": v.row, "nodes": [network.label(u) for u in v.nodes], "chunk": v.chunk, "text": v.text}
@@ -73,7 +76,7 @@ def figures(schedule: Schedule, report: Report) -> dict[str, object]:
 
 
 def _against(report: Report, of: str) -> dict[str, object]:
-    if not report.bounds:
+    if not any(bound.of == of for bound in report.bounds):
         return {}
     bound = best(list(report.bounds), of).value
     extra: dict[str, object] = {f"{of}_lower_bound": bound}

@@ -53,7 +53,14 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     return Report(
         chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
         schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
+        _distance(schedule) if chosen.routing else None,
     )  # fmt: skip
+
+
+def _distance(schedule: Schedule) -> int:
+    """Return the sum of the distances of all messages; what is combined in one is one message."""
+    rows = schedule.rows
+    return int((schedule.network.distance(rows.src, rows.dst) * rows.steps).sum())
 
 
 def claims_broken(schedule: Schedule) -> Broken:

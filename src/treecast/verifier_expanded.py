@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 from treecast.models import Model
+from treecast.networks import Mesh, Torus
 from treecast.report import SHOWN, Broken, Violation
 from treecast.schedule import Schedule
 
@@ -39,6 +40,10 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         found |= {"complete": [], "once": []}
     if plain.copies > 1:
         found["copies"] = []
+    if model.routing:
+        for rule in ("adjacent", "send-port", "recv-port", "duplex"):
+            found.pop(rule, None)
+        found |= {"routed": [], "one-role": [], "channel-once": []}
 
     def broken(rule: str, row: int, text: str) -> None:
         if rule in found:
@@ -73,6 +78,8 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
                 if partner.setdefault(a, b) != b:
                     broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
 
+    if model.routing:
+        _check_routes(plain, model, by_step, broken)
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
     given, wanted = plain.collective.given(), plain.collective.wanted()
@@ -94,6 +101,49 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         broken("copies", -1, "copies are checked of an orbit, not of its translates")
     depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+
+
+def _check_routes(
+    plain: Schedule, model: Model, by_step: dict[int, dict[int, _Send]], broken: Callable[[str, int, str], None]
+) -> None:
+    """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
+    network = plain.network
+    if not isinstance(network, Mesh | Torus):
+        broken("routed", -1, f"there are no wormhole routes on {network.spec}")
+        return
+    for step, messages in by_step.items():
+        busy, crossed = set[int](), set[object]()
+        for _, src, dst, port, _, _, row in messages.values():
+            if port != -1 or src == dst:
+                broken("routed", row, f"row {row} at step {step} goes nowhere, or names a port")
+                continue
+            if src in busy or dst in busy:
+                broken("one-role", row, f"row {row} at step {step} meets a busy node")
+            busy |= {src, dst}
+            at = src
+            while at != dst:
+                nearer = [
+                    (axis, v)
+                    for v in network.neighbors(at)
+                    if int(network.distance(v, dst)) < int(network.distance(at, dst))
+                    for axis in [_axis_of(network, at, v)]
+                ]
+                axis = (min if model.routing == "first" else max)(a for a, _ in nearer)
+                ahead = [v for a, v in nearer if a == axis]  # two, halfway round a torus: then upwards
+                side, stride = network.sides[axis], network.strides[axis]
+                up = at + ((at // stride % side + 1) % side - at // stride % side) * stride
+                after = up if up in ahead else ahead[0]
+                channel = frozenset((at, after)) if model.duplex == "half" else (at, after)
+                if channel in crossed:
+                    broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
+                crossed.add(channel)
+                at = after
+
+
+def _axis_of(network: Mesh | Torus, u: int, v: int) -> int:
+    """Return the axis along which two neighbours lie."""
+    here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
+    return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)
 
 
 def _check_sums(

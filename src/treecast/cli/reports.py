@@ -35,7 +35,7 @@ def show_report(
     baseline = single_tree_steps(schedule.network, schedule.collective) if with_baseline else 0
     if as_json:
         found = figures(schedule, report)
-        if baseline and schedule.steps:
+        if baseline and schedule.steps and not report.model.routing:
             found |= {"single_tree_steps": baseline, "speed_up": round(baseline / schedule.steps, 4)}
         console.show_json(found | ({} if sweep is None else _sweep_figures(schedule, sweep)))
         return
@@ -50,7 +50,10 @@ def show_report(
         lines["trees"] = f"{schedule.trees:,}, the deepest of depth {report.depth:,}"
     for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
         lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *_bound_words(report.bounds, what)]
-    if baseline and schedule.steps:
+    if report.distance is not None:
+        said = f"{report.distance:,}{_ratio(report, 'tcd', report.distance)}"
+        lines["total distance"] = [said, *_bound_words(report.bounds, "tcd")]
+    if baseline and schedule.steps and not report.model.routing:
         lines["speed-up"] = (
             f"{baseline / schedule.steps:.4g} over a single tree ({baseline:,} steps, survives no fault)"
         )

@@ -97,6 +97,35 @@ class _Grid(Network):
         gaps = ((np.abs(here - there), side) for here, there, side in axes)
         return np.asarray(sum(np.minimum(gap, side - gap) if self._wraps else gap for gap, side in gaps))
 
+    def routes(self, u: Ints, v: Ints, last_first: bool = False) -> tuple[Ints, Ints, Ints]:
+        """Return the arcs of the routes from each u to the v beside it, axis by axis: (which route, node, port).
+
+        int64 arrays, one entry per arc, as many as the distances add up to. Halfway round a torus they go up.
+        """
+        here = self.coordinates(u)
+        gaps = self.coordinates(v) - here
+        port_of = {move: port for port, move in enumerate(self._moves)}
+        parts: list[tuple[Ints, Ints, Ints]] = []
+        axes = range(len(self.sides))
+        for axis in reversed(axes) if last_first else axes:
+            side, gap = self.sides[axis], gaps[axis]
+            if self._wraps:
+                gap = (gap + (side - 1) // 2) % side - (side - 1) // 2
+            for way in (1, -1):
+                mine = np.flatnonzero(gap * way > 0)
+                length = gap[mine] * way
+                route = np.repeat(mine, length)
+                place = np.arange(len(route)) - np.repeat(np.cumsum(length) - length, length)
+                on_the_way = here[:, route]
+                on_the_way[axis] = on_the_way[axis] + way * place
+                if self._wraps:
+                    on_the_way[axis] %= side
+                port = port_of.get((axis, way), port_of.get((axis, 1), -1))
+                parts.append((route, np.array(self.strides, np.int64) @ on_the_way, np.full(len(route), port)))
+            here[axis] = self.coordinates(v)[axis]
+        route, node, port = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return route, node, port
+
     def label(self, u: int) -> str:
         """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
         return ",".join(map(str, self.coordinates(self.check_node(u)).tolist()))

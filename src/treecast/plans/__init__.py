@@ -10,9 +10,9 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.models import model as find_model
-from treecast.networks import Cayley, Hypercube, Network, Rotational, Star
+from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
-from treecast.plans import allgather, alltoall, broadcast, dimension_order, rotational, scatter
+from treecast.plans import allgather, alltoall, bisection, broadcast, dimension_order, rotational, scatter
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -110,6 +110,22 @@ def _of_hypercube(collective: str) -> list[Builder]:
     return found
 
 
+def _by_bisection() -> list[Builder]:
+    """Return the builders of meshes and tori under wormhole switching."""
+    found: list[Builder] = []
+    for family, spread, deal in (
+        (Mesh, bisection.broadcast, bisection.scatter),
+        (Torus, bisection.broadcast_on_torus, bisection.scatter_on_torus),
+    ):
+        for kind, build in (
+            ("broadcast", spread), ("scatter", deal), ("gather", _backwards("scatter", deal)),
+            ("reduce", _backwards("broadcast", spread)), ("reduce-broadcast", _both("broadcast", spread)),
+        ):  # fmt: skip
+            what = "recursive bisection: least total distance"
+            found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
+    return found
+
+
 _BY_DIMENSION = (dimension_order.whispering, dimension_order.shouting)
 _FRAIGNIAUD = (dimension_order.fraigniaud_whispering, dimension_order.fraigniaud_shouting)
 _STARTED = (dimension_order.four_phases, dimension_order.four_phases_shouting)
@@ -117,6 +133,7 @@ _STARTED = (dimension_order.four_phases, dimension_order.four_phases_shouting)
 BUILDERS = (
     *_of_hypercube("broadcast"),
     *_of_hypercube("allgather"),
+    *_by_bisection(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",

@@ -20,8 +20,8 @@ def reversed_in_time(network: Network, collective: Collective, built: Built) -> 
     an arc has no arc back.
     """
     rows, claims = built
-    port = network.port_between(rows.dst, rows.src)
-    if bool((port < 0).any()):
+    port = np.where(rows.port < 0, -1, network.port_between(rows.dst, rows.src))  # what names no port has a route
+    if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only, so there is no {collective.kind} by reversal")
     columns = rows.columns() | {
         "step": claims.steps - rows.step.astype(np.int64) - rows.steps,

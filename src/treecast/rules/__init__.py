@@ -3,18 +3,18 @@
 from collections.abc import Callable
 
 from treecast.models import Model
-from treecast.report import Broken
-from treecast.rules import calling, disjoint, links, personal, spreading, sums
+from treecast.report import Broken, Violation
+from treecast.rules import calling, disjoint, links, personal, spreading, sums, wormhole
 from treecast.rules.case import Case
-from treecast.schedule import Schedule
 
 __all__ = ["Case", "rules_for"]
 
 
 def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     """Return the rules that a schedule has to obey under a model, by name, in the order in which they are checked."""
-    schedule: Schedule = case.schedule
     model: Model = case.model
+    if model.routing:
+        return _of_wormholes(case)
     of_links = [links.adjacent]
     if not model.combining:  # else what shares an arc and a step is one message
         of_links += [links.link_once, links.one_chunk]
@@ -25,9 +25,22 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.one_partner)
     if model.duplex == "half":
         of_links.append(links.duplex)
-    rules: dict[str, Callable[[], Broken]] = {
-        check.__name__.replace("_", "-"): lambda check=check: check(case) for check in of_links
-    }
+    return _named(case, of_links) | _of_data(case)
+
+
+def _named(case: Case, rules: list[Callable[[Case], Broken]]) -> dict[str, Callable[[], Broken]]:
+    return {check.__name__.replace("_", "-"): lambda check=check: check(case) for check in rules}
+
+
+def _of_wormholes(case: Case) -> dict[str, Callable[[], Broken]]:
+    if case.schedule.orbit:
+        return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
+    return _named(case, [wormhole.routed, wormhole.one_role, wormhole.channel_once]) | _of_data(case)
+
+
+def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
+    """Return the rules of what is sent, whatever the machine."""
+    schedule, rules = case.schedule, dict[str, Callable[[], Broken]]()
     if case.part.personal:
         visits = personal.Visits(case)
         rules |= {"holds": lambda: personal.holds(visits), "delivered": lambda: personal.delivered(visits)}
