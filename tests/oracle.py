@@ -340,3 +340,131 @@ def lexicographic(n):
     from itertools import permutations
 
     return np.array(list(permutations(range(1, n + 1))))
+
+
+def replay_sparing(schedule, node_dies=None, arc_dies=None, sends=None):
+    """Replay a sparing schedule send by send, by the definition; return (arrival step by (node, chunk), sends made).
+
+    A row is silent when its source has sent that payload over that link, or received it over it, at an earlier step;
+    "sent" whether or not the link or the receiver was dead. Payloads share no chunks, so that a chunk stands for its payload.
+    A send that is made is (step, source, port, chunk), whoever is there to hear it. ``sends``: what ``all_sends_of`` gives.
+    """
+    node_dies, arc_dies, collective = node_dies or {}, arc_dies or {}, schedule.collective
+    data, _ = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
+    arrival = {(start, c): 0 for c, (start, _) in data.items() if node_dies.get(start, 1) > 0}
+    gone, made, by_step = set(), [], defaultdict(list)  # gone: (node, other end of the link, chunk)
+    for send in all_sends_of(schedule) if sends is None else sends:
+        by_step[send[0]].append(send)
+    for step in sorted(by_step):
+        spoken, heard = [], []
+        for _, src, dst, port, _, chunk, *_ in by_step[step]:
+            held = arrival.get((src, chunk), step + 1) <= step
+            if not held or step >= node_dies.get(src, step + 1) or (src, dst, chunk) in gone:
+                continue
+            spoken.append((src, dst, chunk))
+            if step < arc_dies.get((src, port), step + 1):
+                made.append((step, src, port, chunk))
+                if step < node_dies.get(dst, step + 1):
+                    heard.append((dst, src, chunk))
+        for v, u, c in heard:
+            arrival.setdefault((v, c), step + 1)
+            gone.add((v, u, c))
+        gone.update(spoken)
+    return arrival, sorted(made)
+
+
+class Whisperer:
+    """A node of Chau & Fu's gossip, one port at a time. It knows its label, d, the order, k, and what it said and heard."""
+
+    def __init__(self, label, d, order, k, mine, fault_free=False):
+        self.held = {label} if mine else set()
+        units = min(k + 1, d - 1 if fault_free else d)
+        self.ports = [*order, *order[:units]]  # phase 1, then the extended units
+        self.list = [set() for _ in range(d)]  # L_i: what it has sent or received over dimension i
+
+    def say(self, step):
+        port = self.ports[step]
+        message = self.held - self.list[port]
+        self.list[port] |= message
+        return {port: message}
+
+    def hear(self, step, port, message):
+        self.held |= message
+        self.list[port] |= message
+
+    @property
+    def steps(self):
+        return len(self.ports)
+
+
+class Shouter:
+    """A node that shouts: what is new to it goes out at once, over all dimensions behind the last one by which its label
+    differs from the source's, and over the first k + 1, but not back to where it came from.
+    """
+
+    def __init__(self, label, d, order, k, mine, fault_free=False):
+        self.label, self.order, self.k = label, order, k
+        self.held, self.new, self.came_by = set(), {label: set()} if mine else {}, {}
+        self.steps = 0 if not d else d if fault_free else d + 1
+
+    def say(self, step):
+        said = {port: set() for port in self.order}
+        for source, over in self.new.items():
+            differs = [i for i, port in enumerate(self.order) if (self.label ^ source) >> port & 1]
+            last = differs[-1] if differs else -1
+            for i, port in enumerate(self.order):
+                if (i > last or i <= self.k) and port not in over:
+                    said[port].add(source)
+        self.held |= set(self.new)
+        self.new = {}
+        return said
+
+    def hear(self, step, port, message):
+        for source in message - self.held:
+            self.new.setdefault(source, set()).add(port)
+
+
+def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies=None, began=0):
+    """Let the nodes of a hypercube run the protocol, each by itself, from step ``began`` on; k faults are to be survived.
+
+    Return (what each node ends with, the sends over links that carry as (step, source, port, source of the chunk), steps).
+    """
+    node_dies, arc_dies = node_dies or {}, arc_dies or {}
+    kind = {"whispering": Whisperer, "shouting": Shouter}[model]
+    nodes = [kind(v, d, list(order), k, v in sources, fault_free) for v in range(1 << d)]
+    made = []
+    for unit in range(nodes[0].steps):
+        step = began + unit
+        alive = [step < node_dies.get(v, step + 1) for v in range(1 << d)]
+        said = [(v, node.say(unit)) for v, node in enumerate(nodes) if alive[v]]
+        for v, messages in said:
+            for port, message in messages.items():
+                if message and step < arc_dies.get((v, port), step + 1):
+                    made += [(step, v, port, source) for source in message]
+                    if alive[v ^ (1 << port)]:
+                        nodes[v ^ (1 << port)].hear(unit, port, message)
+    held = [node.held | set(getattr(node, "new", ())) for node in nodes]
+    return held, sorted(made), nodes[0].steps
+
+
+def talk_in_four_phases(model, d, order, k, initiator, fault_free=False, node_dies=None, arc_dies=None):
+    """The initiator's broadcast, and then that of all others whom it has reached; returns as ``talk``."""
+    given = {"fault_free": fault_free, "node_dies": node_dies, "arc_dies": arc_dies}
+    told, first, steps = talk(model, d, order, k, {initiator}, **given)
+    started = {v for v in range(1 << d) if initiator in told[v]} - {initiator}
+    held, then, more = talk(model, d, order, k, started, **given, began=steps)
+    return [a | b for a, b in zip(told, held, strict=True)], sorted(first + then), steps + more
+
+
+def sends_that_took_place(trace):
+    """The sends of a Trace as (step, source, port, chunk), one entry for each chunk by itself."""
+    rows, found = trace.schedule.rows, []
+    for atom in range(len(trace.atoms)):
+        first, stop = int(trace.atoms.bounds[atom]), int(trace.atoms.bounds[atom + 1])
+        for i in range(int(trace.moves.start[atom]), int(trace.moves.start[atom + 1])):
+            if trace.moved[i]:
+                row, time = int(trace.moves.row[i]), int(trace.moves.time[i])
+                moves = int(trace.atoms.shift[atom])
+                ends = int(rows.src[row]), int(rows.port[row])
+                found += [(time + moves * (c - first), *ends, c) for c in range(first, stop)]
+    return sorted(found)

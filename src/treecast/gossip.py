@@ -51,7 +51,9 @@ class Gossip:
 
 def is_gossip(schedule: Schedule) -> bool:
     """Return whether ``gossip`` can replay a schedule: an allgather, an orbit on a hypercube, all messages together."""
-    together = len(schedule.rows.payloads) <= 1 and not bool((schedule.rows.steps > 1).any())
+    table, messages = schedule.rows.payloads, schedule.collective.messages
+    together = all(table.ranges(p) == [(0, messages)] for p in range(min(len(table), 2))) and len(table) <= 1
+    together = together and not bool((schedule.rows.steps > 1).any())
     cube = isinstance(schedule.network, Hypercube) and schedule.collective.kind == "allgather"
     return cube and schedule.orbit and together
 
@@ -73,6 +75,11 @@ def gossip(
         raise ScheduleError(
             "a bit per source will do only for an allgather on a hypercube, an orbit in which all messages go together"
         )
+    if bool((cube.neighbor(rows.src, rows.port) != rows.dst).any()):
+        raise ScheduleError("a row names an arc that does not exist: verify says which")
+    said = (rows.step.astype(np.int64) * cube.nodes + rows.src) * max(cube.d, 1) + rows.port
+    if len(np.unique(said)) < len(said):
+        raise ScheduleError("a bit per source will not do where an arc carries the same twice in a step")
     nodes, words = cube.nodes, -(-cube.nodes // 64)
     needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:

@@ -5,13 +5,15 @@ It shares no code with the fast one beyond the rows, so that each checks the oth
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, groupby
+from math import comb
 
 from treecast.models import Model
 from treecast.networks import Mesh, Torus
 from treecast.report import SHOWN, Broken, Violation
 from treecast.schedule import Schedule
 
+_MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
 _Send = tuple[int, int, int, int, int, int, int]
 """Step, source, destination, port, tree, chunk, row."""
 
@@ -97,10 +99,46 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
     if plain.copies > 1 and plain.collective.sums:
         broken("copies", -1, "a sum has one copy")
+    elif plain.sparing:
+        if plain.copies > 1:
+            _check_tolerance(plain, sends, broken)
+        return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, 0
     elif plain.collective.kind == "allgather" and not schedule.orbit:
         broken("copies", -1, "copies are checked of an orbit, not of its translates")
     depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+
+
+def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
+    """Replay a sparing schedule under every set of copies - 1 nodes and links: what its calling paths are to survive."""
+    collective, nodes = plain.collective, plain.network.nodes
+    links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
+    things: list[object] = [*range(nodes), *links]
+    if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
+        things = list(range(nodes))  # too many sets: dead nodes only
+    if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
+        broken("copies", -1, "too many sets of faults to replay one by one")
+        return
+    for dead in map(set, combinations(things, plain.copies - 1)):
+        has = {(int(collective.source_of(c)), c) for c in range(collective.chunks)}
+        has = {(v, c) for v, c in has if v not in dead}
+        said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
+        for _, together in groupby(sends, key=lambda send: send[0]):
+            now = [
+                (src, dst, chunk)
+                for _, src, dst, _, _, chunk, _ in together
+                if (src, chunk) in has and (src, dst, chunk) not in said and (dst, src, chunk) not in heard
+            ]
+            there = [(u, v, c) for u, v, c in now if v not in dead and frozenset((u, v)) not in dead]
+            said.update(now)
+            heard.update(there)
+            has.update((v, c) for _, v, c in there)
+        for chunk in range(collective.chunks):
+            if int(collective.source_of(chunk)) not in dead:
+                lost = [v for v in range(nodes) if v not in dead and (v, chunk) not in has]
+                if lost:
+                    broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
+                    return
 
 
 def _check_routes(

@@ -203,14 +203,14 @@ def plan(
     source. ``copies``: by how many disjoint ways every chunk reaches every node (default 1); ``survive`` = copies - 1
     faults that nobody knows of. ``model`` and ``builder`` default to what fits the network.
     Of builders that go by dimensions: the ``order`` in which they use them (ports, from 0), and ``fault_free``, to leave out
-    the last step where it serves only when something has failed. ``initiator``: the node, or its label, that starts the
+    the last step of the longest form (it then survives one fault less). ``initiator``: the node, or its label, that starts the
     others, instead of all starting at once (builder four-phases).
 
     Raises PlanError or NetworkError when there is no such plan.
     """
     options: dict[str, Any] = {}
     if order is not None:
-        options["order"] = tuple(order)
+        options["order"] = order
     if fault_free:
         options["fault_free"] = True
     if initiator is not None:
@@ -306,14 +306,20 @@ class _Request(NamedTuple):
             why = "; contributions that went two ways would be added twice" if collective.sums else ""
             raise PlanError(
                 f"{copies} copies cannot be had of {kind} on {network.spec} by {fitting[0].name}: "
-                f"from 1 to {most} copies, surviving 0 to {most - 1} faults{why}"
+                f"from 1 to {max(most, 1)} copies, surviving 0 to {max(most, 1) - 1} faults{why}"
             )
         wrong = set(options or ()) - set(chosen.options)
         if wrong:
-            raise PlanError(
-                f"{chosen.name} takes no {' and no '.join(sorted(wrong))}: the builder dimension-order does"
+            takers = (
+                ", ".join(sorted({b.name for b in builders(kind, network) if wrong <= set(b.options)})) or "no builder"
             )
-        return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen, options or {})
+            raise PlanError(
+                f"{chosen.name} takes no {' and no '.join(sorted(wrong))}; of {kind} on {network.spec} does: {takers}"
+            )
+        options = dict(options or {})
+        if "initiator" in options:
+            options["initiator"] = network.node(_whole(options["initiator"], "initiator"))
+        return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen, options)
 
     def schedule(self) -> Schedule:
         network, collective, copies, model, builder, options = self
@@ -323,6 +329,8 @@ class _Request(NamedTuple):
         _check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
         rows, claims = builder.build(network, collective, copies, **options)
         orbit = collective.all_source and not builder.plain
+        if options.get("fault_free"):  # without its last step the longest form survives one fault less
+            copies = max(1, min(copies, network.ports - 1))
         return Schedule(
             network, collective, model, rows, copies, orbit, claims, builder.name, self._local(), builder.sparing
         )
@@ -345,6 +353,13 @@ class _Request(NamedTuple):
 
 
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
+
+
+def _whole(value: Any, what: str) -> int | str:
+    """Return a number or a label. Raises PlanError for what is neither."""
+    if isinstance(value, str) or (hasattr(value, "__index__") and not isinstance(value, bool)):
+        return value
+    raise PlanError(f"{what} must be a node or its label, not {value!r}")
 
 
 def _fitting(collective: str, network: Network, model: str | Model | None, name: str | None) -> list[Builder]:
