@@ -12,7 +12,7 @@ from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
-from treecast.plans import allgather, alltoall, bisection, broadcast, dimension_order, rotational, scatter
+from treecast.plans import allgather, alltoall, bisection, broadcast, dimension_order, eyes, rotational, scatter
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -123,7 +123,16 @@ def _by_bisection() -> list[Builder]:
         ):  # fmt: skip
             what = "recursive bisection: least total distance"
             found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
+    for name, build, options in (("eyes", eyes.broadcast, ("order",)), ("eyes-best-order", _best_order, ())):
+        what = "Cang & Wu: from eye to eye, for sides that are all the same power of two"
+        found.append(
+            Builder(name, "broadcast", Mesh, ("wormhole", "wormhole-last"), what, _one, build, options=options)
+        )
     return found
+
+
+def _best_order(mesh: Mesh, collective: Collective, copies: int) -> Built:
+    return eyes.broadcast(mesh, collective, copies, best_order=True)
 
 
 _BY_DIMENSION = (dimension_order.whispering, dimension_order.shouting)

@@ -26,6 +26,7 @@ from treecast.schedule import Claims, Payloads, Rows
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
 _MANY_CUTS = 64  # nodes: larger sets are cut along fewer staircases
+_SMALL, _THOROUGH = 36, 256  # nodes: of sets up to 36, staircases are tried beside straight cuts, in meshes up to 256
 _LARGE, _BEST_PLANES = 1024, 3  # nodes of a set of which not all planes are tried, and how many are, per axis
 Shape = tuple[int, ...]
 
@@ -61,11 +62,14 @@ class Cut:
 
 
 class Bisection:
-    """The tables of all sets that come up, each made once."""
+    """The tables of all sets that come up, each made once.
 
-    def __init__(self) -> None:
+    ``small``: of sets of at most so many nodes staircases are tried even where straight cuts fit.
+    """
+
+    def __init__(self, small: int = 0) -> None:
+        self.small = small
         self.tables: dict[tuple[Shape, bytes, int], Table] = {}
-        self.transforms: dict[int, Ints] = {}
 
     def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
         """Return the table of a set, given by a mask of its bounding box."""
@@ -81,7 +85,7 @@ class Bisection:
             least[mask] = 0
             return Table(mask, steps, least, which, ())
         cuts: list[Cut] = []
-        for low in _cuts(mask, 1 << (steps - 1)):
+        for low in _cuts(mask, 1 << (steps - 1), self.small):
             sides = [_fitted(part) for part in (low, mask & ~low)]
             tables = [self.table(part, steps - 1) for part, _ in sides]
             cut = Cut((tables[0], tables[1]), (sides[0][1], sides[1][1]))
@@ -133,8 +137,10 @@ def _fitted(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
     return part, tuple(corner)
 
 
-def _cuts(mask: NDArray[np.bool_], most: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield the low parts of the cuts that leave both parts at most ``most`` nodes: straight ones, or staircases if none is."""
+def _cuts(mask: NDArray[np.bool_], most: int, small: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield the low parts of the cuts that leave both parts at most ``most`` nodes: straight ones; staircases if there is
+    none, and in ``small`` sets that are not to be halved exactly.
+    """
     size, straight = int(mask.sum()), False
     for axis in range(mask.ndim):
         below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
@@ -147,7 +153,7 @@ def _cuts(mask: NDArray[np.bool_], most: int) -> Iterator[NDArray[np.bool_]]:
             low[ahead] = mask[ahead]
             straight = True
             yield low
-    if straight:
+    if straight and (size > small or size == 2 * most):
         return
     seen = set[bytes]()
     few = size > (_MANY_CUTS if mask.ndim <= 3 else _MANY_CUTS // 2)
@@ -168,7 +174,7 @@ def _cuts(mask: NDArray[np.bool_], most: int) -> Iterator[NDArray[np.bool_]]:
 
 def minimum(shape: Shape) -> tuple[Bisection, Table]:
     """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
-    tables = Bisection()
+    tables = Bisection(_SMALL if prod(shape) <= _THOROUGH else 0)
     return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
 
 
