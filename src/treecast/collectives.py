@@ -27,6 +27,7 @@ class Collective:
 
     - ``broadcast``: the root's chunks 0 … M-1 reach every node.
     - ``scatter``: chunk v·M + c of the root reaches node v; ``gather``: chunk v·M + c of node v reaches the root.
+    - ``multicast``: the root's chunks 0 … M-1 reach the ``targets``, node numbers in ascending order, the root not among them.
     - ``reduce``: chunks 0 … M-1 are *sums*: every node contributes to them, and they end, complete, at the root.
     - ``reduce-broadcast``: the same, and chunk M + c, the finished sum c, goes from the root to every node.
 
@@ -42,6 +43,7 @@ class Collective:
     nodes: int
     messages: int
     root: int = 0
+    targets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("nodes", self.nodes), ("messages", self.messages), ("root", self.root)):
@@ -53,6 +55,12 @@ class Collective:
             raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {2**31 - 1}")
         if not 0 <= self.root < self.nodes:
             raise PlanError(f"root {self.root} is no node: nodes go from 0 to {self.nodes - 1}")
+        if bool(self.targets) != (self.kind == "multicast"):
+            raise PlanError("a multicast, and nothing else, needs targets: one node or more")
+        if list(self.targets) != sorted(set(self.targets) - {self.root}):
+            raise PlanError("targets are given in ascending order, each once, without the root")
+        if self.targets and not 0 <= self.targets[0] <= self.targets[-1] < self.nodes:
+            raise PlanError(f"a target is no node: nodes go from 0 to {self.nodes - 1}")
         if self.chunks >= 2**62:
             raise PlanError(f"{self.kind} of {self.messages} messages over {self.nodes} nodes has too many chunks")
 
@@ -65,9 +73,14 @@ class Collective:
     def _blocks(self) -> int:
         """The number of blocks of M chunks that belong together."""
         n = self.nodes
-        return {"broadcast": 1, "reduce": 1, "reduce-broadcast": 2, "alltoall": n * n, "allreduce": 2 * n}.get(
-            self.kind, n
-        )
+        return {
+            "broadcast": 1,
+            "multicast": 1,
+            "reduce": 1,
+            "reduce-broadcast": 2,
+            "alltoall": n * n,
+            "allreduce": 2 * n,
+        }.get(self.kind, n)
 
     @property
     def all_source(self) -> bool:
@@ -145,6 +158,9 @@ class Collective:
         if self.kind == "alltoall":
             first = np.arange(self.nodes**2) * size
             return Holdings(np.tile(every, self.nodes), first, first + size)
+        if self.targets:
+            aims = np.array(self.targets, np.int64)
+            return Holdings(aims, np.zeros_like(aims), np.full_like(aims, self.chunks))
         if self.kind in ("gather", "reduce"):
             return Holdings(np.array([self.root]), np.array([0]), np.array([self.chunks]))
         return Holdings(every, np.full_like(every, self.sums), np.full_like(every, self.chunks))
@@ -152,6 +168,7 @@ class Collective:
 
 COLLECTIVES = {
     "broadcast": "one node's data reaches every node",
+    "multicast": "one node's data reaches some nodes",
     "scatter": "one node's data is dealt out: each node gets its own block",
     "gather": "one node collects a block from every node",
     "reduce": "the sum of every node's data ends at one node",

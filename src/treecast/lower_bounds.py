@@ -54,6 +54,8 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         )
     if model.routing:
         return _wormhole(network, collective, copies)
+    if collective.targets:
+        return _multicast(network, collective, copies)
     job, root = _Job(network, collective.messages, copies, model), collective.root
     degree = network.degree_at(root)
     if collective.all_source and not isinstance(network, Cayley) and network.nodes <= _LOOKED_AT:
@@ -65,16 +67,26 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
     return _BOUNDS_OF[collective.kind](job, root)
 
 
+def _multicast(network: Network, collective: Collective, copies: int) -> list[Bound]:
+    """Return the bounds of a multicast: a chunk goes one arc a step, and every target receives every chunk."""
+    far = int(network.distance(collective.root, np.array(collective.targets)).max())
+    sends = collective.messages * copies * len(collective.targets)
+    return [
+        Bound("steps", far, "distance of the farthest target", "a chunk goes one arc a step"),
+        Bound("transmissions", sends, "M x targets", "every target receives every chunk, x times"),
+    ]
+
+
 def _wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
     Every other node receives, or of a gathering sends, a message of its own: N - 1 messages, over one arc at least.
-    The second bound of a broadcast is proved in docs/mesh.md: the nodes informed before the last 2d steps have fewer free
-    neighbours than messages left to send, by 2 for each message that informed them.
+    The second bound of a broadcast is proved in docs/mesh.md: with degree Δ, the nodes informed before the last Δ steps
+    have fewer free neighbours than messages left to send, by 2 for each message that informed them.
     """
     if copies > 1:
         raise PlanError("several copies are not known to be of use where every node is one step away: take 1")
-    nodes = network.nodes
+    nodes = len(collective.targets) + 1 if collective.targets else network.nodes
     found = [
         Bound(
             "steps", (nodes - 1).bit_length(), "⌈log2 N⌉", "nodes that have heard, or that are heard of, at most double"
@@ -82,11 +94,11 @@ def _wormhole(network: Network, collective: Collective, copies: int) -> list[Bou
         Bound("transmissions", nodes - 1, "N - 1", "every other node receives or sends a message"),
         Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
     ]
-    axes = sum(side > 1 for side in network.sides) if isinstance(network, Mesh | Torus) else 0
-    doublings = nodes.bit_length() - 1
-    if collective.kind == "broadcast" and axes and nodes == 1 << doublings and doublings >= 2 * axes:
-        value = nodes - 1 + 2 * ((1 << (doublings - 2 * axes)) - 1)
-        found.append(Bound("tcd", value, "N - 1 + 2 (N / 4^d - 1)", "N = 2^m nodes of d axes, m ≥ 2d"))
+    doublings, degree = nodes.bit_length() - 1, network.degree
+    grid = isinstance(network, Mesh | Torus) and nodes == 1 << doublings
+    if collective.kind == "broadcast" and grid and doublings >= degree:
+        value = nodes - 1 + 2 * ((1 << (doublings - degree)) - 1)
+        found.append(Bound("tcd", value, "N - 1 + 2 (N / 2^degree - 1)", "N a power of two; proved in docs/mesh.md"))
     return found
 
 

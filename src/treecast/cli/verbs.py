@@ -36,7 +36,7 @@ File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; -
 Job = Annotated[
     str,
     Parameter(
-        help="What is to be done: broadcast, scatter, gather, reduce, reduce-broadcast, allgather, alltoall, "
+        help="What is to be done: broadcast, multicast, scatter, gather, reduce, reduce-broadcast, allgather, alltoall, "
         "reduce-scatter, allreduce."
     ),
 ]
@@ -111,6 +111,7 @@ def plan(
     order: str | None = None,
     fault_free: Flag = False,
     initiator: str | None = None,
+    targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)] = (),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -128,6 +129,8 @@ def plan(
         Of dimension-order: leave out the last step, which serves only when something has failed.
     initiator
         Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
+    targets
+        Of multicast: the nodes to reach.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -148,6 +151,7 @@ def plan(
         order=_order(order),
         fault_free=fault_free,
         initiator=initiator,
+        targets=targets,
     )
     report = verifier.verify(schedule)
     if report and output is not None:
@@ -287,13 +291,15 @@ def draw(
     /,
     *,
     output: Output = None,
-    kind: Literal["trees", "space-time"] = "trees",
+    kind: Literal["trees", "space-time", "steps"] = "trees",
     tree: int | None = None,
     kill_nodes: DeadNodes = (),
     cut_links: DeadLinks = (),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
 ) -> int:
     """Draw the trees or the space-time picture of a schedule: into an SVG, PNG or PDF file, or as text in the terminal.
+
+    Of a wormhole broadcast on a mesh or torus also its steps, a panel each; those into a file only.
 
     Example: treecast draw plan.tc --kind space-time -o picture.svg
 

@@ -1,4 +1,6 @@
-"""Pictures as SVG, PNG and PDF: the trees of a schedule, and its run in space and time. They need matplotlib (extra ``plot``).
+"""Pictures as SVG, PNG and PDF: the trees of a schedule, its run in space and time, and the steps of a wormhole broadcast.
+
+They need matplotlib (extra ``plot``).
 
 Nothing global is touched: no pyplot, no window. One colour per tree. The same schedule gives the same bytes.
 """
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
+from treecast.draw.mesh_figure import draw_sources, draw_steps
 from treecast.draw.space_time_figure import draw_space_time
 from treecast.draw.tree_figure import draw_trees
 from treecast.errors import TreecastError
@@ -23,10 +26,22 @@ from treecast.simulator import simulate
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["KINDS", "SUFFIXES", "draw", "draw_space_time", "draw_trees", "save"]
+__all__ = [
+    "KINDS",
+    "MESH_KINDS",
+    "SUFFIXES",
+    "draw",
+    "draw_sources",
+    "draw_space_time",
+    "draw_steps",
+    "draw_trees",
+    "save",
+]
 
 KINDS = {"trees": "the trees, side by side", "space-time": "what each node receives over which tree at which step"}
-"""Every kind of picture, and what it shows."""
+"""Every kind of picture that any schedule has, and what it shows."""
+MESH_KINDS = {"steps": "who sends to whom, a panel per step"}
+"""The kinds of picture that only wormhole broadcasts on meshes and tori have, and what they show."""
 # dates and versions are left out, so that the same picture is the same bytes
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
@@ -47,8 +62,8 @@ def draw(
     """Draw a schedule, as it is or as it runs under faults, and save the picture.
 
     ``trees``: in a picture of trees, which ones (default: all). Of an orbit, what node 0's data does is drawn.
-    A space-time picture without faults shows the lower bound of steps too. Raises TreecastError when there is no such
-    kind of picture, or when it cannot be saved.
+    A space-time picture without faults shows the lower bound of steps too. A picture of steps takes no faults.
+    Raises TreecastError when there is no such kind of picture, or when it cannot be saved.
     """
     _suffix(path)  # before the work
     if kind == "trees":
@@ -58,8 +73,12 @@ def draw(
         known = [] if faults else bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
         bound = max((b.value for b in known if b.of == "steps"), default=None)
         figure = draw_space_time(simulate(schedule.of_node_zero(), faults), bound, schedule)
+    elif kind == "steps":
+        if faults:
+            raise TreecastError("a picture of steps shows no faults: leave them out, or draw space-time")
+        figure = draw_steps(schedule)
     else:
-        raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join(KINDS)}")
+        raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join([*KINDS, *MESH_KINDS])}")
     save(figure, path)
 
 

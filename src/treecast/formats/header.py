@@ -10,9 +10,22 @@ from treecast.schedule import Claims, Rows, Schedule
 
 Header = dict[str, str]
 
-WORDS = ("network", "collective", "root", "messages", "copies", "model", "orbit", "sparing", "builder", "claims")
+WORDS = (
+    "network",
+    "collective",
+    "root",
+    "targets",
+    "messages",
+    "copies",
+    "model",
+    "orbit",
+    "sparing",
+    "builder",
+    "claims",
+)
 """Every word of a header, in the order in which they are written."""
 _LONGEST = 4096  # of a value: as long as a path may be
+_MANY = 1 << 20  # of a list of targets
 _MOST_COPIES = 2**15 - 1
 
 
@@ -26,6 +39,8 @@ def header_of(schedule: Schedule) -> Header:
     header = {"network": spec, "collective": schedule.collective.kind}
     if not schedule.collective.all_source:
         header["root"] = schedule.network.label(schedule.collective.root)
+    if schedule.collective.targets:
+        header["targets"] = " ".join(schedule.network.labels(schedule.collective.targets))
     header |= {
         "messages": str(schedule.collective.messages), "copies": str(schedule.copies), "model": schedule.model.name,
     }  # fmt: skip
@@ -57,7 +72,8 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
         where = network(header["network"])
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
-        collective = Collective(header["collective"], where.nodes, number(header, "messages"), root)
+        targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
+        collective = Collective(header["collective"], where.nodes, number(header, "messages"), root, targets)
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         return Schedule(
@@ -71,7 +87,12 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
 
 def _check(header: Header) -> None:
     for word, value in header.items():
-        if not value or value != value.strip() or not value.isprintable() or len(value) > _LONGEST:
+        if (
+            not value
+            or value != value.strip()
+            or not value.isprintable()
+            or len(value) > (_MANY if word == "targets" else _LONGEST)
+        ):
             raise FormatError(
                 f"{word} {cut(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
             )

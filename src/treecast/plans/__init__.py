@@ -51,7 +51,7 @@ class Builder(NamedTuple):
     copies)`` builds, as an orbit where every node has the same part. ``at`` (the same, and a node) gives one node's rows
     from its label alone. ``baseline``: whether better plans are measured by it. ``sparing``: whether it makes sparing
     schedules. ``options``: what it can be told besides, by keyword. ``plain``: whether
-    it makes no orbit where every node has the same part.
+    it makes no orbit where every node has the same part. ``fits(network)``: whether it can do a member of the family.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Builder(NamedTuple):
     sparing: bool = False
     options: tuple[str, ...] = ()
     plain: bool = False
+    fits: Callable[[Any], bool] = lambda network: True
 
 
 def _every_port(network: Network) -> int:
@@ -123,10 +124,24 @@ def _by_bisection() -> list[Builder]:
         ):  # fmt: skip
             what = "recursive bisection: least total distance"
             found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
+    what = "recursive bisection of the set of targets"
+    found.append(
+        Builder("bisection", "multicast", Mesh, ("wormhole", "wormhole-last"), what, _one, bisection.multicast)
+    )
     for name, build, options in (("eyes", eyes.broadcast, ("order",)), ("eyes-best-order", _best_order, ())):
         what = "Cang & Wu: from eye to eye, for sides that are all the same power of two"
         found.append(
-            Builder(name, "broadcast", Mesh, ("wormhole", "wormhole-last"), what, _one, build, options=options)
+            Builder(
+                name,
+                "broadcast",
+                Mesh,
+                ("wormhole", "wormhole-last"),
+                what,
+                _one,
+                build,
+                options=options,
+                fits=eyes.fits,
+            )
         )
     return found
 
@@ -189,7 +204,7 @@ BUILDERS = (
 
 def builders(collective: str, network: Network) -> list[Builder]:
     """Return the builders of ``collective`` on ``network``, the default first."""
-    return [b for b in BUILDERS if b.collective == collective and isinstance(network, b.family)]
+    return [b for b in BUILDERS if b.collective == collective and isinstance(network, b.family) and b.fits(network)]
 
 
 def plan(
@@ -205,6 +220,7 @@ def plan(
     order: Sequence[int] | None = None,
     fault_free: bool = False,
     initiator: int | str | None = None,
+    targets: Sequence[int | str] = (),
 ) -> Schedule:
     """Return a schedule of ``collective`` on ``network``, with the claims of its builder; nothing is verified yet.
 
@@ -213,7 +229,7 @@ def plan(
     faults that nobody knows of. ``model`` and ``builder`` default to what fits the network.
     Of builders that go by dimensions: the ``order`` in which they use them (ports, from 0), and ``fault_free``, to leave out
     the last step of the longest form (it then survives one fault less). ``initiator``: the node, or its label, that starts the
-    others, instead of all starting at once (builder four-phases).
+    others, instead of all starting at once (builder four-phases). ``targets``: of a multicast, the nodes or labels to reach.
 
     Raises PlanError or NetworkError when there is no such plan.
     """
@@ -225,6 +241,8 @@ def plan(
     if initiator is not None:
         options["initiator"] = initiator
         builder = builder or "four-phases"
+    if targets:
+        options["targets"] = tuple(targets)
     return _Request.of(collective, network, root, messages, copies, survive, model, builder, options).schedule()
 
 
@@ -304,7 +322,9 @@ class _Request(NamedTuple):
         model: str | Model | None, name: str | None, options: Mapping[str, Any] | None = None,
     ) -> "_Request":  # fmt: skip
         network = find_network(what)
-        collective = Collective(kind, network.nodes, messages, network.node(root))
+        options, start = dict(options or {}), network.node(root)
+        aims = {network.node(_whole(target, "a target")) for target in options.pop("targets", ())}
+        collective = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})))
         if collective.all_source and collective.root:
             raise PlanError(f"{kind} has no root: every node has the same part in it")
         copies = copies_of(copies, survive)
@@ -317,7 +337,7 @@ class _Request(NamedTuple):
                 f"{copies} copies cannot be had of {kind} on {network.spec} by {fitting[0].name}: "
                 f"from 1 to {max(most, 1)} copies, surviving 0 to {max(most, 1) - 1} faults{why}"
             )
-        wrong = set(options or ()) - set(chosen.options)
+        wrong = set(options) - set(chosen.options)
         if wrong:
             takers = (
                 ", ".join(sorted({b.name for b in builders(kind, network) if wrong <= set(b.options)})) or "no builder"
@@ -325,7 +345,6 @@ class _Request(NamedTuple):
             raise PlanError(
                 f"{chosen.name} takes no {' and no '.join(sorted(wrong))}; of {kind} on {network.spec} does: {takers}"
             )
-        options = dict(options or {})
         if "initiator" in options:
             options["initiator"] = network.node(_whole(options["initiator"], "initiator"))
         return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen, options)

@@ -11,6 +11,7 @@ two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; t
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
@@ -172,6 +173,7 @@ def _cuts(mask: NDArray[np.bool_], most: int, small: int) -> Iterator[NDArray[np
                     yield low
 
 
+@lru_cache(maxsize=4)  # one table serves every source
 def minimum(shape: Shape) -> tuple[Bisection, Table]:
     """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
     tables = Bisection(_SMALL if prod(shape) <= _THOROUGH else 0)
@@ -235,6 +237,31 @@ def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Bui
     return built(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
 
 
+def multicast(grid: Mesh, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: multicast to some nodes by recursive bisection of the set of them and the root: ⌈log2⌉ of their number.
+
+    The others take no part, but messages pass through them.
+    """
+    return _among(grid, collective, (*collective.targets, collective.root))
+
+
+def _among(grid: Mesh, collective: Collective, nodes: tuple[int, ...]) -> Built:
+    mask = np.zeros(grid.sides, bool)
+    mask.reshape(-1)[list(nodes)] = True
+    fitted, corner = _fitted(mask)
+    tables = Bisection(_SMALL if len(nodes) <= _THOROUGH else 0)
+    whole = tables.table(fitted, (len(nodes) - 1).bit_length())
+    root = np.array(np.unravel_index(collective.root, grid.sides)) - np.array(corner)
+    step, src, dst = sends(tables, whole, int(np.ravel_multi_index(tuple(root), fitted.shape)))
+    strides = np.array(grid.strides, np.int64)
+
+    def placed(nodes: Ints) -> Ints:
+        at = np.array(np.unravel_index(nodes, fitted.shape), np.int64) + np.array(corner)[:, None]
+        return strides @ at
+
+    return built(grid, collective, step, placed(src), placed(dst), len(nodes))
+
+
 def scatter(grid: Mesh, collective: Collective, copies: int) -> Built:
     """One-port wormhole: scatter along the messages of ``broadcast``, each with what is for the nodes behind it."""
     return _with_blocks(broadcast(grid, replace(collective, kind="broadcast"), copies), collective)
@@ -264,10 +291,12 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
     return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
 
 
-def built(network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints) -> Built:
+def built(
+    network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, nodes: int | None = None
+) -> Built:  # fmt: skip
     """Return the schedule of messages that each carry everything; they name no port: the model has the routes."""
     zero = np.zeros_like(step)
     table = Payloads.of([[(0, collective.messages)]] if len(step) else [])
     rows = Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=zero - 1, tree=zero - 1, payload=zero)
-    nodes = network.nodes
+    nodes = network.nodes if nodes is None else nodes
     return Built(rows, Claims((nodes - 1).bit_length(), (nodes - 1) * collective.messages))

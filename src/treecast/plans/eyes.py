@@ -81,6 +81,12 @@ def _targets(k: int, at: Ints, place: Ints, turn: int) -> Ints:
     return at - inside + np.where(upper > 0, 2**k - 1 - low_eye(k) + away, low_eye(k) - away)
 
 
+def fits(mesh: Mesh) -> bool:
+    """Return whether a mesh has eyes: all its sides are the same power of two."""
+    side = mesh.sides[0]
+    return set(mesh.sides) == {side} and side & (side - 1) == 0
+
+
 def level(mesh: Mesh) -> int:
     """Return the k of a mesh of equal sides 2^k. Raises PlanError when it is none."""
     side = mesh.sides[0]
