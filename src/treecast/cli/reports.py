@@ -311,7 +311,9 @@ def show_bounds(network: Network, collective: Collective, copies: int, model: Mo
             "transmissions_lower_bound": best(found, "transmissions").value, "bounds": [asdict(b) for b in found],
         })  # fmt: skip
     else:
-        console.show_figures({what: _bound_words(tuple(found), what) for what in ("steps", "transmissions")})
+        named = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
+        of = {bound.of for bound in found}
+        console.show_figures({name: _bound_words(tuple(found), what) for what, name in named.items() if what in of})
 
 
 def show_rows(schedule: Schedule, every: bool, as_json: bool) -> None:
