@@ -317,6 +317,8 @@ def draw(
     from treecast.draw.text import space_time_text, tree_text
     from treecast.simulator import simulate as replay
 
+    if kind == "steps" and output is None:
+        raise _usage("a picture of steps goes into a file: give -o steps.png")
     schedule, _ = _load(file)
     faults = _faults(schedule, kill_nodes, cut_links, 0, 0)
     used = sorted({int(t) for t in schedule.rows.tree if t >= 0})
@@ -330,6 +332,8 @@ def draw(
 
         draw_figure(schedule, output, kind, faults, None if tree is None or kind != "trees" else used)
         console.say(f"written: {output}")
+    elif kind == "trees" and not used:
+        raise _usage("the schedule uses no trees: there is nothing to draw; the other kinds are space-time and steps")
     elif kind == "trees":
         console.show_text("\n\n".join(tree_text(schedule, number, in_ascii) for number in used))
     else:

@@ -86,7 +86,7 @@ def draw_sources(sides: tuple[int, ...]) -> "Figure":
     maps = [("by bisection", ours)]
     if len(_eyes_of(grid)):
         paper = claimed(level(grid), np.moveaxis(np.indices(sides), 0, -1), best_order=True)
-        maps += [("from eye to eye (Cang & Wu)", paper), ("bisection minus eye to eye", ours - paper)]
+        maps += [("from eye to eye, best order", paper), ("bisection minus eye to eye", ours - paper)]
     flat = _Flat.of(sides)
     written = prod(sides) <= _MOST_WRITTEN and max(sides) <= 16
     longest = max(len(f"{n:,}") for _, values in maps for n in (int(values.min()), int(values.max())))
