@@ -49,17 +49,6 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def ask(capsys):
-    """Run a command and return its exit status, its standard output and its standard error."""
-
-    def run(*arguments):
-        status = main(list(arguments))
-        return status, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
 def answer(ask):
     """Run a command with --json and return its exit status and its findings."""
 

@@ -1,6 +1,5 @@
 """``treecast compare``: networks side by side."""
 
-import json
 from fractions import Fraction
 
 import networkx as nx
@@ -8,7 +7,6 @@ import pytest
 
 from tests.oracle import graph_of
 from treecast import comparison
-from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.lower_bounds import best
 from treecast.networks import network
@@ -17,26 +15,9 @@ from treecast.verifier import verify
 
 
 @pytest.fixture
-def ask(capsys):
-    """Run a command and return its exit status, its standard output and its standard error."""
-
-    def run(*arguments):
-        status = main(["compare", *arguments])
-        return status, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def answer(ask):
-    """Run a command with --json and return its findings."""
-
-    def run(*arguments):
-        status, out, err = ask(*arguments, "--json")
-        assert (status, err) == (0, "")
-        return json.loads(out)
-
-    return run
+def ask(ask):
+    """Compare, and return the exit status, the standard output and the standard error."""
+    return lambda *arguments: ask("compare", *arguments)
 
 
 def test_figures_are_those_of_the_graph(answer):

@@ -1,35 +1,9 @@
 """``treecast times`` and ``treecast paths``, and the theorems of the hypercube paper."""
 
-import json
-
 import pytest
 
-from treecast.cli import main
 from treecast.hypercube_times import MODELS, Job, timings
 from treecast.models import Cost
-
-
-@pytest.fixture
-def ask(capsys):
-    """Run a command and return its exit status, its standard output and its standard error."""
-
-    def run(*arguments):
-        status = main(list(arguments))
-        return status, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def answer(ask):
-    """Run a command with --json and return its findings."""
-
-    def run(*arguments):
-        status, out, err = ask(*arguments, "--json")
-        assert (status, err) == (0, "")
-        return json.loads(out)
-
-    return run
 
 
 def test_times_are_those_of_the_schemes(answer):

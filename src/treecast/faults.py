@@ -25,6 +25,9 @@ Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
 KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")
 
 
+_NEVER = np.iinfo(np.int64).max
+
+
 @dataclass(frozen=True)
 class Faults:
     """Nodes and arcs that fail, each with the step from which it carries nothing (0: from the start).
@@ -41,6 +44,19 @@ class Faults:
         for (u, port), step in sorted(self.arcs.items()):
             at.append((f"{network.label(u)}>{network.label(int(network.neighbor(u, port)))}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
+
+    def by_step(self, network: Network) -> tuple[Ints, Ints]:
+        """Return the step from which each node and each arc fails, far beyond any step where it does not.
+
+        int64 (N,), and int64 (arcs + 1,) as Network.arc numbers them, the last for what is no arc.
+        """
+        nodes = np.full(network.nodes, _NEVER)
+        arcs = np.full(network.nodes * network.ports + 1, _NEVER)
+        for node, step in self.nodes.items():
+            nodes[node] = step
+        for (node, port), step in self.arcs.items():
+            arcs[network.arc(node, port)] = step
+        return nodes, arcs
 
     def check(self, schedule: Schedule) -> None:
         """Raise FaultError or NetworkError when a fault names what is not there, or when nothing would be sent at all."""

@@ -6,9 +6,9 @@ takes N²/64 words a step and dimension, not N² sends.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.faults import Faults
@@ -51,9 +51,9 @@ class Gossip:
 
 def is_gossip(schedule: Schedule) -> bool:
     """Return whether ``gossip`` can replay a schedule: an allgather, an orbit on a hypercube, all messages together."""
-    table, messages = schedule.rows.payloads, schedule.collective.messages
-    together = all(table.ranges(p) == [(0, messages)] for p in range(min(len(table), 2))) and len(table) <= 1
-    together = together and not bool((schedule.rows.steps > 1).any())
+    rows, table = schedule.rows, schedule.rows.payloads
+    everything = not len(table) or (len(table) == 1 and table.ranges(0) == [(0, schedule.collective.messages)])
+    together = everything and not bool((rows.steps > 1).any())
     cube = isinstance(schedule.network, Hypercube) and schedule.collective.kind == "allgather"
     return cube and schedule.orbit and together
 
@@ -84,12 +84,8 @@ def gossip(
     needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:
         raise ScheduleError(f"sets of {nodes:,} sources at {nodes:,} nodes take {needed / 2**30:.0f} GiB: too many")
-    dies = np.full(nodes, np.iinfo(np.int64).max)
-    arc_dies = np.full((nodes, cube.d), np.iinfo(np.int64).max)
-    for node, step in faults.nodes.items():
-        dies[node] = step
-    for arc, step in faults.arcs.items():
-        arc_dies[arc] = step
+    dies, arc_dies = faults.by_step(cube)
+    arc_dies = arc_dies[:-1].reshape(nodes, cube.d)
     has, every = np.zeros((nodes, words), np.uint64), np.arange(nodes)
     has[every, every >> 6] = np.uint64(1) << (every & 63).astype(np.uint64)
     gone = np.zeros((cube.d if schedule.sparing else 0, nodes, words), np.uint64)
@@ -102,10 +98,9 @@ def gossip(
         for k, port in enumerate(ports.tolist()):
             turned(rows.src[now][rows.port[now] == port].astype(np.int64), words, masks[k])
         in_parallel(_bound(say, ports, masks, has, gone, dies, step, saying), nodes, block)
-        counts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        in_parallel(_hearing(hear, counts, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
-        sizes[step] = max(int(longest[0]) for longest, _ in counts)
-        total += sum(int(sent[0]) for _, sent in counts)
+        counts = in_parallel(_bound(hear, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
+        sizes[step] = max(longest for longest, _ in counts)
+        total += sum(sent for _, sent in counts)
         if progress:
             progress(step + 1, schedule.steps)
     living = np.ones(nodes, np.bool_)
@@ -116,16 +111,5 @@ def gossip(
     return Gossip(schedule, faults, missing, sizes * messages, total * messages)
 
 
-def _bound(kernel: Callable[..., object], *given: object) -> Callable[[int, int], object]:
+def _bound(kernel: Callable[..., Any], *given: object) -> Callable[[int, int], Any]:
     return lambda low, high: kernel(low, high, *given)
-
-
-def _hearing(
-    kernel: Callable[..., object], counts: list[tuple[NDArray[np.int64], NDArray[np.int64]]], *given: object
-) -> Callable[[int, int], object]:
-    def work(low: int, high: int) -> None:
-        longest, total = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        kernel(low, high, *given, longest, total)
-        counts.append((longest, total))
-
-    return work

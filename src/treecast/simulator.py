@@ -154,12 +154,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     if dies:
         atoms = cut(schedule, _times_of_change(atoms, found, dies))
         found = moves(schedule, atoms)
-    node_dies = np.full(network.nodes, np.iinfo(np.int64).max)
-    arc_dies = np.full(network.nodes * network.ports + 1, np.iinfo(np.int64).max)
-    for node, step in faults.nodes.items():
-        node_dies[node] = step
-    for (node, port), step in faults.arcs.items():
-        arc_dies[node * network.ports + port] = step
+    node_dies, arc_dies = faults.by_step(network)
     if len(atoms) * network.nodes > _MOST_CELLS:
         raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")
     arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)

@@ -111,12 +111,7 @@ def elect(
         buffers[:, node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
         own[node, first:stop] = True
     held[:, own] = True
-    never = schedule.steps + 1
-    node_lies, arc_lies = np.full(network.nodes, never), np.full(network.nodes * network.ports + 1, never)
-    for node, step in liars.nodes.items():
-        node_lies[node] = step
-    for (node, port), step in liars.arcs.items():
-        arc_lies[network.arc(node, port)] = step
+    node_lies, arc_lies = liars.by_step(network)
 
     steps = transmissions = altered = 0
     for sends in schedule.expand():

@@ -141,12 +141,7 @@ def run(
     else:
         bounds, true = chunk_bounds(len(data), collective.chunks), np.frombuffer(data, np.uint8)
         buffers = np.zeros((network.nodes, len(data)), np.uint8)
-    never = schedule.steps + 1
-    node_dies, arc_dies = np.full(network.nodes, never), np.full(network.nodes * network.ports + 1, never)
-    for node, step in faults.nodes.items():
-        node_dies[node] = step
-    for (node, port), step in faults.arcs.items():
-        arc_dies[network.arc(node, port)] = step
+    node_dies, arc_dies = faults.by_step(network)
 
     held = np.zeros((network.nodes, collective.chunks), bool)
     first_tree = np.full(held.shape, -1, np.int16)

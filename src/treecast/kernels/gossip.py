@@ -41,9 +41,9 @@ def say(low, high, port, masks, has, gone, dies, step, saying):
 
 
 @njit
-def hear(low, high, port, has, gone, dies, arc_dies, step, saying, longest, total):
-    """Let each node hear what its neighbours say. Return nothing; raise ``longest[0]`` and ``total[0]``, messages' chunks."""
-    words, ports = has.shape[1], arc_dies.shape[1]
+def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
+    """Let each node hear what its neighbours say; return the chunks of the longest message, and those of all."""
+    words, longest, total = has.shape[1], 0, 0
     for k in range(len(port)):
         p = port[k]
         for w in range(low, high):
@@ -61,9 +61,9 @@ def hear(low, high, port, has, gone, dies, arc_dies, step, saying, longest, tota
                 if len(gone):
                     gone[p, w, j] |= saying[k, w, j]
             if carried:
-                longest[0] = max(longest[0], count)
-                total[0] += count
-    return ports
+                longest = max(longest, count)
+                total += count
+    return longest, total
 
 
 @inline

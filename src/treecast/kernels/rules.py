@@ -50,25 +50,16 @@ def contributions(low, high, step, streaming, src, dst, payload, start, atom, pl
 
 
 @njit
-def incomplete(step, streaming, src, payload, start, atom, place, last, missing):
-    """Fill ``missing``, int32 (rows,), with an atom that is sent before all that its source is to add is there, or -1."""
-    for r in range(len(step)):
-        missing[r] = -1
-        for i in range(start[payload[r]], start[payload[r] + 1]):
-            leaves = step[r] + (place[i] if streaming[r] else 0)
-            if atom[i] < last.shape[1] and last[src[r], atom[i]] > leaves:
-                missing[r] = atom[i]
-                break
-
-
-@njit
 def not_held(step, streaming, src, payload, start, atom, place, arrival, missing):
-    """Fill ``missing``, int32 (rows,), with an atom that the row's source does not hold when it sends it, or -1."""
+    """Fill ``missing``, int32 (rows,), with an atom that the row's source does not hold when it sends it, or -1.
+
+    ``arrival``: int32 (N, atoms), or of the first atoms only: the others are passed over.
+    """
     for r in range(len(step)):
         missing[r] = -1
         for i in range(start[payload[r]], start[payload[r] + 1]):
             leaves = step[r] + (place[i] if streaming[r] else 0)
-            if arrival[src[r], atom[i]] > leaves:
+            if atom[i] < arrival.shape[1] and arrival[src[r], atom[i]] > leaves:
                 missing[r] = atom[i]
                 break
 

@@ -1,4 +1,4 @@
-"""Plans: one file per paper, and the registry by which a collective on a network finds its builder."""
+"""Plans: a file per collective or scheme, and the registry by which a collective on a network finds its builder."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -49,9 +49,9 @@ class Builder(NamedTuple):
 
     ``trees(network)``: over how many disjoint ways it can send, the most copies there can be. ``build(network, collective,
     copies)`` builds, as an orbit where every node has the same part. ``at`` (the same, and a node) gives one node's rows
-    from its label alone. ``baseline``: whether better plans are measured by it. ``sparing``: whether it makes sparing
-    schedules. ``options``: what it can be told besides, by keyword. ``plain``: whether
-    it makes no orbit where every node has the same part. ``fits(network)``: whether it can do a member of the family.
+    from its label alone. ``sparing``: whether it makes sparing schedules. ``options``: what it can be told besides, by
+    keyword. ``plain``: whether it makes no orbit where every node has the same part. ``fits(network)``: whether it can do
+    a member of the family.
     """
 
     name: str
@@ -62,7 +62,6 @@ class Builder(NamedTuple):
     trees: Callable[[Any], int]
     build: Build
     at: Callable[[Any, Collective, int, int], Built] | None = None
-    baseline: bool = False
     sparing: bool = False
     options: tuple[str, ...] = ()
     plain: bool = False
@@ -86,7 +85,7 @@ def _over_trees(collective: str, what: str, build: Build, at: Any = None, most: 
 
 
 def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
-    return Builder(_ONE_TREE, collective, Network, _ALL_PORT, what, _one, build, baseline=True)
+    return Builder(_ONE_TREE, collective, Network, _ALL_PORT, what, _one, build)
 
 
 def _of_hypercube(collective: str) -> list[Builder]:
@@ -161,7 +160,7 @@ BUILDERS = (
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
-        _one, broadcast.over_shortest_path_tree, baseline=True,
+        _one, broadcast.over_shortest_path_tree,
     ),
     _over_one_tree("broadcast", "one breadth-first tree of any network", broadcast.over_breadth_first_tree),
     _over_trees("scatter", "farthest first", scatter.over_disjoint_trees),

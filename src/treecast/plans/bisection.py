@@ -242,10 +242,7 @@ def multicast(grid: Mesh, collective: Collective, copies: int) -> Built:
 
     The others take no part, but messages pass through them.
     """
-    return _among(grid, collective, (*collective.targets, collective.root))
-
-
-def _among(grid: Mesh, collective: Collective, nodes: tuple[int, ...]) -> Built:
+    nodes = (*collective.targets, collective.root)
     mask = np.zeros(grid.sides, bool)
     mask.reshape(-1)[list(nodes)] = True
     fitted, corner = _fitted(mask)

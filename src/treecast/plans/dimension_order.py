@@ -12,25 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.errors import PlanError
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
 from treecast.plans import hypercube_trees
 from treecast.plans.built import Built
+from treecast.plans.order import checked_order
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.trees import TreeSet
-
-
-def checked_order(cube: Hypercube, order: Sequence[int] | None) -> tuple[int, ...]:
-    """Return the dimensions in the order in which they are used. Raises PlanError when they are not all there, once each."""
-    if order is None:
-        return tuple(range(cube.d))
-    if not hasattr(order, "__iter__"):
-        raise PlanError(f"an order of dimensions is a list of them, not {order!r}")
-    whole = all(hasattr(port, "__index__") and not isinstance(port, bool) for port in order)
-    if not whole or sorted(order) != list(range(cube.d)):
-        raise PlanError(f"an order of dimensions names each of 0 … {cube.d - 1} once, not {','.join(map(str, order))}")
-    return tuple(order)
 
 
 def whispering(
@@ -42,7 +30,7 @@ def whispering(
     first dimension on. ``fault_free``: leave out the last step of the longest form, where without faults all is silent.
     nd - n + 1 messages for k = d-1, n-1 of them in the first phase.
     """
-    dims, k = checked_order(cube, order), copies - 1
+    dims, k = checked_order(cube.d, order), copies - 1
     every = np.arange(cube.nodes)
     parts: list[tuple[int, Ints, int]] = []
     informed = np.zeros(1, np.int64)
@@ -72,7 +60,7 @@ def shouting(
     whose nodes answer what they hear.
     """
     d, k = cube.d, copies - 1
-    dims = np.array(checked_order(cube, order), np.int64)
+    dims = np.array(checked_order(cube.d, order), np.int64)
     every = np.arange(cube.nodes)  # bit i: whether it differs from the root in the i-th dimension
     near, last = np.bitwise_count(every).astype(np.int64), np.zeros_like(every)
     for i in range(d):
@@ -153,7 +141,7 @@ def fraigniaud_whispering(
     d + k + 1 steps, (k+1)(n-1) messages. Source: Fraigniaud, "Asymptotically optimal broadcasting and gossiping in faulty
     hypercube multicomputers" (1992), as Chau & Fu cite it.
     """
-    trees, place = calling_trees(cube, order, collective.root), np.argsort(checked_order(cube, order))
+    trees, place = calling_trees(cube, order, collective.root), np.argsort(checked_order(cube.d, order))
     every = np.flatnonzero(np.arange(cube.nodes) != collective.root)
     steps: list[Ints] = []
     for tree in range(min(copies, cube.d)):
@@ -195,7 +183,7 @@ def calling_trees(cube: Hypercube, order: Sequence[int] | None = None, root: int
     These are the trees of Johnsson & Ho, with the dimensions in reverse. The d paths to a node are node-disjoint
     (Theorem 1 of Chau & Fu). int arrays of shape (d, 2^d).
     """
-    dims = np.array(checked_order(cube, order)[::-1], np.int64)
+    dims = np.array(checked_order(cube.d, order)[::-1], np.int64)
     every = np.arange(cube.nodes)
     seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.d)).sum(axis=1)
     trees = hypercube_trees.disjoint_trees(cube)

@@ -22,6 +22,7 @@ from treecast.networks import Mesh, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.bisection import built
 from treecast.plans.built import Built
+from treecast.plans.order import checked_order
 from treecast.schedule import Rows
 
 
@@ -166,12 +167,8 @@ def total_distance(network: Network, rows: Rows) -> int:
 
 def _checked_order(d: int, order: Sequence[int] | None, best_order: bool) -> list[int]:
     """Return the dimensions in the order in which they take turns. Raises PlanError when they are not all there, once each."""
-    if order is None:
-        return list(range(d))
-    if best_order:
+    if order is not None and best_order:
         raise PlanError(
             "the dimensions have an order of their own in each box or one for all: leave out one of the two"
         )
-    if sorted(order) != list(range(d)):
-        raise PlanError(f"an order of dimensions names each of 0 … {d - 1} once, not {','.join(map(str, order))}")
-    return list(order)
+    return list(checked_order(d, order))

@@ -31,7 +31,7 @@ def copies(case: Case) -> Broken:
         seen = rows.step.tobytes(), (rows.src ^ source).tobytes(), rows.port.tobytes()
         if seen not in looked_at:  # the sources that do the same, each seen from itself, are judged once
             looked_at.add(seen)
-            found = _lacking(case, source, rows)
+            found = _lacking(case, network, source, rows)
             count, shown = count + found[0], shown + found[1]
     if len(schedule.rows.payloads) != len(case.part.given().node):
         count, shown = count + 1, [*shown, Violation("copies", "the messages of a source do not all go together")]
@@ -50,12 +50,10 @@ def _by_source(schedule: Schedule) -> Iterator[tuple[int, Rows]]:
         yield int(source[p]), Rows(**columns, payloads=rows.payloads)
 
 
-def _lacking(case: Case, source: int, rows: Rows) -> Broken:
+def _lacking(case: Case, cube: Hypercube, source: int, rows: Rows) -> Broken:
     """Return the nodes that have too few calling paths from one source, by its rows."""
-    network, wanted = case.schedule.network, case.schedule.copies
-    if not isinstance(network, Hypercube):
-        return 1, []
-    trees = calling_trees(network, order_of(rows, network.d), source)
+    wanted = case.schedule.copies
+    trees = calling_trees(cube, order_of(rows, cube.d), source)
     found = (calls(rows, trees) < NEVER).sum(axis=0)
     found[source] = wanted
     few = np.flatnonzero(found < wanted)
@@ -76,8 +74,8 @@ def order_of(rows: Rows, d: int) -> list[int]:
 
     Where it uses several at once, those that all nodes use come first, then those that fewer nodes use.
     """
-    first, count = np.full(d, NEVER), np.bincount(rows.port[(rows.port >= 0) & (rows.port < d)], minlength=d)
     named = (rows.port >= 0) & (rows.port < d)
+    first, count = np.full(d, NEVER), np.bincount(rows.port[named], minlength=d)
     np.minimum.at(first, rows.port[named], rows.step[named])
     full = count == count.max(initial=0)
     return sorted(range(d), key=lambda port: (int(first[port]), not full[port], int(count[port])))

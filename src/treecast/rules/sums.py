@@ -16,13 +16,13 @@ from treecast.rules.case import BLOCK, Case
 def complete(case: Case) -> Broken:
     """Rule ``complete``: a node sends a sum on when all contributions that it will ever get are there."""
     from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import incomplete
+    from treecast.kernels.rules import not_held
 
     rows, atoms = case.rows, case.atoms
     missing = np.empty(len(rows), np.int32)
     by_row = (rows.step, case.streaming, rows.src, rows.payload)
     tables = (atoms.start, atoms.atom, atoms.place, case.contributions[0])
-    in_parallel(lambda a, b: incomplete(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
 
     def why(row: int) -> str:
         atom, src = int(missing[row]), int(rows.src[row])
