@@ -61,8 +61,8 @@ class Atoms:
 
 
 def streaming(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return for each row whether it sends one chunk a step; else it sends its payload combined."""
-    return schedule.rows.steps == schedule.rows.chunks_sent
+    """Return for each row whether it sends one chunk a step (or is a control flit); else it sends its payload combined."""
+    return schedule.rows.steps == np.maximum(schedule.rows.chunks_sent, 1)
 
 
 def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
@@ -71,7 +71,7 @@ def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     Where an atom is both streamed and sent combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
-    if part.chunks // part.messages > _MOST_ATOMS:
+    if part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
         raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
     ends = [table.first, table.stop, part.ends()]
     if extra is not None:

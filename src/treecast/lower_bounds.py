@@ -16,7 +16,7 @@ from math import comb, factorial
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.networks import Cayley, Graph, Hypercube, Mesh, Network, Star, Torus
@@ -56,6 +56,8 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         return _wormhole(network, collective, copies)
     if collective.targets:
         return _multicast(network, collective, copies)
+    if collective.lengths is not None:
+        return _of_lengths(network, collective, collective.lengths, copies, model)
     job, root = _Job(network, collective.messages, copies, model), collective.root
     degree = network.degree_at(root)
     if collective.all_source and not isinstance(network, Cayley) and network.nodes <= _LOOKED_AT:
@@ -75,6 +77,34 @@ def _multicast(network: Network, collective: Collective, copies: int) -> list[Bo
         Bound("steps", far, "distance of the farthest target", "a chunk goes one arc a step"),
         Bound("transmissions", sends, "M x targets", "every target receives every chunk, x times"),
     ]
+
+
+def _of_lengths(network: Network, collective: Collective, lengths: Lengths, copies: int, model: Model) -> list[Bound]:
+    """Return the bounds of messages of different lengths, from or to one root.
+
+    Of the flits for nodes at distance D or more the last leaves the root when the others have, and goes D arcs: with a port of
+    its own for each arc, k arcs carry k flits a step. A message that is not split goes over one arc of the root.
+    """
+    if copies > 1:
+        raise PlanError("a message of its own length goes one way: take 1 copy")
+    there = network if collective.direction == "from" else _turned(network)
+    far = there.distance(collective.root, np.arange(network.nodes))
+    ports = 1 if model.ports == "one" else network.degree_at(collective.root)
+    at = np.bincount(far, lengths.flits).astype(np.int64)
+    beyond = np.cumsum(at[::-1])[::-1]
+    each = np.flatnonzero(at)
+    value = int((-(-beyond[each] // ports) + each - 1).max(initial=0))
+    formula = "⌈flits for distance ≥ D / ports⌉ + D - 1, for the worst D"
+    found = [
+        Bound("steps", value, formula, "Bhatt et al., Theorem 1: the root's ports"),
+        Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways"),
+    ]
+    if not model.buffered and len(each):
+        longest = int((lengths.flits + far - 1)[lengths.flits > 0].max())
+        found.append(
+            Bound("steps", longest, "length + distance - 1, of the worst message", "a message goes one way, in order")
+        )
+    return found
 
 
 def _wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:

@@ -19,6 +19,8 @@ class Model:
     ``routing``: of wormhole switching, where a message to any node takes one step, over the channels of a route along the
     axes of a mesh or torus, the ``first`` axis first or the ``last``; a node sends one message in a step, or receives one.
     Empty: store-and-forward.
+    ``buffered``: whether a node may keep what it relays. Else a flit that arrives in a step is sent on in the next, and the
+    flits of a message follow one another without a gap.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Model:
     combining: bool = False
     what: str = ""
     routing: Literal["", "first", "last"] = ""
+    buffered: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,13 @@ MODELS = {
             what="as wormhole, but messages go along the last axis first",
             routing="last",
         ),
+        Model(
+            "bufferless",
+            "one",
+            what="one-port; what arrives is sent on in the next step, a message is not interrupted (tree paper)",
+            buffered=False,
+        ),
+        Model("bufferless-multiport", "all", what="as bufferless, over all links at once", buffered=False),
     )
 }
 """The presets, by name."""

@@ -2,7 +2,8 @@
 
 A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. Either one chunk a
 step, in the order of the payload (a pipelined stream; ``steps`` = length of the payload), or the whole payload combined
-in one step (``steps`` = 1). So a pipelined broadcast of a million messages has one row per arc of its trees.
+in one step (``steps`` = 1). So a pipelined broadcast of a million messages has one row per arc of its trees. A row without
+chunks is a *control flit*: one step of telling a neighbour when to do what.
 """
 
 from collections.abc import Callable, Iterator
@@ -136,6 +137,11 @@ class Rows:
         """The number of chunks that each row sends: int64 (rows,)."""
         return self.payloads.lengths[self.payload]
 
+    @property
+    def control(self) -> NDArray[np.bool_]:
+        """Which rows are control flits: bool (rows,)."""
+        return self.chunks_sent == 0
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rows):
             return NotImplemented
@@ -221,8 +227,9 @@ class Schedule:
 
     @property
     def transmissions(self) -> int:
-        """The number of (chunk, arc) sends in all when nothing fails."""
-        return int(self.rows.chunks_sent[self.spoken].sum()) * (self.network.nodes if self.orbit else 1)
+        """The number of (chunk, arc) sends in all when nothing fails; a control flit is one."""
+        sent = np.maximum(self.rows.chunks_sent[self.spoken], 1)
+        return int(sent.sum()) * (self.network.nodes if self.orbit else 1)
 
     @cached_property
     def spoken(self) -> NDArray[np.bool_]:
@@ -409,8 +416,8 @@ def _check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
     starts = table.start
     if bool(((starts < 0) | (starts > len(table.first))).any()):
         raise ScheduleError("a payload begins outside the table of ranges")
-    if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(table.first) or bool((np.diff(starts) < 1).any()):
-        raise ScheduleError("every payload needs at least one range of chunks")
+    if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(table.first) or bool((np.diff(starts) < 0).any()):
+        raise ScheduleError("the ranges of a payload begin where those of the one before end")
     if len(table.first) != len(table.stop) or bool((table.first < 0).any() or (table.first >= table.stop).any()):
         raise ScheduleError("a range of chunks goes from a first chunk ≥ 0 to a later one")
     payload = given["payload"]
@@ -448,6 +455,8 @@ def _sorted_order(given: dict[str, NDArray[Any]], table: Payloads) -> Ints | Non
 
 def _canonical(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
     """Return the payload column and table with payloads numbered by first use, equal ones once, unused ones gone."""
+    if bool((np.diff(table.start) <= 1).all()):
+        return _canonical_ranges(payload, table)
     first_use = np.full(len(table), -1, np.int64)
     first_use[payload[::-1]] = np.arange(len(payload) - 1, -1, -1)
     used = np.flatnonzero(first_use >= 0)
@@ -458,13 +467,33 @@ def _canonical(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.
     return new[payload], Payloads.of([list(key) for key in numbers])
 
 
+def _canonical_ranges(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
+    """Do the same with payloads of one range each, or none: there may be millions."""
+    some = np.diff(table.start) == 1
+    ends = np.zeros((len(table), 2), np.int64)
+    ends[some, 0], ends[some, 1] = table.first, table.stop
+    used = ends[payload]
+    order = np.lexsort((used[:, 1], used[:, 0]))
+    new = np.concatenate(([True], (np.diff(used[order], axis=0) != 0).any(axis=1))) if len(order) else np.empty(0, bool)
+    group = np.cumsum(new) - 1
+    first_use = np.full(int(new.sum()), len(payload))
+    np.minimum.at(first_use, group, order)
+    rank = np.empty_like(first_use)
+    rank[np.argsort(first_use)] = np.arange(len(rank))
+    number = np.empty(len(payload), np.int32)
+    number[order] = rank[group]
+    kept = used[np.sort(first_use)]
+    full = kept[:, 1] > kept[:, 0]
+    return number, Payloads(np.concatenate(([0], np.cumsum(full))), kept[full, 0], kept[full, 1])
+
+
 def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the ranges with those that continue one another joined. Raises ScheduleError when a chunk is there twice."""
     ascending = sorted(ranges)
     for (_, stop), (first, _) in pairwise(ascending):
         if first < stop:
             raise ScheduleError(f"a payload holds chunk {first} twice")
-    joined = [ranges[0]]
+    joined = ranges[:1]
     for first, stop in ranges[1:]:
         if joined[-1][1] == first:
             joined[-1] = (joined[-1][0], stop)

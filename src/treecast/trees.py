@@ -79,6 +79,48 @@ class TreeSet:
         return way[::-1]
 
 
+@dataclass(frozen=True, eq=False)
+class RootedTree:
+    """A tree in a network that need not reach every node.
+
+    ``parent``, ``port``: int32 (N,), the node above each node and the port by which the arc leaves it; -1 at the root and
+    outside. ``order``: int32, the nodes of the tree, each behind its parent, siblings in the order in which they are served.
+    """
+
+    network: Network
+    root: int
+    parent: NDArray[np.int32]
+    port: NDArray[np.int32]
+    order: NDArray[np.int32]
+
+    @cached_property
+    def depth(self) -> NDArray[np.int64]:
+        """The number of arcs from the root to each node: int64 (N,); 0 outside."""
+        from treecast.kernels.streams import depths
+
+        return depths(self.parent, self.order)
+
+    @cached_property
+    def branch(self) -> NDArray[np.int64]:
+        """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
+        from treecast.kernels.streams import branches
+
+        return branches(self.parent, self.order)
+
+    @property
+    def height(self) -> int:
+        """The depth of the deepest node."""
+        return int(self.depth.max(initial=0))
+
+    @cached_property
+    def port_up(self) -> NDArray[np.int64]:
+        """The port by which the arc leaves each node for its parent: int64 (N,), -1 where there is none."""
+        up = np.full(self.network.nodes, -1, np.int64)
+        below = self.order[1:].astype(np.int64)
+        up[below] = self.network.port_between(below, self.parent[below])
+        return up
+
+
 def shared_arc(trees: TreeSet) -> tuple[int, int] | None:
     """Return (tree, node) such that the arc into the node is in an earlier tree too, or None: the trees are arc-disjoint."""
     from treecast.kernels.trees import shared_arc as find

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from treecast.collectives import Collective
+import numpy as np
+
+from treecast.collectives import Collective, Lengths
 from treecast.errors import FormatError, TreecastError
 from treecast.models import model
 from treecast.networks import FAMILIES, Network, network
@@ -15,6 +17,8 @@ WORDS = (
     "collective",
     "root",
     "targets",
+    "lengths",
+    "sequence",
     "messages",
     "copies",
     "model",
@@ -25,7 +29,7 @@ WORDS = (
 )
 """Every word of a header, in the order in which they are written."""
 _LONGEST = 4096  # of a value: as long as a path may be
-_MANY = 1 << 20  # of a list of targets
+_MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28}
 _MOST_COPIES = 2**15 - 1
 
 
@@ -41,6 +45,11 @@ def header_of(schedule: Schedule) -> Header:
         header["root"] = schedule.network.label(schedule.collective.root)
     if schedule.collective.targets:
         header["targets"] = " ".join(schedule.network.labels(schedule.collective.targets))
+    lengths = schedule.collective.lengths
+    if lengths is not None:
+        header["lengths"] = " ".join(map(str, lengths.flits.tolist()))
+        if bool((np.diff(lengths.sequence) < 0).any()):
+            header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
     header |= {
         "messages": str(schedule.collective.messages), "copies": str(schedule.copies), "model": schedule.model.name,
     }  # fmt: skip
@@ -73,7 +82,9 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
         targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
-        collective = Collective(header["collective"], where.nodes, number(header, "messages"), root, targets)
+        collective = Collective(
+            header["collective"], where.nodes, number(header, "messages"), root, targets, _lengths(header, where)
+        )
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         return Schedule(
@@ -85,14 +96,19 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
         raise FormatError(one_line(str(error))) from None
 
 
+def _lengths(header: Header, where: Network) -> Lengths | None:
+    if "lengths" not in header:
+        return None
+    words = header["lengths"].split()
+    if not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
+        raise FormatError("lengths are whole numbers of flits, one for each node, in the order of the nodes")
+    sequence = [where.node(text) for text in header["sequence"].split()] if "sequence" in header else range(len(words))
+    return Lengths(np.array(words, np.int64), np.array(sequence))
+
+
 def _check(header: Header) -> None:
     for word, value in header.items():
-        if (
-            not value
-            or value != value.strip()
-            or not value.isprintable()
-            or len(value) > (_MANY if word == "targets" else _LONGEST)
-        ):
+        if not value or value != value.strip() or not value.isprintable() or len(value) > _MANY.get(word, _LONGEST):
             raise FormatError(
                 f"{word} {cut(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
             )

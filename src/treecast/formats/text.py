@@ -35,6 +35,7 @@ _ROW = re.compile(
 )
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
 _BLOCK = 1 << 10  # the number of rows that are taken apart at a time: few, or the garbage collector walks them all
+_NOTHING = "-"  # the chunks of a control flit
 _NO_PORT = -2  # of a row that leaves it to us to find its port
 
 
@@ -51,7 +52,7 @@ def encode(schedule: Schedule) -> bytes:
 def lines(schedule: Schedule) -> Iterator[str]:
     """Yield the rows of a schedule as they stand in a file, a line each, without line ends."""
     rows, table = schedule.rows, schedule.rows.payloads
-    chunks = [",".join(_spell(a, b) for a, b in table.ranges(p)) for p in range(len(table))]
+    chunks = [",".join(_spell(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
     nodes = np.union1d(rows.src, rows.dst)
     label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
     columns = [column.tolist() for column in rows.columns().values()]
@@ -148,6 +149,8 @@ def _at(line: tuple[int, str], why: str) -> FormatError:
 
 
 def _ranges(chunks: str) -> list[tuple[int, int]]:
+    if chunks == _NOTHING:
+        return []
     parts = [_RANGE.fullmatch(part) for part in chunks.split(",")]
     found = [(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
     if len(found) < len(parts):

@@ -176,3 +176,29 @@ def ways(tree_of_pair, atom_of_pair, arrival, never, count):
         for v in range(arrival.shape[1]):
             if arrival[p, v] < never:
                 count[atom_of_pair[p], v] += 1
+
+
+@njit
+def relayed(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
+    """Judge what nodes send of what they got: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
+
+    Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``.
+    ``at, into, till, came``: the same of what nodes receive, sorted by node, then by flit. Node v has the flits ``own_first[v] … own_stop[v]-1`` from the start.
+    """
+    begin = np.searchsorted(at, np.arange(len(own_first) + 1))
+    for i in range(len(node)):
+        v, c = node[i], first[i]
+        low, high = begin[v], begin[v + 1]
+        j = low + np.searchsorted(into[low:high], c, side="right") - 1
+        while c < stop[i]:
+            if own_first[v] <= c < own_stop[v]:
+                c = own_stop[v]
+                continue
+            while j + 1 < high and into[j + 1] <= c:
+                j += 1
+            if j < low or not (into[j] <= c < till[j]) or came[j] + 1 > offset[i]:
+                verdict[i] = 1
+                break
+            if came[j] + 1 < offset[i]:
+                verdict[i] = 2
+            c = till[j]

@@ -139,6 +139,19 @@ class Network(ABC):
         u = np.arange(start, stop, dtype=np.int64)
         return self.neighbor(u[:, None], np.arange(self.ports)[None, :]).astype(np.int32)
 
+    def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """Return all arcs, by their source: ``target`` and ``port`` of the arcs of u at ``first[u] … first[u+1]-1``.
+
+        In ascending order of ports: int64 (N + 1,), int32 (arcs,), int32 (arcs,).
+        """
+        count, target, port = [np.zeros(1, np.int64)], list[NDArray[np.int32]](), list[NDArray[np.int32]]()
+        for _, part in self._table_blocks():
+            at, by = np.nonzero(part >= 0)
+            count.append(np.bincount(at, minlength=len(part)))
+            target.append(part[at, by].astype(np.int32))
+            port.append(by.astype(np.int32))
+        return np.cumsum(np.concatenate(count)), np.concatenate(target), np.concatenate(port)
+
     @cached_property
     def arcs(self) -> int:
         """The number of arcs."""

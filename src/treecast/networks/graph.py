@@ -127,6 +127,11 @@ class Graph(Network):
         exists = inside & (port >= 0) & (port < self._first[u + 1] - first)
         return np.asarray(self._targets[np.where(exists, first + np.where(exists, port, 0), -1)], np.int64)
 
+    def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """Return all arcs, by their source and port: see Network.arc_lists."""
+        port = np.arange(self.arcs) - np.repeat(self._first[:-1], np.diff(self._first))
+        return self._first.astype(np.int64), self._targets[:-1], port.astype(np.int32)
+
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
         u, v = ints(u), ints(v)

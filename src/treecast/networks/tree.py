@@ -91,6 +91,19 @@ class Tree(Network):
         child = np.where(down, u, 0) * self.arity + 1 + np.where(down, port, 0)
         return np.where(down, child, np.where(up, self._parent(u), -1))
 
+    def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """Return all arcs, by their source and port: see Network.arc_lists."""
+        nodes, inner = np.arange(self.nodes), self._inner
+        down = np.where(nodes < inner, self.arity, 0)
+        first = np.concatenate(([0], np.cumsum(down + (nodes > 0))))
+        target, port = np.zeros((2, int(first[-1])), np.int32)
+        up = first[2:] - 1
+        target[up], port[up] = self._parent(nodes[1:]), self.arity
+        child = nodes[1:]
+        at = first[self._parent(child)] + (child - 1) % self.arity
+        target[at], port[at] = child, (child - 1) % self.arity
+        return first, target, port
+
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
         u, v = ints(u), ints(v)

@@ -3,16 +3,30 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from treecast.collectives import Collective
+import numpy as np
+
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
-from treecast.plans import allgather, alltoall, bisection, broadcast, dimension_order, eyes, rotational, scatter
+from treecast.plans import (
+    allgather,
+    alltoall,
+    bisection,
+    broadcast,
+    dimension_order,
+    eyes,
+    rotational,
+    scatter,
+    tree_gather,
+    tree_scatter,
+)  # fmt: skip
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -110,6 +124,23 @@ def _of_hypercube(collective: str) -> list[Builder]:
     return found
 
 
+def _without_buffers() -> list[Builder]:
+    """Return the builders of messages of different lengths, over one port and over all."""
+    found: list[Builder] = []
+    for name, kind, build, options, what in (
+        ("farthest-first", "scatterv", tree_scatter.scatter, ("tree", "first"), "down one tree, the farthest first (FDF)"),
+        ("transmission-certificate", "gatherv", tree_gather.transmission_certificate, ("tree", "collect"),
+         "up one tree, told when to begin by control flits"),
+        ("shoulder-tap", "gatherv", tree_gather.shoulder_tap, (), "of a path with the root at its end: a wake-up goes out"),
+        ("nearest-first", "gatherv", tree_scatter.gather, ("tree", "first"), "up one tree, as if all knew when to begin"),
+    ):  # fmt: skip
+        for model, ports in (("bufferless", "one"), ("bufferless-multiport", "all")):
+            found.append(
+                Builder(name, kind, Network, (model,), what, _one, partial(build, ports=ports), options=options)
+            )
+    return found
+
+
 def _by_bisection() -> list[Builder]:
     """Return the builders of meshes and tori under wormhole switching."""
     found: list[Builder] = []
@@ -157,6 +188,7 @@ BUILDERS = (
     *_of_hypercube("broadcast"),
     *_of_hypercube("allgather"),
     *_by_bisection(),
+    *_without_buffers(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
@@ -220,6 +252,10 @@ def plan(
     fault_free: bool = False,
     initiator: int | str | None = None,
     targets: Sequence[int | str] = (),
+    lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
+    tree: str | None = None,
+    first: str | None = None,
+    collect: str | None = None,
 ) -> Schedule:
     """Return a schedule of ``collective`` on ``network``, with the claims of its builder; nothing is verified yet.
 
@@ -229,6 +265,9 @@ def plan(
     Of builders that go by dimensions: the ``order`` in which they use them (ports, from 0), and ``fault_free``, to leave out
     the last step of the longest form (it then survives one fault less). ``initiator``: the node, or its label, that starts the
     others, instead of all starting at once (builder four-phases). ``targets``: of a multicast, the nodes or labels to reach.
+    Of scatterv and gatherv, ``lengths``: how many flits the message for, or from, each node has: one number for all, one for each
+    node, or a mapping from nodes or labels; the root's counts as 0. ``tree``: down which spanning tree; ``first``: which messages
+    go first; ``collect``: how certificates come up (``slots`` or ``walk``).
 
     Raises PlanError or NetworkError when there is no such plan.
     """
@@ -242,6 +281,8 @@ def plan(
         builder = builder or "four-phases"
     if targets:
         options["targets"] = tuple(targets)
+    said = {"lengths": lengths, "tree": tree, "first": first, "collect": collect}
+    options |= {name: value for name, value in said.items() if value is not None}
     return _Request.of(collective, network, root, messages, copies, survive, model, builder, options).schedule()
 
 
@@ -276,6 +317,33 @@ def copies_of(copies: int | None, survive: int | None) -> int:
     if wanted < 1:
         raise PlanError("at least one copy is needed: copies from 1, faults to survive from 0")
     return wanted
+
+
+def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
+    """Return the lengths of a scatterv or gatherv: one number for all, one for each node, or a mapping from nodes or labels.
+
+    Raises PlanError when a node has none, or one that is no length.
+    """
+    if hasattr(given, "__index__"):
+        given = np.full(network.nodes, int(given))
+    if isinstance(given, Mapping):
+        flits = np.full(network.nodes, -1, np.int64)
+        for name, length in cast("Mapping[Any, Any]", given).items():
+            if not hasattr(length, "__index__") or int(length) < 0:
+                raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
+            flits[network.node(_whole(name, "a node"))] = length
+        flits[root] = max(int(flits[root]), 0)
+        if int(flits.min()) < 0:
+            raise PlanError(
+                f"node {network.label(int(np.argmin(flits)))} has no length: each node needs one, 0 if its message is null"
+            )
+    else:
+        flits = np.array(given)
+    if flits.shape != (network.nodes,):
+        raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
+    if flits.dtype.kind in "iu" and 0 <= root < network.nodes:
+        flits[root] = 0
+    return Lengths.of(flits)
 
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
@@ -323,7 +391,8 @@ class _Request(NamedTuple):
         network = find_network(what)
         options, start = dict(options or {}), network.node(root)
         aims = {network.node(_whole(target, "a target")) for target in options.pop("targets", ())}
-        collective = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})))
+        lengths = lengths_by_node(network, start, options.pop("lengths")) if "lengths" in options else None
+        collective = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})), lengths)
         if collective.all_source and collective.root:
             raise PlanError(f"{kind} has no root: every node has the same part in it")
         copies = copies_of(copies, survive)
@@ -351,16 +420,18 @@ class _Request(NamedTuple):
     def schedule(self) -> Schedule:
         network, collective, copies, model, builder, options = self
         ways = copies if collective.all_source or collective.personal else builder.trees(network)
-        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
         sources = network.nodes if builder.plain else 1
-        _check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
-        rows, claims = builder.build(network, collective, copies, **options)
+        if collective.lengths is None:
+            hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
+            _check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
+        built = builder.build(network, collective, copies, **options)
         orbit = collective.all_source and not builder.plain
         if options.get("fault_free"):  # without its last step the longest form survives one fault less
             copies = max(1, min(copies, network.ports - 1))
         return Schedule(
-            network, collective, model, rows, copies, orbit, claims, builder.name, self._local(), builder.sparing
-        )
+            network, built.collective or collective, model, built.rows, copies, orbit, built.claims, builder.name,
+            self._local(), builder.sparing,
+        )  # fmt: skip
 
     def at(self, node: int) -> Schedule:
         local = self._local()

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from treecast.collectives import Collective
 from treecast.schedule import Claims, Rows
 
 
@@ -10,3 +11,5 @@ class Built(NamedTuple):
 
     rows: Rows
     claims: Claims
+    collective: Collective | None = None
+    """With the chunks numbered as the rows have it, where the builder chooses that."""

@@ -103,7 +103,7 @@ def _started(
     fault_free: bool, initiator: int,
 ) -> Built:  # fmt: skip
     cube.check_node(initiator)
-    rows, claims = build(cube, replace(collective, kind="broadcast", root=0), copies, order, fault_free)
+    rows, claims, _ = build(cube, replace(collective, kind="broadcast", root=0), copies, order, fault_free)
     source = np.repeat(np.arange(cube.nodes), len(rows))
     again = np.tile(np.arange(len(rows)), cube.nodes)
     first = np.arange(cube.nodes) * collective.messages

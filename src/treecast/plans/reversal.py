@@ -19,7 +19,7 @@ def reversed_in_time(network: Network, collective: Collective, built: Built) -> 
     A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. Raises PlanError when
     an arc has no arc back.
     """
-    rows, claims = built
+    rows, claims = built.rows, built.claims
     port = np.where(rows.port < 0, -1, network.port_between(rows.dst, rows.src))  # what names no port has a route
     if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only, so there is no {collective.kind} by reversal")

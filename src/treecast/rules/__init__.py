@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from treecast.models import Model
 from treecast.report import Broken, Violation
-from treecast.rules import calling, disjoint, links, personal, spreading, sums, wormhole
+from treecast.rules import bufferless, calling, disjoint, links, personal, spreading, sums, wormhole
 from treecast.rules.case import Case
 
 __all__ = ["Case", "rules_for"]
@@ -25,7 +25,7 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.one_partner)
     if model.duplex == "half":
         of_links.append(links.duplex)
-    return _named(case, of_links) | _of_data(case)
+    return _named(case, of_links) | (_of_data(case) if model.buffered else _of_relays(case))
 
 
 def _named(case: Case, rules: list[Callable[[Case], Broken]]) -> dict[str, Callable[[], Broken]]:
@@ -36,6 +36,24 @@ def _of_wormholes(case: Case) -> dict[str, Callable[[], Broken]]:
     if case.schedule.orbit:
         return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
     return _named(case, [wormhole.routed, wormhole.one_role, wormhole.channel_once]) | _of_data(case)
+
+
+def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
+    if case.schedule.orbit or not case.part.personal:
+        return {
+            "no-buffer": lambda: (1, [Violation("no-buffer", "without buffers only scatters and gathers are judged")])
+        }
+    relays = bufferless.Relays(case)
+    rules: dict[str, Callable[[], Broken]] = {
+        "holds": lambda: bufferless.holds(relays),
+        "no-buffer": lambda: bufferless.no_buffer(relays),
+        "contiguous": lambda: bufferless.contiguous(relays),
+        "once": lambda: bufferless.once(relays),
+        "delivered": lambda: bufferless.delivered(relays),
+    }
+    if case.part.direction == "to" and bool(case.rows.control.any()):
+        rules["told"] = lambda: bufferless.told(case)
+    return rules
 
 
 def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
