@@ -90,21 +90,46 @@ def _of_lengths(network: Network, collective: Collective, lengths: Lengths, copi
     there = network if collective.direction == "from" else _turned(network)
     far = there.distance(collective.root, np.arange(network.nodes))
     ports = 1 if model.ports == "one" else network.degree_at(collective.root)
-    at = np.bincount(far, lengths.flits).astype(np.int64)
-    beyond = np.cumsum(at[::-1])[::-1]
-    each = np.flatnonzero(at)
-    value = int((-(-beyond[each] // ports) + each - 1).max(initial=0))
+    value = _far_flits(lengths.flits, far, np.zeros_like(far), np.array([ports]))
     formula = "⌈flits for distance ≥ D / ports⌉ + D - 1, for the worst D"
     found = [
         Bound("steps", value, formula, "Bhatt et al., Theorem 1: the root's ports"),
         Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways"),
     ]
-    if not model.buffered and len(each):
+    if ports > 1 and (part := _parts(there, collective.root)) is not None:
+        arcs = np.bincount(part[there.neighbors(collective.root)], minlength=network.nodes)
+        value = _far_flits(lengths.flits, far, part, arcs)
+        found.append(
+            Bound("steps", value, "the same of each part of the network behind the root", "its arcs to that part")
+        )
+    if not model.buffered and lengths.total:
         longest = int((lengths.flits + far - 1)[lengths.flits > 0].max())
         found.append(
             Bound("steps", longest, "length + distance - 1, of the worst message", "a message goes one way, in order")
         )
     return found
+
+
+def _far_flits(flits: Ints, far: Ints, part: Ints, arcs: Ints) -> int:
+    """Return the greatest ⌈flits for distance D or more / arcs⌉ + D - 1 of any D and part: the root has ``arcs`` to each."""
+    some = np.flatnonzero(flits)
+    order = some[np.lexsort((-far[some], part[some]))]
+    total = np.cumsum(flits[order])
+    new = np.diff(part[order], prepend=-1) != 0
+    sent = total - np.maximum.accumulate(np.where(new, total - flits[order], 0))
+    return int((-(-sent // arcs[part[order]]) + far[order] - 1).max(initial=0))
+
+
+def _parts(network: Network, root: int) -> Ints | None:
+    """Return the parts of a network without the root, or None when they hang together or arcs lead one way only."""
+    from treecast.kernels.streams import components
+
+    if isinstance(network, Cayley) or _turned(network) != network:
+        return None  # no single node takes a Cayley network apart
+    first, target, _ = network.arc_lists()
+    part = components(first, target, root)
+    part[root] = part[target[first[root]]]
+    return part
 
 
 def _wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from treecast.lower_bounds import Bound, best
 from treecast.models import Model
+from treecast.networks import Graph, Network
 from treecast.schedule import Schedule
 
+_MOST_SEARCHED = 4096
 SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
 
@@ -60,7 +62,7 @@ def figures(schedule: Schedule, report: Report) -> dict[str, object]:
     network = schedule.network
     return {
         "collective": schedule.collective.kind, "network": network.spec, "model": report.model.name,
-        "builder": schedule.builder, "nodes": network.nodes, "degree": network.degree, "diameter": network.diameter,
+        "builder": schedule.builder, "nodes": network.nodes, "degree": network.degree, "diameter": _diameter(network),
         "root": network.label(schedule.collective.root), "messages": schedule.collective.messages,
         "copies": schedule.copies, "survives": schedule.copies - 1, "trees": schedule.trees, "depth": report.depth,
         "steps": report.steps, **_against(report, "steps"),
@@ -73,6 +75,11 @@ def figures(schedule: Schedule, report: Report) -> dict[str, object]:
         ],
         "seconds": round(report.seconds, 6),
     }  # fmt: skip
+
+
+def _diameter(network: Network) -> int | None:
+    """Return the diameter, but of a large graph that has to be searched from every node."""
+    return None if isinstance(network, Graph) and network.nodes > _MOST_SEARCHED else network.diameter
 
 
 def _against(report: Report, of: str) -> dict[str, object]:

@@ -446,6 +446,10 @@ def _sorted_order(given: dict[str, NDArray[Any]], table: Payloads) -> Ints | Non
         order = np.argsort(key, kind="stable")
         if bool((np.diff(key[order]) > 0).all()):
             return order
+    else:  # too wide for one integer
+        order = np.lexsort(keys[::-1])
+        if bool(np.any([np.diff(key[order]) != 0 for key in keys], axis=0).all()):
+            return order
     # rows of one tree, arc and step: ordered by all they say, and payloads by their contents, not by their numbers
     contents = [_merged(table.ranges(p)) for p in range(len(table))]
     ranks = {content: rank for rank, content in enumerate(sorted(set(contents)))}

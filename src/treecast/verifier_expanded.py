@@ -5,7 +5,7 @@ It shares no code with the fast one beyond the rows, so that each checks the oth
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 from math import comb
 
 from treecast.models import Model
@@ -47,12 +47,16 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
             found.pop(rule, None)
         found |= {"routed": [], "one-role": [], "channel-once": []}
 
+    if not model.buffered:
+        found |= {"no-buffer": [], "contiguous": [], "once": [], "told": []}
+
     def broken(rule: str, row: int, text: str) -> None:
         if rule in found:
             found[rule].append(Violation(rule, text, row))
 
     by_step: dict[int, dict[int, _Send]] = defaultdict(dict)  # one message per row and step, however many chunks
-    for send in sends:
+    telling = _control_flits(plain)
+    for send in sends + telling:
         by_step[send[0]][send[6]] = send
     for (step, row), count in Counter((send[0], send[6]) for send in sends).items():
         if count > 1:
@@ -82,6 +86,8 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
 
     if model.routing:
         _check_routes(plain, model, by_step, broken)
+    if not model.buffered:
+        _check_relays(plain, sends, telling, broken)
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
     given, wanted = plain.collective.given(), plain.collective.wanted()
@@ -139,6 +145,85 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
                 if lost:
                     broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
                     return
+
+
+def _control_flits(plain: Schedule) -> list[_Send]:
+    """Return the rows without chunks as sends of chunk -1."""
+    rows = plain.rows
+    columns = (rows.step, rows.src, rows.dst, rows.port, rows.tree, rows.payload)
+    return [
+        (step, src, dst, port, tree, -1, row)
+        for row, (step, src, dst, port, tree, payload) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
+        if not rows.payloads.ranges(payload)
+    ]
+
+
+def _check_relays(
+    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+) -> None:
+    """Follow every flit from node to node, and every control flit to who may begin because of it."""
+    collective, label = plain.collective, plain.network.label
+    if not collective.personal:
+        broken("no-buffer", -1, "without buffers only scatters and gathers are judged")
+        return
+    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[_Send]](list)
+    for send in sends:
+        step, src, dst, _, _, chunk, row = send
+        if left[src, chunk] or came[dst, chunk]:
+            broken("once", row, f"row {row}: chunk {chunk} leaves {label(src)} or reaches {label(dst)} again")
+        left[src, chunk].append(send)
+        came[dst, chunk].append(step)
+    source = {c: int(collective.source_of(c)) for c in range(collective.chunks)}
+    for (src, chunk), there in left.items():
+        before = came.get((src, chunk), [])
+        for step, _, _, _, _, _, row in there:
+            if src != source[chunk] and min(before, default=step) < step - 1 and step - 1 not in before:
+                broken("no-buffer", row, f"row {row}: chunk {chunk} waits at {label(src)}")
+    ends = collective.ends().tolist()
+    for first, stop in pairwise(ends):
+        for src in {src for src, chunk in left if first <= chunk < stop}:
+            whole = [left.get((src, chunk), []) for chunk in range(first, stop)]
+            when = {(s[0] - s[5], s[2]) for there in whole for s in there}
+            if len(when) > 1 or not all(whole):
+                broken(
+                    "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
+                )
+    if telling and collective.direction == "to":
+        _check_telling(plain, sends, telling, broken)
+
+
+def _check_telling(
+    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+) -> None:
+    """Replay control flits: what a node knows of when it speaks."""
+    root, above = plain.collective.root, dict[int, int]()
+    for _, src, dst, _, _, _, _ in sorted(telling):
+        if dst != root:
+            above.setdefault(dst, src)
+    from_above, to_below = Counter[int](), Counter[tuple[int, int]]()
+    heard_last = {dst: step for step, src, dst, _, _, _, _ in sorted(telling) if above.get(dst) == src}
+    reports = [(step, dst) for step, src, dst, _, _, _, _ in telling if above.get(dst) != src]
+    for _, together in groupby(sorted(telling), key=lambda send: send[0]):
+        now = list(together)
+        for step, src, dst, _, _, _, row in now:
+            if above.get(dst) == src:
+                which = to_below[src, dst] + 1
+                early = (
+                    from_above[src] < which
+                    if src != root
+                    else which > 1 and any(at >= step for at, to in reports if to == root)
+                )
+            else:
+                early = any(at >= step for at, to in reports if to == src)
+            if early:
+                broken("told", row, f"row {row}: {plain.network.label(src)} cannot know this yet")
+        for _, src, dst, _, _, _, _ in now:
+            if above.get(dst) == src:
+                from_above[dst] += 1
+                to_below[src, dst] += 1
+    for step, src, _, _, _, _, row in sends:
+        if src not in heard_last or step <= heard_last[src]:
+            broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
 def _check_routes(

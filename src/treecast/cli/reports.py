@@ -119,10 +119,17 @@ def _job(schedule: Schedule) -> dict[str, object]:
     faults = schedule.copies - 1
     survives = f"any {faults} fault{'s' if faults > 1 else ''}" if faults else "no fault"
     return {
-        "collective": f"{what.kind} of {_count(what.messages, 'message')} {source}",
+        "collective": f"{what.kind} of {_load(what)} {source}",
         "network": f"{where.spec}, {_count(where.nodes, 'node')}",
         "copies": f"{schedule.copies:,}, to survive {survives}",
     }
+
+
+def _load(what: Collective) -> str:
+    if what.lengths is None:
+        return _count(what.messages, "message")
+    null = int((what.lengths.flits == 0).sum()) - 1
+    return f"{_count(what.nodes - 1, 'message')}, {null:,} of them null, {_count(what.lengths.total, 'flit')} in all,"
 
 
 def _count(number: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """The verbs of the command line: parsing only. What a verb does, and how its findings are laid out, is done elsewhere."""
 
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
@@ -36,8 +36,8 @@ File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; -
 Job = Annotated[
     str,
     Parameter(
-        help="What is to be done: broadcast, multicast, scatter, gather, reduce, reduce-broadcast, allgather, alltoall, "
-        "reduce-scatter, allreduce."
+        help="What is to be done: broadcast, multicast, scatter, gather, scatterv, gatherv, reduce, reduce-broadcast, "
+        "allgather, alltoall, reduce-scatter, allreduce."
     ),
 ]
 Spec = Annotated[
@@ -54,6 +54,19 @@ ModelName = Annotated[
         help="The machine: all-port, one-port, whispering, shouting; ',half' behind it for half-duplex links.",
     ),
 ]
+Of = Annotated[
+    str | None,
+    Parameter(
+        name="--lengths",
+        help="Of scatterv and gatherv: the flits of each node's message: 3 (all), 0,3,2,… (by node), random:9 (0 to 9), or a "
+        "file with a node and its length a line.",
+    ),
+]
+OfFiles = Annotated[
+    str | None,
+    Parameter(help="Of scatterv and gatherv: a folder with a file for each node, for its messages' lengths."),
+]
+Flit = Annotated[int, Parameter(help="The bytes of a flit.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
 Flag = Annotated[bool, Parameter(show_default=False)]
@@ -112,6 +125,13 @@ def plan(
     fault_free: Flag = False,
     initiator: str | None = None,
     targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)] = (),
+    lengths: Of = None,
+    files: OfFiles = None,
+    flit: Flit = 4096,
+    tree: str | None = None,
+    first: str | None = None,
+    collect: str | None = None,
+    seed: Seed = 0,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -131,6 +151,12 @@ def plan(
         Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
     targets
         Of multicast: the nodes to reach.
+    tree
+        Of scatterv and gatherv: the spanning tree, breadth-first by default.
+    first
+        Of scatterv and the ideal gatherv: which messages go first: farthest, nearest, longest, shortest, node.
+    collect
+        Of transmission-certificate: how certificates come up: slots, walk.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -152,6 +178,10 @@ def plan(
         fault_free=fault_free,
         initiator=initiator,
         targets=targets,
+        lengths=_lengths(network, root, lengths, files, flit, seed),
+        tree=tree,
+        first=first,
+        collect=collect,
     )
     report = verifier.verify(schedule)
     if report and output is not None:
@@ -267,7 +297,11 @@ def bounds(
     messages: Messages = 1,
     copies: Copies = None,
     survive: Survive = None,
-    model: ModelName = "all-port",
+    model: ModelName = None,
+    lengths: Of = None,
+    files: OfFiles = None,
+    flit: Flit = 4096,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source.
@@ -280,8 +314,11 @@ def bounds(
     from treecast.models import model as find_model
 
     where = networks.network(network)
-    what = Collective(collective, where.nodes, messages, where.node(root))
-    reports.show_bounds(where, what, plans.copies_of(copies, survive), find_model(model or "all-port"), as_json)
+    start, given = where.node(root), _lengths(network, root, lengths, files, flit, seed)
+    each = None if given is None else plans.lengths_by_node(where, start, given)
+    what = Collective(collective, where.nodes, messages, start, lengths=each)
+    machine = find_model(model or ("all-port" if each is None else "bufferless"))
+    reports.show_bounds(where, what, plans.copies_of(copies, survive), machine, as_json)
     return 0
 
 
@@ -353,11 +390,14 @@ def run(
     lying_nodes: LyingNodes = (),
     lying_links: LyingLinks = (),
     seed: Seed = 0,
+    flit: Flit = 4096,
+    output: Output = None,
     as_json: Json = False,
 ) -> int:
     """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
 
-    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled.
+    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled. Scatterv
+    and gatherv take a folder with a file for each node, and move it flit by flit.
 
     Example: treecast run plan.tc --input photo.png --kill-nodes 2143@3 3142@3
 
@@ -365,7 +405,9 @@ def run(
     ----------
     data
         The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
-        adds one part of it, byte by byte. - is standard input.
+        adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder.
+    output
+        Of scatterv and gatherv: write what arrives into this folder, a file for each node.
     """
     from treecast.cli import reports
     from treecast.execute.election import elect
@@ -380,6 +422,12 @@ def run(
     schedule, report = _load(file)
     faults = _faults(schedule, kill_nodes, cut_links, random_faults, seed)
     liars = parse_faults(schedule.network, lying_nodes, lying_links)
+    if schedule.collective.lengths is not None:
+        if len(liars):
+            raise _usage("a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out")
+        return _relay(schedule, report, data, flit, faults, output, as_json)
+    if output is not None:
+        raise _usage("--output takes the files of a scatterv or gatherv: leave it out")
     content = read_whole(data)
     if len(liars):
         with console.progress("steps") as tell:
@@ -625,6 +673,42 @@ def _not_negative(*numbers: float) -> None:
     for number in numbers:
         if number < 0 or number >= 2**63 or not isfinite(number):
             raise _usage(f"{number} will not do: times, sizes and seeds are numbers from 0 to 2^63 - 1")
+
+
+def _lengths(network: str, root: str, text: str | None, folder: str | None, flit: int, seed: int) -> "Any":
+    """Return the lengths that were asked for as plans take them, or None."""
+    from treecast import networks as known
+    from treecast.cli.lengths import parse_lengths
+    from treecast.execute.node_files import flits_of, node_files
+
+    _not_negative(seed)
+    if text is not None and folder is not None:
+        raise _usage("lengths are given by --lengths, or by the sizes of --files: choose one")
+    if text is None and folder is None:
+        return None
+    where = known.network(network)
+    if text is not None:
+        return parse_lengths(where, text, seed)
+    return flits_of(where, node_files(where, folder or "", where.node(root)), flit)
+
+
+def _relay(
+    schedule: "Schedule", report: "Report", folder: str, flit: int, faults: "Faults", output: str | None, as_json: bool
+) -> int:
+    from treecast.cli.relay_report import show_relay
+    from treecast.execute import bufferless
+    from treecast.execute.node_files import flits_of, node_files
+
+    files = node_files(schedule.network, folder, schedule.collective.root)
+    flits_of(schedule.network, files, flit)
+    with console.progress("steps") as tell:
+        done = bufferless.relay(schedule, bufferless.read_messages(files), flit, faults, tell)
+    if output is not None:
+        bufferless.write_messages(done, files, output)
+    show_relay(done, report, folder, flit, as_json)
+    if output is not None:
+        console.say(f"written: {output}, {len(done.intact):,} files")
+    return _status(len(done.intact) == len(files))
 
 
 def _steps(text: str | None) -> tuple[int, int]:

@@ -182,8 +182,8 @@ def ways(tree_of_pair, atom_of_pair, arrival, never, count):
 def relayed(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
     """Judge what nodes send of what they got: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
 
-    Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``.
-    ``at, into, till, came``: the same of what nodes receive, sorted by node, then by flit. Node v has the flits ``own_first[v] … own_stop[v]-1`` from the start.
+    Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``. ``at, into, till, came``: the
+    same of what they receive, sorted by node, then by flit. Node v has flits ``own_first[v] … own_stop[v]-1`` from the start.
     """
     begin = np.searchsorted(at, np.arange(len(own_first) + 1))
     for i in range(len(node)):

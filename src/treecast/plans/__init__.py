@@ -324,11 +324,11 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
 
     Raises PlanError when a node has none, or one that is no length.
     """
-    if hasattr(given, "__index__"):
+    if isinstance(given, int | np.integer):
         given = np.full(network.nodes, int(given))
     if isinstance(given, Mapping):
-        flits = np.full(network.nodes, -1, np.int64)
-        for name, length in cast("Mapping[Any, Any]", given).items():
+        flits, named = np.full(network.nodes, -1, np.int64), cast("Any", given)
+        for name, length in named.items():
             if not hasattr(length, "__index__") or int(length) < 0:
                 raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
             flits[network.node(_whole(name, "a node"))] = length

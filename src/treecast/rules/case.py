@@ -117,7 +117,8 @@ class Case:
         depth = np.zeros((self.trees, self.nodes), np.int32)
         src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
         if self.part.direction == "to":  # towards the root: look at it backwards
-            return int(tree_depths(dst[::-1], src[::-1], tree[::-1], depth))
+            late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
+            return int(tree_depths(dst[late], src[late], tree[late], depth))
         if self.part.results:
             table = self.rows.payloads
             out = table.first[table.start[self.rows.payload]] >= self.part.sums

@@ -1,0 +1,47 @@
+"""How lengths are written on the command line: one number, a list, random ones, or a file of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.files import named, read_whole
+from treecast.networks import Network
+from treecast.networks.core import Ints
+
+_MOST = 2**31 - 1
+
+
+def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Mapping[str, int]:
+    """Return the lengths that ``text`` spells: ``3``, ``0,3,2,…`` (by node), ``random:9`` (0 to 9 each), or a file's name.
+
+    A file has a node and its length a line; ``#`` begins a comment. Raises PlanError when it spells none.
+    """
+    parts = text.split(",")
+    if all(part.strip().isascii() and part.strip().isdigit() for part in parts):
+        numbers = [_length(part.strip(), text) for part in parts]
+        return numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
+    kind, colon, most = text.partition(":")
+    if kind == "random" and colon:
+        return np.random.default_rng(seed).integers(0, _length(most, text), network.nodes, endpoint=True)
+    found: dict[str, int] = {}
+    try:
+        content = read_whole(text).decode()
+    except UnicodeDecodeError:
+        raise PlanError(f"{named(text)} is no list of lengths: it is not UTF-8") from None
+    for number, line in enumerate(content.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2:
+            raise PlanError(f"{named(text)}, line {number}: write a node and its length, as in '{network.label(0)} 3'")
+        if words[0] in found:
+            raise PlanError(f"{named(text)}, line {number}: node {words[0]} has a length already")
+        found[words[0]] = _length(words[1], words[1])
+    return found
+
+
+def _length(digits: str, text: str) -> int:
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= _MOST):
+        raise PlanError(f"{text!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
+    return int(digits)
