@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
+from treecast.networks.core import Ints
 from treecast.plans import (
     allgather,
     alltoall,
@@ -324,26 +325,29 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
 
     Raises PlanError when a node has none, or one that is no length.
     """
-    if isinstance(given, int | np.integer):
-        given = np.full(network.nodes, int(given))
-    if isinstance(given, Mapping):
-        flits, named = np.full(network.nodes, -1, np.int64), cast("Any", given)
-        for name, length in named.items():
-            if not hasattr(length, "__index__") or int(length) < 0:
-                raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
-            flits[network.node(_whole(name, "a node"))] = length
-        flits[root] = max(int(flits[root]), 0)
-        if int(flits.min()) < 0:
-            raise PlanError(
-                f"node {network.label(int(np.argmin(flits)))} has no length: each node needs one, 0 if its message is null"
-            )
+    if hasattr(given, "items"):
+        flits = _named_lengths(network, root, given)
     else:
         flits = np.array(given)
+        flits = np.repeat(flits, network.nodes) if flits.ndim == 0 else flits
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
-    if flits.dtype.kind in "iu" and 0 <= root < network.nodes:
+    if flits.dtype.kind in "iu":
         flits[root] = 0
     return Lengths.of(flits)
+
+
+def _named_lengths(network: Network, root: int, given: Any) -> Ints:
+    flits = np.full(network.nodes, -1, np.int64)
+    for name, length in given.items():
+        if not hasattr(length, "__index__") or int(length) < 0:
+            raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
+        flits[network.node(_whole(name, "a node"))] = length
+    flits[root] = 0
+    if int(flits.min()) < 0:
+        lacking = network.label(int(np.argmin(flits)))
+        raise PlanError(f"node {lacking} has no length: each node needs one, 0 if its message is null")
+    return flits
 
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
