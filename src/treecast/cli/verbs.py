@@ -56,6 +56,9 @@ ModelName = Annotated[
 ]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
+Targets = Annotated[
+    tuple[str, ...], Parameter(consume_multiple=True, show_default=False, help="Of multicast: the nodes to reach.")
+]
 Flag = Annotated[bool, Parameter(show_default=False)]
 DeadNodes = Annotated[
     tuple[str, ...],
@@ -111,7 +114,7 @@ def plan(
     order: str | None = None,
     fault_free: Flag = False,
     initiator: str | None = None,
-    targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)] = (),
+    targets: Targets = (),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -129,8 +132,6 @@ def plan(
         Of dimension-order: leave out the last step, which serves only when something has failed.
     initiator
         Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
-    targets
-        Of multicast: the nodes to reach.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -268,10 +269,12 @@ def bounds(
     copies: Copies = None,
     survive: Survive = None,
     model: ModelName = "all-port",
+    targets: Targets = (),
     as_json: Json = False,
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source.
 
+    Under wormhole switching also what the default builder reaches, and whether that is known to be the minimum.
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
     from treecast import networks, plans
@@ -280,7 +283,8 @@ def bounds(
     from treecast.models import model as find_model
 
     where = networks.network(network)
-    what = Collective(collective, where.nodes, messages, where.node(root))
+    start, aims = where.node(root), {where.node(target) for target in targets}
+    what = Collective(collective, where.nodes, messages, start, tuple(sorted(aims - {start})))
     reports.show_bounds(where, what, plans.copies_of(copies, survive), find_model(model or "all-port"), as_json)
     return 0
 

@@ -12,7 +12,17 @@ from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
-from treecast.plans import allgather, alltoall, bisection, broadcast, dimension_order, eyes, rotational, scatter
+from treecast.plans import (
+    allgather,
+    alltoall,
+    bisection,
+    broadcast,
+    dimension_order,
+    exhaustive,
+    eyes,
+    rotational,
+    scatter,
+)
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -145,6 +155,17 @@ def _by_bisection() -> list[Builder]:
     return found
 
 
+def _by_search() -> list[Builder]:
+    """Return the builders that search all broadcasts among few nodes, on meshes and tori under wormhole switching."""
+    models, what = ("wormhole", "wormhole-last"), "search of all broadcasts: the least total distance of all"
+    found = [
+        Builder("exhaustive", "broadcast", family, models, what, _one, exhaustive.broadcast, fits=exhaustive.fits)
+        for family in (Mesh, Torus)
+    ]
+    what = "search of all multicasts by at most 15 targets and the root alone"
+    return [*found, Builder("exhaustive", "multicast", Mesh, models, what, _one, exhaustive.broadcast)]
+
+
 def _best_order(mesh: Mesh, collective: Collective, copies: int) -> Built:
     return eyes.broadcast(mesh, collective, copies, best_order=True)
 
@@ -157,6 +178,7 @@ BUILDERS = (
     *_of_hypercube("broadcast"),
     *_of_hypercube("allgather"),
     *_by_bisection(),
+    *_by_search(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
