@@ -24,7 +24,9 @@ def found(where, root=0, kind="broadcast", targets=()):
 
 
 def by_formula(where, root, start, **more):
-    return max((b.value for b in found(where, root, **more) if b.of == "tcd" and b.formula.startswith(start)), default=0)
+    return max(
+        (b.value for b in found(where, root, **more) if b.of == "tcd" and b.formula.startswith(start)), default=0
+    )
 
 
 def across(where, root):
