@@ -87,14 +87,12 @@ def _ratio(report: Report, what: str, measured: int) -> str:
 def _distance_words(kind: str, report: Report) -> str:
     """Return the total distance, and what it is to the bounds, which speak of schedules in the fewest steps."""
     distance, bounds = report.distance or 0, list(report.bounds)
-    if not bounds:
+    if not report or not bounds:
         return f"{distance:,}"
     if report.steps > best(bounds, "steps").value:
         return f"{distance:,}, in more than the fewest steps"
     least = best(bounds, "tcd").value
     gap = distance - least
-    if gap < 0:  # only what breaks a rule can do that
-        return f"{distance:,}, less than any {kind} that holds"
     if not gap:
         return f"{distance:,}: the minimum, as no {kind} in the fewest steps can do with less"
     if any(LEAST_OF_ALL in bound.formula and bound.value == least for bound in bounds):
@@ -339,7 +337,11 @@ def show_bounds(network: Network, collective: Collective, copies: int, model: Mo
     if reached is not None:
         schedule, report = reached
         said = _distance_words(collective.kind, report)
-        lines[f"by {schedule.builder}"] = said if report else f"{said}, but some messages meet"
+        lines[f"by {schedule.builder}"] = (
+            said
+            if report
+            else f"{said}, but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"
+        )
     console.show_figures(lines)
 
 
