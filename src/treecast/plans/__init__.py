@@ -132,6 +132,8 @@ def _by_bisection() -> list[Builder]:
             ("reduce", _backwards("broadcast", spread)), ("reduce-broadcast", _both("broadcast", spread)),
         ):  # fmt: skip
             what = "recursive bisection: least total distance"
+            if family is Mesh:
+                what += "; off powers of two, up to 256 nodes, local search"
             found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
     what = "recursive bisection of the set of targets"
     found.append(
