@@ -13,19 +13,21 @@ from treecast.execute.local import Execution
 from treecast.faults import Sweep
 from treecast.formats import text
 from treecast.gossip import Gossip
-from treecast.lower_bounds import Bound, best
+from treecast.lower_bounds import LEAST_OF_ALL, Bound, best
 from treecast.lower_bounds import bounds as lower_bounds
 from treecast.models import Model
 from treecast.networks import FAMILIES, Cayley, Network
-from treecast.plans import BUILDERS, single_tree_steps
+from treecast.plans import BUILDERS, builders, plan, single_tree_steps
 from treecast.report import Report, figures
 from treecast.schedule import Schedule
 from treecast.simulator import NEVER, Trace
 from treecast.theorems import Finding
+from treecast.verifier import verify
 
 _MANY_NODES = 130  # with more, only those are shown that are dead or lack something
 _MANY_ROWS = 200
 _MANY_PORTS = 12
+_MOST_PLANNED = 4096  # nodes of a network on which bounds are held against what is planned
 
 
 def show_report(
@@ -51,7 +53,7 @@ def show_report(
     for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
         lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *_bound_words(report.bounds, what)]
     if report.distance is not None:
-        said = f"{report.distance:,}{_ratio(report, 'tcd', report.distance)}"
+        said = _distance_words(schedule.collective.kind, report)
         lines["total distance"] = [said, *_bound_words(report.bounds, "tcd")]
     if baseline and schedule.steps and not report.model.routing:
         lines["speed-up"] = (
@@ -80,6 +82,22 @@ def _ratio(report: Report, what: str, measured: int) -> str:
         return ""
     bound = best(list(report.bounds), what).value
     return ", the lower bound" if measured == bound else f", {measured / bound:.4g} x the lower bound" if bound else ""
+
+
+def _distance_words(kind: str, report: Report) -> str:
+    """Return the total distance, and what it is to the bounds, which speak of schedules in the fewest steps."""
+    distance, bounds = report.distance or 0, list(report.bounds)
+    if not report or not bounds:
+        return f"{distance:,}"
+    if report.steps > best(bounds, "steps").value:
+        return f"{distance:,}, in more than the fewest steps"
+    least = best(bounds, "tcd").value
+    gap = distance - least
+    if not gap:
+        return f"{distance:,}: the minimum, as no {kind} in the fewest steps can do with less"
+    if any(LEAST_OF_ALL in bound.formula and bound.value == least for bound in bounds):
+        return f"{distance:,}: {gap:,} above the minimum"
+    return f"{distance:,}: {gap:,} above the bound; whether it is the minimum is not known"
 
 
 def _bound_words(bounds: tuple[Bound, ...], what: str) -> list[str]:
@@ -308,19 +326,49 @@ def show_election(election: Election, report: Report, name: str, as_json: bool) 
 
 
 def show_bounds(network: Network, collective: Collective, copies: int, model: Model, as_json: bool) -> None:
-    """Print the lower bounds of a job."""
+    """Print the lower bounds of a job; under wormhole switching also what the default builder reaches, and the gap."""
     found = lower_bounds(network, collective, copies, model)
+    reached = _reached(network, collective, model)
     if as_json:
         console.show_json({
             "collective": collective.kind, "network": network.spec, "model": model.name, "nodes": network.nodes,
             "root": network.label(collective.root), "messages": collective.messages, "copies": copies,
             "survives": copies - 1, "steps_lower_bound": best(found, "steps").value,
             "transmissions_lower_bound": best(found, "transmissions").value, "bounds": [asdict(b) for b in found],
+            **({} if reached is None else _gap_figures(*reached)),
         })  # fmt: skip
-    else:
-        named = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
-        of = {bound.of for bound in found}
-        console.show_figures({name: _bound_words(tuple(found), what) for what, name in named.items() if what in of})
+        return
+    named = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
+    of = {bound.of for bound in found}
+    lines: dict[str, object] = {name: _bound_words(tuple(found), what) for what, name in named.items() if what in of}
+    if reached is not None:
+        schedule, report = reached
+        said = _distance_words(collective.kind, report)
+        lines[f"by {schedule.builder}"] = (
+            said
+            if report
+            else f"{said}, but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"
+        )
+    console.show_figures(lines)
+
+
+def _reached(network: Network, collective: Collective, model: Model) -> tuple[Schedule, Report] | None:
+    """Return what the default builder makes of a job under wormhole switching, judged, where there is one for it."""
+    kind, name = collective.kind, model.name.partition(",")[0]
+    known = [b for b in builders(kind, network) if name in b.models]
+    if not model.routing or not known or network.nodes > _MOST_PLANNED or network.nodes == 1:
+        return None
+    root, messages, targets = collective.root, collective.messages, collective.targets
+    schedule = plan(kind, network, root=root, messages=messages, model=name, targets=targets)
+    return schedule, verify(schedule, model)
+
+
+def _gap_figures(schedule: Schedule, report: Report) -> dict[str, object]:
+    distance, bound = report.distance or 0, best(list(report.bounds), "tcd").value
+    return {
+        "builder": schedule.builder, "verified": report.holds, "tcd": distance, "tcd_lower_bound": bound,
+        "gap": distance - bound, "minimal": report.holds and distance == bound,
+    }  # fmt: skip
 
 
 def show_rows(schedule: Schedule, every: bool, as_json: bool) -> None:

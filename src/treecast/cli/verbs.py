@@ -69,6 +69,9 @@ OfFiles = Annotated[
 Flit = Annotated[int, Parameter(help="The bytes of a flit.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
+Targets = Annotated[
+    tuple[str, ...], Parameter(consume_multiple=True, show_default=False, help="Of multicast: the nodes to reach.")
+]
 Flag = Annotated[bool, Parameter(show_default=False)]
 DeadNodes = Annotated[
     tuple[str, ...],
@@ -124,7 +127,7 @@ def plan(
     order: str | None = None,
     fault_free: Flag = False,
     initiator: str | None = None,
-    targets: Annotated[tuple[str, ...], Parameter(consume_multiple=True, show_default=False)] = (),
+    targets: Targets = (),
     lengths: Of = None,
     files: OfFiles = None,
     flit: Flit = 4096,
@@ -149,8 +152,6 @@ def plan(
         Of dimension-order: leave out the last step, which serves only when something has failed.
     initiator
         Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
-    targets
-        Of multicast: the nodes to reach.
     tree
         Of scatterv and gatherv: the spanning tree, breadth-first by default.
     first
@@ -298,6 +299,7 @@ def bounds(
     copies: Copies = None,
     survive: Survive = None,
     model: ModelName = None,
+    targets: Targets = (),
     lengths: Of = None,
     files: OfFiles = None,
     flit: Flit = 4096,
@@ -306,6 +308,7 @@ def bounds(
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source.
 
+    Under wormhole switching also what the default builder reaches, and whether that is known to be the minimum.
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
     from treecast import networks, plans
@@ -316,7 +319,8 @@ def bounds(
     where = networks.network(network)
     start, given = where.node(root), _lengths(network, root, lengths, files, flit, seed)
     each = None if given is None else plans.lengths_by_node(where, start, given)
-    what = Collective(collective, where.nodes, messages, start, lengths=each)
+    aims = {where.node(target) for target in targets}
+    what = Collective(collective, where.nodes, messages, start, tuple(sorted(aims - {start})), each)
     machine = find_model(model or ("all-port" if each is None else "bufferless"))
     reports.show_bounds(where, what, plans.copies_of(copies, survive), machine, as_json)
     return 0

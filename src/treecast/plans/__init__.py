@@ -22,6 +22,7 @@ from treecast.plans import (
     bisection,
     broadcast,
     dimension_order,
+    exhaustive,
     eyes,
     rotational,
     scatter,
@@ -154,6 +155,8 @@ def _by_bisection() -> list[Builder]:
             ("reduce", _backwards("broadcast", spread)), ("reduce-broadcast", _both("broadcast", spread)),
         ):  # fmt: skip
             what = "recursive bisection: least total distance"
+            if family is Mesh:
+                what += "; off powers of two, up to 256 nodes, local search"
             found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
     what = "recursive bisection of the set of targets"
     found.append(
@@ -177,6 +180,17 @@ def _by_bisection() -> list[Builder]:
     return found
 
 
+def _by_search() -> list[Builder]:
+    """Return the builders that search all broadcasts among few nodes, on meshes and tori under wormhole switching."""
+    models, what = ("wormhole", "wormhole-last"), "search of all broadcasts: the least total distance of all"
+    found = [
+        Builder("exhaustive", "broadcast", family, models, what, _one, exhaustive.broadcast, fits=exhaustive.fits)
+        for family in (Mesh, Torus)
+    ]
+    what = "search of all multicasts by at most 15 targets and the root alone"
+    return [*found, Builder("exhaustive", "multicast", Mesh, models, what, _one, exhaustive.broadcast)]
+
+
 def _best_order(mesh: Mesh, collective: Collective, copies: int) -> Built:
     return eyes.broadcast(mesh, collective, copies, best_order=True)
 
@@ -190,6 +204,7 @@ BUILDERS = (
     *_of_hypercube("allgather"),
     *_by_bisection(),
     *_without_buffers(),
+    *_by_search(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints
+from treecast.plans import local_search
 from treecast.plans.built import Built
 from treecast.schedule import Claims, Payloads, Rows
 
@@ -222,10 +223,20 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
 def broadcast(grid: Mesh, collective: Collective, copies: int) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
-    Of least total distance for sides that are powers of two (checked, see docs); for others an upper bound.
+    Of least total distance for sides that are powers of two (checked, see docs); for others an upper bound, made less by
+    local search where nodes are few.
     """
+    if local_search.fits(grid.sides):
+        first, node = local_search.seen_alike(grid.sides, collective.root)
+        step, src, dst = _shortened(grid.sides, first)
+        return built(grid, collective, step, node[src], node[dst])
     step, src, dst = sends(*minimum(grid.sides), collective.root)
     return built(grid, collective, step, src, dst)
+
+
+@lru_cache(maxsize=64)
+def _shortened(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
+    return local_search.shortened(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
 
 
 def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Built:

@@ -227,7 +227,9 @@ def _never_above(k: int, tell: object) -> Verdict:
 
 
 def _bound(grid: Mesh | Torus) -> int:
-    return best(bounds(grid, Collective("broadcast", grid.nodes, 1), 1, model("wormhole")), "tcd").value
+    """Return N - 1, or the bound by the degree where that is known: those that are the same from every source."""
+    found = bounds(grid, Collective("broadcast", grid.nodes, 1), 1, model("wormhole"))
+    return best([bound for bound in found if bound.formula.startswith("N - 1")], "tcd").value
 
 
 def _lower_bound(k: int, tell: object) -> Verdict:

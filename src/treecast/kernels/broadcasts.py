@@ -1,0 +1,79 @@
+"""Inner loops over all one-port broadcasts in a number of steps: what the cheapest costs, how few messages cross a cut.
+
+Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. What a node of a set does
+in t steps is this, if it does anything: its first message makes a part of the set another node's affair, and both go on for
+t - 1 steps. So both loops go over all ways to divide, the parts being small enough for the steps they have left, and the rest
+large enough for what must be done elsewhere.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+FAR = 1 << 13  # twice as much, and a distance, is an int16
+
+
+@njit
+def fewest_across(nodes, steps):
+    """Return, for i = 0 … nodes - 1, the fewest messages between any i nodes, the source not among them, and the others.
+
+    Over all broadcasts to ``nodes`` nodes in ``steps`` steps: int64 (nodes,).
+    """
+    slack = (1 << steps) - nodes
+    # least[n, i]: messages across, of n nodes of which i lie on the far side, and the source does not
+    least = np.full((nodes + 1, nodes + 1), nodes)
+    least[1, 0] = 0
+    for t in range(1, steps + 1):
+        half = 1 << (t - 1)
+        wider = np.full((nodes + 1, nodes + 1), nodes)
+        for n in range(max(1, (1 << t) - slack), min(nodes, 1 << t) + 1):
+            if n <= half:
+                wider[n, : n + 1] = least[n, : n + 1]
+            for b in range(max(1, n - half), min(n - 1, half) + 1):
+                a = n - b
+                for j in range(b + 1):
+                    # the part of b nodes begins on the near side, or across with b - j of its nodes "far" seen from there
+                    other = min(least[b, j], 1 + least[b, b - j])
+                    for i in range(a):
+                        wider[n, i + j] = min(wider[n, i + j], least[a, i] + other)
+        least = wider
+    return least[nodes, :nodes].copy()
+
+
+@njit
+def cheapest(distance, steps):
+    """Return the least total distance of a broadcast within each set of nodes, in each number of steps, from each node.
+
+    ``distance``: int16 (n, n). Two arrays, int16 (steps + 1, 2^n, n): of a set, a mask of bits, from a node of it (else FAR or
+    more); and from a node outside that first sends into the set. Sets that are too large, or leave too much to do
+    elsewhere, are FAR.
+    """
+    n = len(distance)
+    inside, entered = np.full((steps + 1, 1 << n, n), FAR, np.int16), np.full((steps + 1, 1 << n, n), FAR, np.int16)
+    size = np.zeros(1 << n, np.int64)
+    for whole in range(1, 1 << n):
+        size[whole] = size[whole >> 1] + (whole & 1)
+    for v in range(n):
+        inside[0, 1 << v, v] = 0
+    for t in range(steps + 1):
+        fewest, most = n - ((1 << steps) - (1 << t)), 1 << t
+        few, half = n - ((1 << steps) - (1 << t) // 2), (1 << t) // 2
+        for whole in range(1, 1 << n):
+            if not fewest <= size[whole] <= most or (t == steps and size[whole] < n):
+                continue
+            here = inside[t, whole]
+            if t:
+                here[:] = inside[t - 1, whole]  # idle
+                part = (whole - 1) & whole
+                while part:
+                    rest = whole ^ part
+                    if few <= size[part] <= half and few <= size[rest] <= half:
+                        for s in range(n):
+                            here[s] = min(here[s], inside[t - 1, part, s] + entered[t - 1, rest, s])
+                    part = (part - 1) & whole
+            for b in range(n):
+                if whole >> b & 1:
+                    for s in range(n):
+                        entered[t, whole, s] = min(entered[t, whole, s], distance[s, b] + here[b])
+    return inside, entered

@@ -1,0 +1,99 @@
+"""Broadcasts of less total distance on meshes whose nodes are no power of two: by small changes to one that is there.
+
+Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
+steps are the fewest, and TCD, the sum of all distances, is to be small. Off powers of two some nodes have steps to spare, and the
+recursion of ``bisection`` is an upper bound only. Simulated annealing (kernels/annealing.py) changes who stands where, and who
+hears from whom and when; nothing may meet, whatever the order of the axes. It begins with fixed seeds: the same comes out
+every time. Source: ours.
+"""
+
+from itertools import permutations
+from math import prod
+
+import numpy as np
+
+from treecast.networks.core import Ints
+
+_FEWEST, _MOST, _MOST_AXES = 17, 256, 3  # nodes; up to 16 the recursion finds the minimum
+_TRIES, _MOVES = 4, 250_000
+_HOT, _COLD, _PRICE = 0.4, 0.2, 0.5  # what an increase may cost, at first and at last; and the price of a meeting
+
+Shape = tuple[int, ...]
+Messages = tuple[Ints, Ints, Ints]
+"""Step, source and target of each."""
+
+
+def fits(sides: Shape) -> bool:
+    """Return whether there may be something to gain, in about a second."""
+    nodes = prod(sides)
+    return _FEWEST <= nodes <= _MOST and nodes & (nodes - 1) > 0 and sum(side > 1 for side in sides) <= _MOST_AXES
+
+
+def seen_alike(sides: Shape, source: int) -> tuple[int, Ints]:
+    """Return the first of the sources that are images of one another, and which node each node is then: int64 (N,).
+
+    Images by reflections and exchanges of equal axes; so what is found does not depend on which of them is asked for.
+    """
+    at = [int(c) for c in np.unravel_index(source, sides)]
+    turned = [2 * c > side - 1 for c, side in zip(at, sides, strict=True)]
+    near = [side - 1 - c if t else c for c, side, t in zip(at, sides, turned, strict=True)]
+    by_side = sorted(range(len(sides)), key=lambda axis: (sides[axis], near[axis]))
+    places = sorted(range(len(sides)), key=lambda axis: sides[axis])  # stable: an axis for each, of the same side
+    axis_of = dict(zip(places, by_side, strict=True))  # of the first image: which axis it is here
+    nodes = np.indices(sides).reshape(len(sides), -1)
+    here = np.empty_like(nodes)
+    for place, axis in axis_of.items():
+        here[axis] = sides[axis] - 1 - nodes[place] if turned[axis] else nodes[place]
+    first = [near[axis_of[place]] for place in range(len(sides))]
+    return int(np.ravel_multi_index(first, sides)), np.ravel_multi_index(tuple(here), sides).astype(np.int64)
+
+
+def shortened(sides: Shape, root: int, messages: Messages, least: int) -> Messages:
+    """Return a broadcast of the same steps whose TCD is less, where one is found, else the same; ``least``: no TCD is below.
+
+    Of the tries, each from the broadcast given, the first best one counts.
+    """
+    from treecast.kernels.annealing import anneal
+
+    axes = [axis for axis, side in enumerate(sides) if side > 1]
+    strides = np.array([prod(sides[axis + 1 :]) for axis in axes], np.int64)
+    orders = np.array(list(permutations(range(len(axes)))), np.int64)
+    begin = _roles(root, messages)
+    steps = int(messages[0].max()) + 1
+    best = _distance(sides, messages[1], messages[2])
+    for seed in range(1, _TRIES + 1):
+        if best == least:
+            break
+        parent, step, place = (column.copy() for column in begin)
+        total: int = anneal(
+            np.array(sides, np.int64)[axes],
+            strides,
+            orders,
+            parent,
+            step,
+            place,
+            steps,
+            _MOVES,
+            _HOT,
+            _COLD,
+            _PRICE,
+            seed,
+        )
+        if 0 <= total < best:
+            best, messages = total, (step[1:], place[parent[1:]], place[1:])
+    return messages
+
+
+def _roles(root: int, messages: Messages) -> Messages:
+    """Return the parent, the step and the node of each role; the root is role 0, its parent and step -1."""
+    step, src, dst = messages
+    place = np.concatenate([[root], dst])
+    role = np.empty(len(place), np.int64)
+    role[place] = np.arange(len(place))
+    return np.concatenate([[-1], role[src]]), np.concatenate([[-1], step]), place
+
+
+def _distance(sides: Shape, src: Ints, dst: Ints) -> int:
+    """Return the TCD."""
+    ends = zip(np.unravel_index(src, sides), np.unravel_index(dst, sides), strict=True)
+    return sum(int(np.abs(a - b).sum()) for a, b in ends)
