@@ -76,18 +76,32 @@ def corners(found: Shapes, away: bool) -> Any:
     end = np.maximum(found.step, found.step + turn * (found.far - found.near)) + found.flits
     wide = found.flits
     if away:
-        points = ((begin, top), (left + wide, top), (end, bottom - 0.5), (end, bottom), (left + shift, bottom), (begin, top + 0.5))
+        points = (
+            (begin, top),
+            (left + wide, top),
+            (end, bottom - 0.5),
+            (end, bottom),
+            (left + shift, bottom),
+            (begin, top + 0.5),
+        )
     else:
-        points = ((left, top), (end, top), (end, top + 0.5), (left + shift + wide, bottom), (begin, bottom), (begin, bottom - 0.5))
+        points = (
+            (left, top),
+            (end, top),
+            (end, top + 0.5),
+            (left + shift + wide, bottom),
+            (begin, bottom),
+            (begin, bottom - 0.5),
+        )
     return np.stack([np.column_stack(point) for point in points], axis=1).astype(float)
 
 
-def draw_parallelograms(schedule: Schedule, bound: int | None = None, intact: Schedule | None = None) -> "Figure":
+def draw_parallelograms(schedule: Schedule, bound: int | None = None) -> "Figure":
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
     control flits. What is null stands on the right. Lines: the time taken, and ``bound``. Where messages overlap at the root
-    (several ports), each child of the root has a panel. ``intact``: the schedule for the title, when this is part of one.
+    (several ports), each child of the root has a panel.
     Raises TreecastError when there is too much to draw.
     """
     figure = empty_figure()
@@ -98,7 +112,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, intact: Sc
     if (many := len(found.step) + len(controls.step)) > _MOST_SHAPES:
         raise TreecastError(
             f"{many:,} messages and control flits cannot be drawn, {_MOST_SHAPES:,} at most: "
-            "draw the schedule of a smaller network, or the text, which is cut"
+            "draw it in the terminal, where it is cut"
         )
     panels, left_out = _panels(streams, found, controls)
     steps = max(schedule.steps, bound or 0, 1)
@@ -110,7 +124,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, intact: Sc
     right = 0.35 + 0.062 * max((len(text) for texts in nulls for text in texts.values()), default=0)
     width, height = wide + left + right, strips * unit + head + foot + gap * (len(panels) - 1)
     figure.set_size_inches(width, height)
-    title(figure, intact or schedule, Faults(), f": {left_out} more branches left out" if left_out else "")
+    title(figure, schedule, Faults(), f": {left_out} more branches left out" if left_out else "")
     at = height - head
     handles: dict[str, Any] = {}
     for panel, texts in zip(panels, nulls, strict=True):
@@ -229,7 +243,7 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    order = np.lexsort((controls.below, controls.step, controls.depth))
+    order = np.lexsort((controls.below, controls.what, controls.step, controls.depth))
     at = np.column_stack([controls.depth, controls.step])[order]
     begins = np.ones(len(order), bool)
     begins[1:] = (at[1:] != at[:-1]).any(axis=1)
@@ -243,7 +257,7 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
     handles: dict[str, Any] = {}
     for what in np.unique(controls.what).tolist():
         mine = np.flatnonzero(controls.what[order] == what)
-        x, y, far = left[mine] + 0.1 * slot[mine], at[mine, 0], 0.8 * slot[mine]
+        x, y, far = left[mine] + 0.1 * slot[mine], at[mine, 0], np.where(size[mine] > 1, 0.5, 0.8) * slot[mine]
         up, ink = what == CERTIFICATE, _INK[what]
         sign = "^" if up else "D" if what == ORDER else "v"
         begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
@@ -275,17 +289,33 @@ def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
 
 
 def _draw_frame(
-    axes: Any, panel: _Panel, nulls: dict[int, str], several: bool, streams: Streams, steps: int, wide: float, unit: float
+    axes: Any,
+    panel: _Panel,
+    nulls: dict[int, str],
+    several: bool,
+    streams: Streams,
+    steps: int,
+    wide: float,
+    unit: float,
 ) -> None:
     """Draw what lies behind: a line for each distance, a column for each step, and what stands beside them."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    axes.hlines(range(panel.height + 1), 0, steps, color=GREY if unit > 0.2 else PALE, linewidth=0.6 if unit > 0.05 else 0, zorder=2)
+    axes.hlines(
+        range(panel.height + 1),
+        0,
+        steps,
+        color=GREY if unit > 0.2 else PALE,
+        linewidth=0.6 if unit > 0.05 else 0,
+        zorder=2,
+    )
     if wide / steps > 0.1:
         axes.vlines(range(steps + 1), 0, panel.height, color=PALE, linewidth=0.5, zorder=1)
         for s in range(1, steps, 2):
             axes.axvspan(s, s + 1, color=BAND, linewidth=0, zorder=0)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=max(1, int(panel.height * unit / 0.2)), integer=True, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(
+        MaxNLocator(nbins=max(1, int(panel.height * unit / 0.2)), integer=True, steps=[1, 2, 5, 10])
+    )
     axes.tick_params(axis="both", length=0, labelsize=8)
     every = max(1, -(-int(steps * (0.15 + 0.07 * len(f"{steps:,}"))) // int(wide)))
     every = next(n for n in (1, 2, 5, 10, 20, 50, *(10**k for k in range(2, 12))) if n >= every)

@@ -5,10 +5,12 @@ node *below*, the end of it that is farther from the root.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from treecast.collectives import Lengths
 from treecast.draw.text import ends
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -102,20 +104,28 @@ class Streams:
 
     @staticmethod
     def of(schedule: Schedule) -> "Streams":
-        """Look at a schedule of a scatterv or gatherv. Raises TreecastError for others."""
-        if schedule.part.lengths is None:
-            raise TreecastError(f"a {schedule.part.kind} has no messages of different lengths")
+        """Look at a schedule of a scatterv or gatherv."""
         rows = schedule.rows
-        return Streams(
-            schedule, {int(t): Walk.of(schedule, np.flatnonzero(rows.tree == t)) for t in np.unique(rows.tree)}
-        )
+        walks = {int(t): Walk.of(schedule, np.flatnonzero(rows.tree == t)) for t in np.unique(rows.tree)}
+        return Streams(schedule, walks)
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of the messages."""
+        lengths = self.schedule.part.lengths
+        if lengths is None:
+            raise TreecastError(f"a {self.schedule.part.kind} has no messages of different lengths")
+        return lengths
 
     @property
     def flits(self) -> Ints:
         """The length of each node's message: int64 (N,)."""
-        lengths = self.schedule.part.lengths
-        assert lengths is not None
-        return lengths.flits
+        return self.lengths.flits
+
+    @cached_property
+    def below(self) -> Ints:
+        """The node below of the link of each row: int64 (rows,)."""
+        return _ends(self.schedule)[1]
 
     def walk(self) -> Walk:
         """Return the walk that says most: where control flits go, or else all trees in one."""
@@ -123,8 +133,7 @@ class Streams:
 
     def passages(self, rows: Ints | None = None) -> Passages:
         """Return the passages of all rows, or of some. Raises TreecastError where there are too many to draw."""
-        schedule, lengths = self.schedule, self.schedule.part.lengths
-        assert lengths is not None
+        schedule, lengths = self.schedule, self.lengths
         columns, table = schedule.rows, schedule.rows.payloads
         rows = np.flatnonzero(~columns.control) if rows is None else rows
         count = np.diff(table.start)[columns.payload[rows]]
@@ -138,7 +147,7 @@ class Streams:
         if (total := int(pieces.sum())) > _MOST_PASSAGES:
             raise TreecastError(
                 f"{total:,} passages of messages over links cannot be drawn, {_MOST_PASSAGES:,} at most: "
-                "draw the schedule of a smaller network, or the text, which is cut"
+                "plan it on a smaller network, or with fewer messages that are not null"
             )
         of = np.repeat(np.arange(len(row)), pieces)
         message = some[low[of] + places(pieces)]
@@ -147,16 +156,18 @@ class Streams:
         row = row[of]
         streaming = columns.steps[row] == columns.chunks_sent[row]
         step = columns.step[row] + np.where(streaming, begins[of] + first - table.first[entry[of]], 0)
-        below = _ends(schedule)[1][row]
+        below = self.below[row]
         depth, branch = self._where(columns.tree[row].astype(np.int64), below)
         order = np.lexsort((first, step))
-        return Passages(*(column[order].astype(np.int64) for column in (message, first, flits, step, below, depth, branch)))
+        return Passages(
+            *(column[order].astype(np.int64) for column in (message, first, flits, step, below, depth, branch))
+        )
 
     def controls(self) -> Controls:
         """Return the control flits. From above, the first tells a node that there is a gather, the second that it begins."""
         rows = self.schedule.rows
         control = np.flatnonzero(rows.control)
-        below, step = _ends(self.schedule)[1][control], rows.step[control].astype(np.int64)
+        below, step = self.below[control], rows.step[control].astype(np.int64)
         down = rows.dst[control] == below
         order = np.lexsort((step, below))
         again = np.zeros(len(control), bool)
