@@ -139,7 +139,8 @@ def test_texts_have_room(what):
         texts += [text for text in [*axes.texts, axes.xaxis.label, *shown] if text.get_visible() and text.get_text()]
     boxes = [(text.get_window_extent(renderer), text.get_text()) for text in texts]
     for box, text in boxes:
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high, f"{text!r} is clipped"
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high
+        assert inside, f"{text!r} is clipped"
     for (a, one), (b, other) in combinations(boxes, 2):
         apart = b.x0 >= a.x1 - 1 or a.x0 >= b.x1 - 1 or b.y0 >= a.y1 - 1 or a.y0 >= b.y1 - 1
         assert apart, f"{one!r} and {other!r} overlap"
@@ -184,7 +185,8 @@ def test_long_and_large_schedules_are_scaled_and_cut():
     text = lanes_text(schedule)
     assert "a column is 7 steps" in text
     assert "left out: the last 260 nodes, of which 52 null" in text
-    assert len(text.splitlines()) < 50 and max(map(len, text.splitlines())) < 160
+    assert len(text.splitlines()) < 50
+    assert max(map(len, text.splitlines())) < 160
     assert len(polygons(draw_parallelograms(schedule))) == sum(length > 0 for length in lengths)
     far = plan("gatherv", "path:3000", lengths=[0, *[1] * 2999], model="bufferless", builder="shoulder-tap")
     with pytest.raises(TreecastError, match="cannot be drawn, 2,000,000 at most: plan it on a smaller network"):

@@ -96,7 +96,7 @@ def _cells(
         place[controls.below].tolist(), controls.step.tolist(), controls.what.tolist(), strict=True
     ):
         if i >= 0:
-            both = scale == 1 and cells[i][step // scale] != nothing
+            both = bool(scale == 1 and whose[i, step] >= 0)
             cells[i][step // scale] = _SEVERAL if both else MARKS[what][ascii]
     return cells
 

@@ -140,8 +140,11 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None) -> "Figure
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
     figure.axes[-1].set_xlabel("step", fontsize=9)
-    figure.text(0.22 / width, 1 - (head + (height - head - foot) / 2) / height, "distance from the root", rotation=90,
-                fontsize=9, ha="center", va="center", color=DARK) if height > 3.2 else None  # fmt: skip
+    inner = height - head - foot
+    figure.text(
+        0.22 / width, 1 - (head + inner / 2) / height, "distance from the root" if inner > 1.6 else "distance",
+        rotation=90, fontsize=9, ha="center", va="center", color=DARK,
+    )  # fmt: skip
     return _with_legend(figure, handles, away)
 
 
