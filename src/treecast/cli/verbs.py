@@ -355,6 +355,7 @@ def draw(
     in_ascii
         Draw text without box-drawing characters.
     """
+    from treecast.draw.lanes_text import lanes_text
     from treecast.draw.text import space_time_text, tree_text
     from treecast.simulator import simulate as replay
 
@@ -377,6 +378,8 @@ def draw(
         raise _usage("the schedule uses no trees: there is nothing to draw; the other kinds are space-time and steps")
     elif kind == "trees":
         console.show_text("\n\n".join(tree_text(schedule, number, in_ascii) for number in used))
+    elif schedule.collective.lengths is not None and not faults:
+        console.show_text(lanes_text(schedule, in_ascii))
     else:
         console.show_text(space_time_text(replay(schedule.of_node_zero(), faults), in_ascii))
     return 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
 from treecast.draw.mesh_figure import draw_sources, draw_steps
+from treecast.draw.parallelogram_figure import draw_parallelograms
 from treecast.draw.space_time_figure import draw_space_time
 from treecast.draw.tree_figure import draw_trees
 from treecast.errors import TreecastError
@@ -31,6 +32,7 @@ __all__ = [
     "MESH_KINDS",
     "SUFFIXES",
     "draw",
+    "draw_parallelograms",
     "draw_sources",
     "draw_space_time",
     "draw_steps",
@@ -62,7 +64,8 @@ def draw(
     """Draw a schedule, as it is or as it runs under faults, and save the picture.
 
     ``trees``: in a picture of trees, which ones (default: all). Of an orbit, what node 0's data does is drawn.
-    A space-time picture without faults shows the lower bound of steps too. A picture of steps takes no faults.
+    A space-time picture without faults shows the lower bound of steps too, and messages of different lengths as
+    parallelograms. A picture of steps takes no faults.
     Raises TreecastError when there is no such kind of picture, or when it cannot be saved.
     """
     _suffix(path)  # before the work
@@ -72,7 +75,10 @@ def draw(
         # what fails may be what takes longest: the bound is one for the intact network
         known = [] if faults else bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
         bound = max((b.value for b in known if b.of == "steps"), default=None)
-        figure = draw_space_time(simulate(schedule.of_node_zero(), faults), bound, schedule)
+        if schedule.collective.lengths is not None and not faults:
+            figure = draw_parallelograms(schedule, bound)
+        else:
+            figure = draw_space_time(simulate(schedule.of_node_zero(), faults), bound, schedule)
     elif kind == "steps":
         if faults:
             raise TreecastError("a picture of steps shows no faults: leave them out, or draw space-time")

@@ -57,8 +57,14 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
     source = f" {collective.direction} {short(network.label(collective.root))}"
     if collective.all_source:
         source = f": the part of {short(network.label(0))}" if schedule.orbit else ""
-    numbers = [f"M = {counted(collective.messages, 'chunk')}", "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies",
-               counted(schedule.steps, "step")]  # fmt: skip
+    copies = "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies"
+    numbers = [f"M = {counted(collective.messages, 'chunk')}", copies, counted(schedule.steps, "step")]
+    if collective.lengths is not None:
+        some = int((collective.lengths.flits > 0).sum())
+        null = collective.nodes - 1 - some
+        told = f"{counted(collective.lengths.total, 'flit')} in {counted(some, 'message')}"
+        numbers[:2] = [told + (f", {null} null" if null else ""), schedule.builder]
+        numbers = [number for number in numbers if number]
     if faults:
         named = faults.describe(network)
         numbers.append(

@@ -80,7 +80,8 @@ class DrawnTree:
 
 def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int = 1000) -> str:  # noqa: A002
     """Return one tree of a schedule, a line per node: the port that leads to it, its label, and ``@`` the step from
-    which it can hold the first chunk that comes over this tree (towards the root: at which it first sends one).
+    which it can hold the first chunk that comes over this tree (towards the root: at which it first sends one); behind it
+    the length of its message, where messages have lengths.
 
     Children stand in the order of their ports; on the star network cyclically from the tree's own port, as in the paper.
     Raises ScheduleError when the rows of that tree are none, or form no tree.
@@ -88,14 +89,14 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows
     lines: list[str] = []
-    arrives = schedule.part.direction == "from"
+    arrives, lengths = schedule.part.direction == "from", schedule.part.lengths
     waiting = [(root, "", "") for root in reversed(drawn.roots)]
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()
         row = drawn.row.get(node)
-        lines.append(
-            branch + network.label(node) + (" (root)" if row is None else f" @{int(rows.step[row]) + arrives}")
-        )
+        flits = "" if lengths is None or row is None else f"  {_count(int(lengths.flits[node]), 'flit')}"
+        when = " (root)" if row is None else f" @{int(rows.step[row]) + arrives}"
+        lines.append(branch + network.label(node) + when + flits)
         children = drawn.children.get(node, [])
         for child in reversed(children):
             last, port = child == children[-1], int(rows.port[drawn.row[child]])
