@@ -9,7 +9,9 @@ straight where that leaves both parts small enough, else along a staircase. The 
 two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; the recursion is ours, and never above theirs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
@@ -22,13 +24,33 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, check_memory
 from treecast.schedule import Claims, Payloads, Rows
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
 _BEST_PLANES = 3  # how many planes per axis are tried of a large set
+_BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
+
+
+def _tell_nobody(done: int, total: int | None, what: str) -> None:
+    pass
+
+
+Progress = Callable[[int, int | None, str], None]
+"""Told how much of how much, if that is known, is done, and of what."""
+_told: ContextVar[Progress] = ContextVar("_told", default=_tell_nobody)
+
+
+@contextmanager
+def telling(progress: Progress) -> Generator[None]:
+    """Tell ``progress`` how far plans are that are made meanwhile."""
+    before = _told.set(progress)
+    try:
+        yield
+    finally:
+        _told.reset(before)
 
 
 class Effort(NamedTuple):
@@ -91,6 +113,8 @@ class Bisection:
         key = mask.shape, b"" if mask.all() else np.packbits(mask).tobytes(), steps
         if key not in self.tables:
             self.tables[key] = self._made(mask, steps)
+            if len(self.tables) % 32 == 0:
+                _told.get()(len(self.tables), None, "sets of nodes divided")
         return self.tables[key]
 
     def _made(self, mask: NDArray[np.bool_], steps: int) -> Table:
@@ -198,6 +222,7 @@ def effort(shape: Shape) -> Effort:
 @lru_cache(maxsize=4)  # one table serves every source
 def minimum(shape: Shape) -> tuple[Bisection, Table]:
     """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
     tables = Bisection(effort(shape))
     return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
 

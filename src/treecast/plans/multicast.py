@@ -3,7 +3,7 @@
 Communication model: one-port, wormhole, as in ``bisection``; the nodes that are no targets take no part, but messages pass
 through them. ⌈log2⌉ of the number of targets and root are the fewest steps, and all that is here takes no more.
 
-Tried in turn: recursive bisection; the same with fewer staircases; and halving of the chain of all nodes that have a part in
+Tried in turn: recursive bisection; the same with other cuts; and halving of the chain of all nodes that have a part in
 it, sorted by coordinates, the axis that is routed first before the others (the U-mesh of McKinley, Xu, Esfahanian & Ni): of that
 no two messages of a step meet on a mesh with full duplex, where routes go axis by axis (docs/mesh.md has the proof).
 """
@@ -11,6 +11,7 @@ no two messages of a step meet on a mesh with full duplex, where routes go axis 
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +24,11 @@ from treecast.models import model as find_model
 from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints
 from treecast.plans import bisection
-from treecast.plans.bisection import HASTY, THOROUGH, USUAL, Bisection, Effort, Shape
-from treecast.plans.built import Built
+from treecast.plans.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
+from treecast.plans.built import Built, check_memory
 
 _FEW = 16  # nodes of which all cuts are tried that bisection knows
+_BYTES_PER_NODE = 60  # of the box around the nodes
 Sends = tuple[Ints, Ints, Ints]
 """Step, source and target of every message, by node numbers."""
 
@@ -65,16 +67,33 @@ def free(grid: Mesh | Torus, model: Model, step: Ints, src: Ints, dst: Ints) -> 
 def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
     """Yield the ways of a multicast that are tried in turn: those of less total distance come first, mostly."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
-    frames = [_opened(grid, nodes), np.zeros(len(grid.sides), np.int64)] if isinstance(grid, Torus) else [None]
-    efforts = {"bisection": THOROUGH if len(nodes) <= _FEW else HASTY, "bisection, straight where it can be": USUAL}
-    for (name, effort), (number, frame) in product(efforts.items(), enumerate(frames)):
-        where = (name, f"{name}, not cut open")[number]
-        if isinstance(grid, Torus):
-            here = f"{where}, distances round the torus"
-            yield Way(here, partial(_bisected, grid, nodes, collective.root, frame, effort, grid.sides))
-        yield Way(where, partial(_bisected, grid, nodes, collective.root, frame, effort, ()))
-    for frame in frames:
-        yield Way("chain", partial(_halved, grid, nodes, collective.root, frame, model.routing == "last"))
+    efforts = {
+        "bisection": THOROUGH if len(nodes) <= _FEW else HASTY,
+        "bisection, other cuts": Effort(0, 12, 48),
+        "bisection, few cuts": Effort(0, 0, 4),
+    }
+    chains = {"chain": model.routing == "last", "chain, the other way": model.routing != "last"}
+    if not isinstance(grid, Torus):
+        for name, effort in efforts.items():
+            yield Way(name, partial(_bisected, grid, nodes, collective.root, None, effort, ()))
+        for name, last_first in chains.items():
+            yield Way(name, partial(_halved, grid, nodes, collective.root, None, last_first))
+        return
+    frames = {"": _opened(grid, nodes), ", not cut open": np.zeros(len(grid.sides), np.int64)}
+    for name, effort in efforts.items():
+        made = {where: _bisected(grid, nodes, collective.root, frames[where], effort, grid.sides) for where in frames}
+        # not cut open it is never longer than on the mesh, since the cuts are the same
+        for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
+            yield Way(f"{name}{where}", partial(_kept, made[where]))
+        for where, frame in frames.items():
+            how = f"{name}{where}, distances of the mesh"
+            yield Way(how, partial(_bisected, grid, nodes, collective.root, frame, effort, ()))
+    for (name, last_first), (where, frame) in product(chains.items(), frames.items()):
+        yield Way(f"{name}{where}", partial(_halved, grid, nodes, collective.root, frame, last_first))
+
+
+def _kept(sends: Sends) -> Sends:
+    return sends
 
 
 def _opened(torus: Torus, nodes: Ints) -> Ints:
@@ -99,6 +118,7 @@ def _bisected(
     at, begin = _placed(grid, nodes, frame), _placed(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
     shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {len(nodes):,} nodes among {prod(shape):,}")
     mask: NDArray[np.bool_] = np.zeros(shape, bool)
     mask[tuple(at - corner)] = True
     tables = Bisection(effort, around)
