@@ -10,7 +10,7 @@ no two messages of a step meet on a mesh with full duplex, where routes go axis 
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import NamedTuple
 
@@ -27,10 +27,18 @@ from treecast.plans import bisection
 from treecast.plans.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.built import Built, check_memory
 
+_OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows
 _BYTES_PER_NODE = 60  # of the box around the nodes
 Sends = tuple[Ints, Ints, Ints]
 """Step, source and target of every message, by node numbers."""
+
+
+class Frame(NamedTuple):
+    """How coordinates are counted: from ``start``, where a torus is cut open, and along which axes backwards."""
+
+    start: Ints
+    mirrored: tuple[bool, ...]
 
 
 class Way(NamedTuple):
@@ -67,29 +75,28 @@ def free(grid: Mesh | Torus, model: Model, step: Ints, src: Ints, dst: Ints) -> 
 def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
     """Yield the ways of a multicast that are tried in turn: those of less total distance come first, mostly."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
-    efforts = {
-        "bisection": THOROUGH if len(nodes) <= _FEW else HASTY,
-        "bisection, other cuts": Effort(0, 12, 48),
-        "bisection, few cuts": Effort(0, 0, 4),
-    }
-    chains = {"chain": model.routing == "last", "chain, the other way": model.routing != "last"}
-    if not isinstance(grid, Torus):
-        for name, effort in efforts.items():
-            yield Way(name, partial(_bisected, grid, nodes, collective.root, None, effort, ()))
-        for name, last_first in chains.items():
-            yield Way(name, partial(_halved, grid, nodes, collective.root, None, last_first))
-        return
-    frames = {"": _opened(grid, nodes), ", not cut open": np.zeros(len(grid.sides), np.int64)}
-    for name, effort in efforts.items():
-        made = {where: _bisected(grid, nodes, collective.root, frames[where], effort, grid.sides) for where in frames}
+    effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
+    plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
+    frames = {"": plain}
+    if isinstance(grid, Torus):
+        frames = {"": Frame(_opened(grid, nodes), straight), ", not cut open": plain}
+        made = {where: _bisected(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
         for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
-            yield Way(f"{name}{where}", partial(_kept, made[where]))
-        for where, frame in frames.items():
-            how = f"{name}{where}, distances of the mesh"
-            yield Way(how, partial(_bisected, grid, nodes, collective.root, frame, effort, ()))
-    for (name, last_first), (where, frame) in product(chains.items(), frames.items()):
-        yield Way(f"{name}{where}", partial(_halved, grid, nodes, collective.root, frame, last_first))
+            yield Way(f"bisection{where}", partial(_kept, made[where]))
+    else:
+        yield Way("bisection", partial(_bisected, grid, nodes, root, plain, effort, ()))
+    for where, frame in frames.items():
+        if isinstance(grid, Torus):
+            how = f"bisection{where}, distances of the mesh"
+            yield Way(how, partial(_bisected, grid, nodes, root, frame, effort, ()))
+        yield Way(f"bisection{where}, other cuts", partial(_bisected, grid, nodes, root, frame, _OTHER, ()))
+        for mirrored in islice(product((False, True), repeat=len(grid.sides)), 1, _MIRRORS):
+            seen = Frame(frame.start, mirrored)  # ties and staircases come out differently
+            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, effort, ()))
+            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, _OTHER, ()))
+    for where, frame in frames.items():
+        yield Way(f"chain{where}", partial(_halved, grid, nodes, root, frame, model.routing == "last"))
 
 
 def _kept(sends: Sends) -> Sends:
@@ -106,14 +113,15 @@ def _opened(torus: Torus, nodes: Ints) -> Ints:
     return np.array(cut, np.int64)
 
 
-def _placed(grid: Mesh | Torus, nodes: Ints, frame: Ints | None) -> Ints:
-    """Return coordinates, counted from where a torus is cut open: int64 (axes, nodes)."""
-    at = grid.coordinates(nodes)
-    return at if frame is None else (at - frame[:, None]) % np.array(grid.sides)[:, None]
+def _placed(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
+    """Return coordinates as a frame shows them: int64 (axes, nodes)."""
+    side = np.array(grid.sides)[:, None]
+    at = (grid.coordinates(nodes) - frame.start[:, None]) % side
+    return np.where(np.array(frame.mirrored)[:, None], side - 1 - at, at)
 
 
 def _bisected(
-    grid: Mesh | Torus, nodes: Ints, root: int, frame: Ints | None, effort: Effort, around: Shape
+    grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
 ) -> Sends:  # fmt: skip
     at, begin = _placed(grid, nodes, frame), _placed(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
@@ -134,7 +142,7 @@ def _bisected(
     return step, number(src), number(dst)
 
 
-def _halved(grid: Mesh | Torus, nodes: Ints, root: int, frame: Ints | None, last_first: bool) -> Sends:
+def _halved(grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
     at = _placed(grid, nodes, frame)
     chain = nodes[np.lexsort(at if last_first else at[::-1])]
     sends: list[tuple[int, int, int]] = []
