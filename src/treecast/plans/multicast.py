@@ -22,7 +22,7 @@ from treecast.errors import PlanError
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import Mesh, Torus
-from treecast.networks.core import Ints
+from treecast.networks.core import Ints, ints
 from treecast.plans import bisection
 from treecast.plans.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.built import Built, check_memory
@@ -133,7 +133,7 @@ def _bisected(
     whole = tables.table(mask, (len(nodes) - 1).bit_length())
     first = int(np.ravel_multi_index(tuple((begin - corner)[:, 0].tolist()), shape))
     step, src, dst = bisection.sends(tables, whole, first)
-    local = np.ravel_multi_index(tuple(at - corner), shape)
+    local = ints(np.ravel_multi_index(tuple(at - corner), shape))
     order = np.argsort(local)
 
     def number(within: Ints) -> Ints:
