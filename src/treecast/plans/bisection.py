@@ -54,15 +54,17 @@ def telling(progress: Progress) -> Generator[None]:
 
 
 class Effort(NamedTuple):
-    """How many cuts are tried: three numbers of nodes.
+    """How many cuts are tried: numbers of nodes.
 
     ``small``: of sets up to that, staircases are tried even where straight cuts fit. ``many``: larger sets are cut along
-    fewer staircases. ``large``: of larger sets not all planes are tried.
+    fewer staircases. ``large``: of larger sets not all planes are tried. ``narrow``: of larger sets one plane per axis, and
+    the staircases across the longest axis.
     """
 
     small: int
     many: int
     large: int
+    narrow: int = 2**62
 
 
 THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
@@ -185,8 +187,12 @@ def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArra
     for axis in range(mask.ndim):
         below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
         planes = np.flatnonzero((below <= most) & (size - below <= most) & (below < size) & (below > 0))
-        if size > effort.large:  # there may be many: take those that halve best
-            planes = planes[np.argsort(np.abs(2 * below[planes] - size), kind="stable")[:_BEST_PLANES]]
+        if size > min(effort.large, effort.narrow):  # there may be many: take those that halve best
+            planes = planes[
+                np.argsort(np.abs(2 * below[planes] - size), kind="stable")[
+                    : 1 if size > effort.narrow else _BEST_PLANES
+                ]
+            ]
         for plane in planes.tolist():
             low = np.zeros_like(mask)
             ahead = tuple(slice(None) if a != axis else slice(plane + 1) for a in range(mask.ndim))
@@ -198,7 +204,10 @@ def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArra
     seen = set[bytes]()
     few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
     flips = [(0,) * (mask.ndim - 1)] if few else list(product((0, 1), repeat=mask.ndim - 1))
-    for order in permutations(range(mask.ndim)):
+    orders = permutations(range(mask.ndim))
+    if size > effort.narrow:
+        orders = [tuple(np.argsort([-side for side in mask.shape], kind="stable").tolist())]
+    for order in orders:
         for flip in flips:
             cells = np.argwhere(mask)
             keys = [cells[:, order[0]]]
@@ -216,7 +225,7 @@ def effort(shape: Shape) -> Effort:
     """Return how many cuts of a mesh are tried: fewer in larger ones, so that it takes seconds."""
     if prod(shape) <= 256:
         return THOROUGH
-    return USUAL if sum(side > 1 for side in shape) < 3 else Effort(0, 12, 1024)
+    return USUAL if sum(side > 1 for side in shape) < 3 else Effort(0, 12, 1024, 72)
 
 
 @lru_cache(maxsize=4)  # one table serves every source
