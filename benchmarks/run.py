@@ -1,7 +1,7 @@
 """Measure treecast, and print each figure as a ratio to a limit measured in the same run.
 
     make bench                 everything that takes less than a minute
-    make bench ARGS=--large    S_11 too: all its trees, one by one, and a walk from every node of each
+    make bench ARGS=--large    S_11 too: all its trees, one by one, and a walk from every node of each; mesh:100x100
 
 Figures are the best of several runs; the machine may be shared, so look at the ratios.
 """
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from treecast.kernels.star import fill_trees, walk_trees
 from treecast.networks import Star, network
 from treecast.networks.permutations import place_values
 from treecast.plans import plan, star_trees
+from treecast.plans.bisection import minimum, transform
 from treecast.schedule import Schedule
 from treecast.verifier import verify
 
@@ -167,6 +169,40 @@ def gossips() -> None:
             )
 
 
+def bisection(large: bool) -> None:
+    """Tables of all sources of meshes, against distance sweeps of the whole mesh, and growth with N; one large schedule."""
+    before = 0.0
+    for shape in ((64, 64), (128, 128), (256, 256), (64, 64, 64), (20, 20), (48, 40), *([(100, 100)] if large else [])):
+        nodes, field = prod(shape), np.zeros(shape, np.int64)
+        transform(field)
+        limit = best(lambda: transform(field))  # noqa: B023
+        began = time.perf_counter()
+        tables, _ = minimum.__wrapped__(shape)
+        taken = time.perf_counter() - began
+        growth = f", {taken / nodes / before:.2f} x the time per node of 64x64" if before else ""
+        before = before or taken / nodes
+        line(
+            f"least distances on {'x'.join(map(str, shape))}, all sources",
+            f"{taken:.2f} s",
+            f"{taken / nodes * 1e9:.0f} ns/node, {taken / limit:.0f} x a sweep of all{growth}; "
+            f"{len(tables.tables):,} sets, {peak()}",
+        )
+    began = time.perf_counter()
+    schedule = plan("broadcast", "mesh:1024x1024", model="wormhole")
+    planned = time.perf_counter() - began
+    columns = list(schedule.rows.columns().values())
+    limit = best(lambda: [column.copy() for column in columns])
+    began = time.perf_counter()
+    verify(schedule)
+    checked = time.perf_counter() - began
+    line(
+        f"broadcast on mesh:1024x1024, {len(schedule):,} rows",
+        f"{planned:.2f} s",
+        f"{planned / len(schedule) * 1e9:.0f} ns/row, {planned / limit:.0f} x a memory copy; "
+        f"verified in {checked:.2f} s, {peak()}",
+    )
+
+
 def faults() -> None:
     """Replay a broadcast on S_5 under every set of at most three dead nodes."""
     schedule = plan("broadcast", "star:5", messages=400, copies=4)
@@ -197,13 +233,14 @@ def peak() -> str:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--large", action="store_true", help="S_11 too")
+    options.add_argument("--large", action="store_true", help="S_11, and a mesh of 100x100, too")
     large = options.parse_args().large
     start()
     verification()
     all_sources()
     gossips()
     faults()
+    bisection(large)
     trees_as_arrays(10)
     walk(10)
     if large:

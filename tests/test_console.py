@@ -76,3 +76,15 @@ def test_progress_ends_with_what_it_surrounds(monkeypatch):
     monkeypatch.setattr("sys.stderr", Terminal())
     with pytest.raises(KeyboardInterrupt), console.progress("sets"):
         raise KeyboardInterrupt
+
+
+def test_a_bar_can_wait_until_the_work_takes_long(monkeypatch):
+    errors, now = Terminal(), [0.0]
+    monkeypatch.setattr("sys.stderr", errors)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with console.progress("plan", after=2) as tell:
+        tell(32, None, "sets")
+        assert errors.getvalue() == ""
+        now[0] = 2.5
+        tell(64, None, "sets")
+    assert "sets" in errors.getvalue()

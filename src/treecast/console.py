@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO, cast
@@ -75,13 +76,16 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _tell_nobody(done: int, total: int, title: str = "") -> None:
+def _tell_nobody(done: int, total: int | None, title: str = "") -> None:
     pass
 
 
 @contextmanager
-def progress(title: str) -> Generator[Tell]:
-    """Show a bar on standard error for as long as the work takes; nothing when that is no terminal."""
+def progress(title: str, after: float = 0) -> Generator[Tell]:
+    """Show a bar on standard error for as long as the work takes; nothing when that is no terminal.
+
+    ``after``: it appears when so many seconds have passed, and something is told.
+    """
     if not is_terminal(sys.stderr):
         yield _tell_nobody
         return
@@ -92,10 +96,16 @@ def progress(title: str) -> Generator[Tell]:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=Console(stderr=True), transient=True,
     )  # fmt: skip
-    with bar:
-        task = bar.add_task(title, total=None)
+    task, began = bar.add_task(title, total=None), time.monotonic()
 
-        def tell(done: int, total: int, title: str = title) -> None:
+    def tell(done: int, total: int | None, title: str = title) -> None:
+        if time.monotonic() - began >= after:
+            bar.start()  # once: it does nothing to a bar that is there
             bar.update(task, completed=done, total=total, description=title)
 
+    if not after:
+        bar.start()
+    try:
         yield tell
+    finally:
+        bar.stop()

@@ -17,8 +17,8 @@ class Model:
     ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
     (``any``), or exchanges with a single neighbour (``same``).
     ``routing``: of wormhole switching, where a message to any node takes one step, over the channels of a route along the
-    axes of a mesh or torus, the ``first`` axis first or the ``last``; a node sends one message in a step, or receives one.
-    Empty: store-and-forward.
+    axes of a mesh or torus, the ``first`` axis first or the ``last``, or all by turns along the ``diagonal``; a node sends
+    one message in a step, or receives one. Empty: store-and-forward.
     ``buffered``: whether a node may keep what it relays. Else a flit that arrives in a step is sent on in the next, and the
     flits of a message follow one another without a gap.
     """
@@ -29,7 +29,7 @@ class Model:
     partner: Literal["any", "same"] = "any"
     combining: bool = False
     what: str = ""
-    routing: Literal["", "first", "last"] = ""
+    routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
 
 
@@ -73,6 +73,13 @@ MODELS = {
             routing="last",
         ),
         Model(
+            "wormhole-diagonal",
+            "one",
+            combining=True,
+            what="as wormhole, but messages go along all axes by turns, near the straight line",
+            routing="diagonal",
+        ),
+        Model(
             "bufferless",
             "one",
             what="one-port; what arrives is sent on in the next step, a message is not interrupted (tree paper)",
@@ -82,6 +89,8 @@ MODELS = {
     )
 }
 """The presets, by name."""
+WORMHOLE = tuple(name for name, preset in MODELS.items() if preset.routing)
+"""The names of the presets of wormhole switching."""
 
 
 def model(name: str | Model) -> Model:

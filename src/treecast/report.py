@@ -30,6 +30,7 @@ class Report:
     ``counts``: breaches of each rule that was checked, in the order of checking. ``violations``: the first few of each.
     ``steps, transmissions, depth``: as measured. ``bounds``: the lower bounds beside them.
     ``distance``: of all messages together, under wormhole switching (TCD), else None.
+    ``depth_contention``: pairs of messages that may meet where steps are not synchronised; None where that is not known.
     ``method``: ``by streams``, ``by symmetry`` (Lemma 7) or ``expanded``. ``seconds``: what the check took.
     """
 
@@ -43,6 +44,7 @@ class Report:
     bounds: tuple[Bound, ...]
     seconds: float
     distance: int | None = None
+    depth_contention: int | None = None
 
     @property
     def holds(self) -> bool:
@@ -68,6 +70,7 @@ def figures(schedule: Schedule, report: Report) -> dict[str, object]:
         "steps": report.steps, **_against(report, "steps"),
         "transmissions": report.transmissions, **_against(report, "transmissions"),
         **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
+        **({} if report.depth_contention is None else {"depth_contention": report.depth_contention}),
         "verified": report.holds, "method": report.method, "rules": report.counts,
         "violations": [
             {"rule": v.rule, "row": v.row, "nodes": [network.label(u) for u in v.nodes], "chunk": v.chunk, "text": v.text}

@@ -13,6 +13,7 @@ from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.report import Broken, Report, Violation
 from treecast.rules import Case, rules_for
+from treecast.rules.wormhole import depth_contention
 from treecast.schedule import Schedule
 from treecast.verifier_expanded import check_expanded
 
@@ -53,7 +54,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     return Report(
         chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
         schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
-        _distance(schedule) if chosen.routing else None,
+        _distance(schedule) if chosen.routing else None, depth_contention(schedule, chosen),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ It shares no code with the fast one beyond the rows, so that each checks the oth
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations, groupby, pairwise
 from math import comb
 
@@ -244,15 +245,10 @@ def _check_routes(
                 broken("one-role", row, f"row {row} at step {step} meets a busy node")
             busy |= {src, dst}
             at = src
-            while at != dst:
-                nearer = [
-                    (axis, v)
-                    for v in network.neighbors(at)
-                    if int(network.distance(v, dst)) < int(network.distance(at, dst))
-                    for axis in [_axis_of(network, at, v)]
-                ]
-                axis = (min if model.routing == "first" else max)(a for a, _ in nearer)
-                ahead = [v for a, v in nearer if a == axis]  # two, halfway round a torus: then upwards
+            for axis in _turns(network, model.routing, src, dst):
+                neighbours = [v for v in network.neighbors(at) if _axis_of(network, at, v) == axis]
+                ahead = [v for v in neighbours if int(network.distance(v, dst)) < int(network.distance(at, dst))]
+                # there are two halfway round a torus: then upwards
                 side, stride = network.sides[axis], network.strides[axis]
                 up = at + ((at // stride % side + 1) % side - at // stride % side) * stride
                 after = up if up in ahead else ahead[0]
@@ -261,6 +257,17 @@ def _check_routes(
                     broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
                 crossed.add(channel)
                 at = after
+
+
+def _turns(network: Mesh | Torus, routing: str, src: int, dst: int) -> list[int]:
+    """Return the axes along which a message moves, one move after the other."""
+    moves: list[tuple[Fraction, int]] = []
+    for axis, (a, b, side) in enumerate(zip(*network.coordinates([src, dst]).T.tolist(), network.sides, strict=True)):
+        length = min(abs(a - b), side - abs(a - b)) if isinstance(network, Torus) else abs(a - b)
+        moves += [(Fraction(2 * k + 1, 2 * length), axis) for k in range(length)]
+    if routing == "diagonal":
+        return [axis for _, axis in sorted(moves)]
+    return sorted((axis for _, axis in moves), reverse=routing == "last")
 
 
 def _axis_of(network: Mesh | Torus, u: int, v: int) -> int:

@@ -202,3 +202,30 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
     assert made == table if not local_search.fits(mesh.sides) else all(m <= d for m, d in zip(made, table, strict=True))
     for turned in symmetries(np.array(made).reshape(mesh.sides)):
         assert turned.reshape(-1).tolist() == made
+
+
+def test_who_waits_is_told_how_far_it_is():
+    told = []
+    with bisection.telling(lambda *heard: told.append(heard)):
+        bisection.minimum.__wrapped__((9, 9))
+    assert len(told) > 1
+    assert [done for done, _, _ in told] == list(range(32, 32 * len(told) + 1, 32))
+    bisection.minimum.__wrapped__((9, 8))
+    assert [done for done, _, _ in told] == list(range(32, 32 * len(told) + 1, 32))  # nobody listens any more
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 6), (3, 5, 2)], ids=str)
+def test_the_distance_transform_round_a_torus(shape):
+    """Of a window of a longer torus too: the way round is longer by what lies outside."""
+    rng = np.random.default_rng(3)
+    for longer in range(3):
+        field = rng.integers(0, 40, shape) << 32
+        around = tuple(side + longer for side in shape)
+        nodes = list(product(*map(range, shape)))
+        far = [
+            [sum(min(abs(a - b), s - abs(a - b)) for a, b, s in zip(u, v, around, strict=True)) for v in nodes]
+            for u in nodes
+        ]
+        told = field.copy()
+        transform(told, around)
+        assert (told >> 32).reshape(-1).tolist() == (np.array(far) + (field >> 32).reshape(-1)).min(axis=1).tolist()

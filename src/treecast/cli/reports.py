@@ -55,6 +55,10 @@ def show_report(
     if report.distance is not None:
         said = _distance_words(schedule.collective.kind, report)
         lines["total distance"] = [said, *_bound_words(report.bounds, "tcd")]
+    if report.depth_contention is not None:
+        lines["depth contention"] = (
+            f"{_count(report.depth_contention, 'pair')}: messages that may meet where steps are not synchronised"
+        )
     if baseline and schedule.steps and not report.model.routing:
         lines["speed-up"] = (
             f"{baseline / schedule.steps:.4g} over a single tree ({baseline:,} steps, survives no fault)"

@@ -163,27 +163,29 @@ def plan(
     """
     from treecast import formats, plans, verifier
     from treecast.cli import reports
+    from treecast.plans import bisection
 
     if as_json and output == "-":
         raise _usage("--json and '-o -' both want standard output: choose one")
-    schedule = plans.plan(
-        collective,
-        network,
-        root=root,
-        messages=messages,
-        copies=copies,
-        survive=survive,
-        model=model,
-        builder=builder,
-        order=_order(order),
-        fault_free=fault_free,
-        initiator=initiator,
-        targets=targets,
-        lengths=_lengths(network, root, lengths, files, flit, seed),
-        tree=tree,
-        first=first,
-        collect=collect,
-    )
+    with console.progress("plan", after=2) as tell, bisection.telling(tell):
+        schedule = plans.plan(
+            collective,
+            network,
+            root=root,
+            messages=messages,
+            copies=copies,
+            survive=survive,
+            model=model,
+            builder=builder,
+            order=_order(order),
+            fault_free=fault_free,
+            initiator=initiator,
+            targets=targets,
+            lengths=_lengths(network, root, lengths, files, flit, seed),
+            tree=tree,
+            first=first,
+            collect=collect,
+        )
     report = verifier.verify(schedule)
     if report and output is not None:
         formats.save(schedule, output)

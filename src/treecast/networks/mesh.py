@@ -4,6 +4,7 @@ import operator
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import ClassVar, Self
 
@@ -97,34 +98,46 @@ class _Grid(Network):
         gaps = ((np.abs(here - there), side) for here, there, side in axes)
         return np.asarray(sum(np.minimum(gap, side - gap) if self._wraps else gap for gap, side in gaps))
 
-    def routes(self, u: Ints, v: Ints, last_first: bool = False) -> tuple[Ints, Ints, Ints]:
-        """Return the arcs of the routes from each u to the v beside it, axis by axis: (which route, node, port).
+    def routes(self, u: Ints, v: Ints, order: str = "first") -> tuple[Ints, Ints, Ints]:
+        """Return the arcs of the routes from each u to the v beside it: (which route, node, port).
 
-        int64 arrays, one entry per arc, as many as the distances add up to. Halfway round a torus they go up.
+        int64 arrays, one entry per arc, as many as the distances add up to, those of a route in no order that means anything.
+        ``order``: one axis after the other, the ``first`` axis first or the ``last``; or ``diagonal``, by turns: of n moves
+        along an axis the k-th is due at (k + 1/2)/n, what is due at once goes by axis. Halfway round a torus they go up.
         """
-        here = self.coordinates(u)
-        gaps = self.coordinates(v) - here
+        here, there = self.coordinates(u), self.coordinates(v)
+        gaps = there - here
+        if self._wraps:
+            for gap, side in zip(gaps, self.sides, strict=True):
+                gap[:] = (gap + (side - 1) // 2) % side - (side - 1) // 2
         port_of = {move: port for port, move in enumerate(self._moves)}
         parts: list[tuple[Ints, Ints, Ints]] = []
-        axes = range(len(self.sides))
-        for axis in reversed(axes) if last_first else axes:
-            side, gap = self.sides[axis], gaps[axis]
-            if self._wraps:
-                gap = (gap + (side - 1) // 2) % side - (side - 1) // 2
-            for way in (1, -1):
-                mine = np.flatnonzero(gap * way > 0)
-                length = gap[mine] * way
-                route = np.repeat(mine, length)
-                place = np.arange(len(route)) - np.repeat(np.cumsum(length) - length, length)
-                on_the_way = here[:, route]
-                on_the_way[axis] = on_the_way[axis] + way * place
-                if self._wraps:
-                    on_the_way[axis] %= side
-                port = port_of.get((axis, way), port_of.get((axis, 1), -1))
-                parts.append((route, np.array(self.strides, np.int64) @ on_the_way, np.full(len(route), port)))
-            here[axis] = self.coordinates(v)[axis]
+        for axis, way in product(range(len(self.sides)), (1, -1)):
+            mine = np.flatnonzero(gaps[axis] * way > 0)
+            length = gaps[axis, mine] * way
+            route = np.repeat(mine, length)
+            place = np.arange(len(route)) - np.repeat(np.cumsum(length) - length, length)
+            ahead, node = gaps[:, route], np.zeros_like(route)
+            for other, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
+                moved = way * place if other == axis else _moved(order, axis, other, place, ahead)
+                at = here[other, route] + moved
+                node += (at % side if self._wraps else at) * stride
+            port = port_of.get((axis, way), port_of.get((axis, 1), -1))
+            parts.append((route, node, np.full(len(route), port)))
         route, node, port = (np.concatenate(column) for column in zip(*parts, strict=True))
         return route, node, port
+
+    def channels(self, u: Ints, v: Ints, order: str = "first", links: bool = False) -> tuple[Ints, Ints]:
+        """Return the channels of the ``routes`` from each u to the v beside it: (which route, channel), int64.
+
+        A channel is an arc, by its number; with ``links``, where both ways share one, the lower of the numbers of its arcs.
+        """
+        route, node, port = self.routes(u, v, order)
+        channel = self.arc(node, port)
+        if links:
+            there = self.neighbor(node, port)
+            channel = np.minimum(channel, self.arc(there, self.port_between(there, node)))
+        return route, channel
 
     def label(self, u: int) -> str:
         """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
@@ -159,6 +172,16 @@ class _Grid(Network):
         columns = np.array([(way, self.strides[axis], self.sides[axis]) for axis, way in moves], np.int64).T
         columns.flags.writeable = False
         return columns
+
+
+def _moved(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
+    """Return how far a route has gone along another axis when it makes its move number ``place`` along ``axis``."""
+    gap, earlier = gaps[other], other < axis
+    if order != "diagonal":
+        return gap if earlier == (order == "first") else np.zeros_like(gap)
+    # moves j with (2j + 1)/(2 |gap|) < (2 place + 1)/(2 |moves|), or no later where the other axis goes first
+    due = ((2 * place + 1) * np.abs(gap) - (not earlier)) // np.abs(gaps[axis])
+    return np.sign(gap) * ((due + 1) // 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
-from treecast.models import Model
+from treecast.models import WORMHOLE, Model
 from treecast.models import model as find_model
 from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
@@ -24,11 +24,12 @@ from treecast.plans import (
     dimension_order,
     exhaustive,
     eyes,
+    multicast,
     rotational,
     scatter,
     tree_gather,
     tree_scatter,
-)  # fmt: skip
+)
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
@@ -93,6 +94,7 @@ def _one(network: Network) -> int:
 
 
 _ALL_PORT = ("all-port", "shouting")
+_WORMHOLE = tuple(f"{name}{half}" for name in WORMHOLE for half in ("", ",half"))
 _TREES, _ONE_TREE, _MATCHED = "disjoint-trees", "breadth-first-tree", "port-matching"
 
 
@@ -157,26 +159,13 @@ def _by_bisection() -> list[Builder]:
             what = "recursive bisection: least total distance"
             if family is Mesh:
                 what += "; off powers of two, up to 256 nodes, local search"
-            found.append(Builder("bisection", kind, family, ("wormhole", "wormhole-last"), what, _one, build))
+            found.append(Builder("bisection", kind, family, _WORMHOLE, what, _one, build))
     what = "recursive bisection of the set of targets"
-    found.append(
-        Builder("bisection", "multicast", Mesh, ("wormhole", "wormhole-last"), what, _one, bisection.multicast)
-    )
+    for family, model in product((Mesh, Torus), _WORMHOLE):  # what is built must hold under the model: there is choice
+        found.append(Builder("bisection", "multicast", family, (model,), what, _one, multicast.builder(model)))
     for name, build, options in (("eyes", eyes.broadcast, ("order",)), ("eyes-best-order", _best_order, ())):
         what = "Cang & Wu: from eye to eye, for sides that are all the same power of two"
-        found.append(
-            Builder(
-                name,
-                "broadcast",
-                Mesh,
-                ("wormhole", "wormhole-last"),
-                what,
-                _one,
-                build,
-                options=options,
-                fits=eyes.fits,
-            )
-        )
+        found.append(Builder(name, "broadcast", Mesh, _WORMHOLE, what, _one, build, options=options, fits=eyes.fits))
     return found
 
 

@@ -9,11 +9,14 @@ straight where that leaves both parts small enough, else along a staircase. The 
 two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; the recursion is ours, and never above theirs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +25,50 @@ from treecast.collectives import Collective
 from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints
 from treecast.plans import local_search
-from treecast.plans.built import Built
+from treecast.plans.built import Built, check_memory
 from treecast.schedule import Claims, Payloads, Rows
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
-_MANY_CUTS = 64  # nodes: larger sets are cut along fewer staircases
-_SMALL, _THOROUGH = 36, 256  # nodes: of sets up to 36, staircases are tried beside straight cuts, in meshes up to 256
-_LARGE, _BEST_PLANES = 1024, 3  # nodes of a set of which not all planes are tried, and how many are, per axis
+_BEST_PLANES = 3  # how many planes per axis are tried of a large set
+_BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
+
+
+def _tell_nobody(done: int, total: int | None, what: str) -> None:
+    pass
+
+
+Progress = Callable[[int, int | None, str], None]
+"""Told how much of how much, if that is known, is done, and of what."""
+_told: ContextVar[Progress] = ContextVar("_told", default=_tell_nobody)
+
+
+@contextmanager
+def telling(progress: Progress) -> Generator[None]:
+    """Tell ``progress`` how far plans are that are made meanwhile."""
+    before = _told.set(progress)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+class Effort(NamedTuple):
+    """How many cuts are tried: numbers of nodes.
+
+    ``small``: of sets up to that, staircases are tried even where straight cuts fit. ``many``: larger sets are cut along
+    fewer staircases. ``large``: of larger sets not all planes are tried. ``narrow``: of larger sets one plane per axis, and
+    the staircases across the longest axis.
+    """
+
+    small: int
+    many: int
+    large: int
+    narrow: int = 2**62
+
+
+THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +104,11 @@ class Cut:
 class Bisection:
     """The tables of all sets that come up, each made once.
 
-    ``small``: of sets of at most so many nodes staircases are tried even where straight cuts fit.
+    ``around``: how long each axis is where its ends are joined, as in a torus, else 0 or nothing.
     """
 
-    def __init__(self, small: int = 0) -> None:
-        self.small = small
+    def __init__(self, effort: Effort, around: Shape = ()) -> None:
+        self.effort, self.around = effort, around
         self.tables: dict[tuple[Shape, bytes, int], Table] = {}
 
     def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
@@ -78,6 +116,8 @@ class Bisection:
         key = mask.shape, b"" if mask.all() else np.packbits(mask).tobytes(), steps
         if key not in self.tables:
             self.tables[key] = self._made(mask, steps)
+            if len(self.tables) % 32 == 0:
+                _told.get()(len(self.tables), None, "sets of nodes divided")
         return self.tables[key]
 
     def _made(self, mask: NDArray[np.bool_], steps: int) -> Table:
@@ -87,7 +127,7 @@ class Bisection:
             least[mask] = 0
             return Table(mask, steps, least, which, ())
         cuts: list[Cut] = []
-        for low in _cuts(mask, 1 << (steps - 1), self.small):
+        for low in _cuts(mask, 1 << (steps - 1), self.effort):
             sides = [_fitted(part) for part in (low, mask & ~low)]
             tables = [self.table(part, steps - 1) for part, _ in sides]
             cut = Cut((tables[0], tables[1]), (sides[0][1], sides[1][1]))
@@ -110,18 +150,18 @@ class Bisection:
         inside = tuple(slice(c - a, e - a) for c, e, a in zip(corner, stop, low, strict=True))
         numbers = np.arange(part.mask.size).reshape(part.mask.shape)
         field[inside] = np.where(part.mask, (part.least << _SHIFT) | numbers, _FAR)
-        transform(field)
+        transform(field, self.around)
         return field[tuple(slice(w.start - a, w.stop - a) for w, a in zip(window, low, strict=True))]
 
 
-def transform(field: Ints) -> None:
-    """Replace each entry by the least of entry + L1 distance over all entries: two sweeps per axis, in place."""
-    for axis in range(field.ndim):
-        line = np.arange(field.shape[axis], dtype=np.int64) << _SHIFT
-        ramp = line.reshape([-1 if a == axis else 1 for a in range(field.ndim)])
-        up = np.minimum.accumulate(field - ramp, axis=axis) + ramp
-        down = np.flip(np.minimum.accumulate(np.flip(field + ramp, axis), axis=axis), axis) - ramp
-        np.minimum(up, down, out=field)
+def transform(field: Ints, around: Shape = ()) -> None:
+    """Replace each entry by the least of entry + L1 distance over all entries: two sweeps per axis, in place.
+
+    ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it.
+    """
+    from treecast.kernels.distances import sweep
+
+    sweep(field.reshape(-1), np.array(field.shape), np.array(around or (0,) * field.ndim), 1 << _SHIFT)
 
 
 def _window(cut: Cut, part: int) -> tuple[slice, ...]:
@@ -131,36 +171,44 @@ def _window(cut: Cut, part: int) -> tuple[slice, ...]:
 
 def _fitted(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
     """Return a part within its own bounding box, and the corner of that."""
-    corner: list[int] = []
-    for axis in range(part.ndim):
-        used: list[int] = np.flatnonzero(part.any(axis=tuple(a for a in range(part.ndim) if a != axis))).tolist()
-        part = part[tuple(slice(used[0], used[-1] + 1) if a == axis else slice(None) for a in range(part.ndim))]
-        corner.append(used[0])
-    return part, tuple(corner)
+    from treecast.kernels.distances import bounds
+
+    low, high = np.empty((2, part.ndim), np.int64)
+    bounds(part.reshape(-1), np.array(part.shape), low, high)
+    corner: list[int] = low.tolist()
+    fitted = part[tuple(slice(a, b + 1) for a, b in zip(corner, high.tolist(), strict=True))]
+    return np.ascontiguousarray(fitted), tuple(corner)
 
 
-def _cuts(mask: NDArray[np.bool_], most: int, small: int) -> Iterator[NDArray[np.bool_]]:
+def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArray[np.bool_]]:
     """Yield the low parts of the cuts that leave both parts at most ``most`` nodes: straight ones; staircases if there is
-    none, and in ``small`` sets that are not to be halved exactly.
+    none, and in small sets that are not to be halved exactly.
     """
     size, straight = int(mask.sum()), False
     for axis in range(mask.ndim):
         below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
         planes = np.flatnonzero((below <= most) & (size - below <= most) & (below < size) & (below > 0))
-        if size > _LARGE:  # there may be many: take those that halve best
-            planes = planes[np.argsort(np.abs(2 * below[planes] - size), kind="stable")[:_BEST_PLANES]]
+        if size > min(effort.large, effort.narrow):  # there may be many: take those that halve best
+            planes = planes[
+                np.argsort(np.abs(2 * below[planes] - size), kind="stable")[
+                    : 1 if size > effort.narrow else _BEST_PLANES
+                ]
+            ]
         for plane in planes.tolist():
             low = np.zeros_like(mask)
             ahead = tuple(slice(None) if a != axis else slice(plane + 1) for a in range(mask.ndim))
             low[ahead] = mask[ahead]
             straight = True
             yield low
-    if straight and (size > small or size == 2 * most):
+    if straight and (size > effort.small or size == 2 * most):
         return
     seen = set[bytes]()
-    few = size > (_MANY_CUTS if mask.ndim <= 3 else _MANY_CUTS // 2)
+    few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
     flips = [(0,) * (mask.ndim - 1)] if few else list(product((0, 1), repeat=mask.ndim - 1))
-    for order in permutations(range(mask.ndim)):
+    orders = permutations(range(mask.ndim))
+    if size > effort.narrow:
+        orders = [tuple(np.argsort([-side for side in mask.shape], kind="stable").tolist())]
+    for order in orders:
         for flip in flips:
             cells = np.argwhere(mask)
             keys = [cells[:, order[0]]]
@@ -174,10 +222,18 @@ def _cuts(mask: NDArray[np.bool_], most: int, small: int) -> Iterator[NDArray[np
                     yield low
 
 
+def effort(shape: Shape) -> Effort:
+    """Return how many cuts of a mesh are tried: fewer in larger ones, so that it takes seconds."""
+    if prod(shape) <= 256:
+        return THOROUGH
+    return USUAL if sum(side > 1 for side in shape) < 3 else Effort(0, 12, 1024, 72)
+
+
 @lru_cache(maxsize=4)  # one table serves every source
 def minimum(shape: Shape) -> tuple[Bisection, Table]:
     """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
-    tables = Bisection(_SMALL if prod(shape) <= _THOROUGH else 0)
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
+    tables = Bisection(effort(shape))
     return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
 
 
@@ -246,28 +302,6 @@ def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Bui
     step, src, dst = sends(tables, whole, best)
     shift = torus.untranslate(best, collective.root)
     return built(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
-
-
-def multicast(grid: Mesh, collective: Collective, copies: int) -> Built:
-    """One-port wormhole: multicast to some nodes by recursive bisection of the set of them and the root: ⌈log2⌉ of their number.
-
-    The others take no part, but messages pass through them.
-    """
-    nodes = (*collective.targets, collective.root)
-    mask = np.zeros(grid.sides, bool)
-    mask.reshape(-1)[list(nodes)] = True
-    fitted, corner = _fitted(mask)
-    tables = Bisection(_SMALL if len(nodes) <= _THOROUGH else 0)
-    whole = tables.table(fitted, (len(nodes) - 1).bit_length())
-    root = np.array(np.unravel_index(collective.root, grid.sides)) - np.array(corner)
-    step, src, dst = sends(tables, whole, int(np.ravel_multi_index(tuple(root), fitted.shape)))
-    strides = np.array(grid.strides, np.int64)
-
-    def placed(nodes: Ints) -> Ints:
-        at = np.array(np.unravel_index(nodes, fitted.shape), np.int64) + np.array(corner)[:, None]
-        return strides @ at
-
-    return built(grid, collective, step, placed(src), placed(dst), len(nodes))
 
 
 def scatter(grid: Mesh, collective: Collective, copies: int) -> Built:

@@ -1,8 +1,10 @@
 """What a builder returns."""
 
+import os
 from typing import NamedTuple
 
 from treecast.collectives import Collective
+from treecast.errors import PlanError
 from treecast.schedule import Claims, Rows
 
 
@@ -13,3 +15,9 @@ class Built(NamedTuple):
     claims: Claims
     collective: Collective | None = None
     """With the chunks numbered as the rows have it, where the builder chooses that."""
+
+
+def check_memory(size: int, what: str) -> None:
+    """Raise PlanError when what takes so many bytes does not fit in this machine's memory."""
+    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise PlanError(f"{what}: about {size / 2**30:,.0f} GiB are too many for this machine's memory")

@@ -5,10 +5,14 @@ Source of the model: Cang & Wu. Routes go axis by axis; those of a schedule made
 
 import numpy as np
 
+from treecast.models import Model
 from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints
 from treecast.report import Broken, Violation
 from treecast.rules.case import Case
+from treecast.schedule import Schedule
+
+_MOST_MEETINGS = 2**28  # of messages on channels: more are not told apart
 
 
 def routed(case: Case) -> Broken:
@@ -36,12 +40,64 @@ def channel_once(case: Case) -> Broken:
     src, dst = rows.src.astype(np.int64), rows.dst.astype(np.int64)
     total = int(network.distance(src, dst).sum())
     case.afford(total, f"routes of {total:,} channels")
-    route, node, port = network.routes(src, dst, case.model.routing == "last")
-    channel = network.arc(node, port)
-    if case.model.duplex == "half":
-        there = network.neighbor(node, port)
-        channel = np.minimum(channel, network.arc(there, network.port_between(there, node)))
+    route, channel = network.channels(src, dst, case.model.routing, case.model.duplex == "half")
     return _once(case, "channel-once", route, channel, "crosses a channel that another message is using")
+
+
+def depth_contention(schedule: Schedule, model: Model) -> int | None:
+    """Return how many pairs of messages share a channel though neither is before the other: they may meet in a machine in
+    which steps are not synchronised (depth contention, after McKinley et al.).
+
+    Message a is before b when a's step is the earlier, and b's sender is a's sender, or a's receiver; and transitively.
+    None where this has no meaning, or gives no forest, as where a node both hears often and sends often.
+    """
+    network = schedule.network
+    if not model.routing or not isinstance(network, Mesh | Torus) or schedule.orbit:
+        return None
+    step, src, dst = (column.astype(np.int64) for column in (schedule.rows.step, schedule.rows.src, schedule.rows.dst))
+    parent = _behind(step, src, dst)
+    if parent is None:
+        return None
+    from treecast.kernels.contention import preorder, unordered, unordered_pairs
+
+    Case(schedule, model).afford(int(network.distance(src, dst).sum()), "routes")
+    forwards = parent < np.arange(len(parent))  # rows are sorted by step: parents all come first, or all last
+    every, (place, last) = np.arange(len(parent)), np.zeros((2, len(parent)), np.int64)
+    preorder(parent, every if bool(forwards.all()) else every[::-1].copy(), place, last)
+    route, channel = network.channels(src, dst, model.routing, model.duplex == "half")
+    message = place[route]
+    order = np.lexsort((message, channel))
+    channel, message = channel[order], message[order]
+    often = int(unordered(channel, message, last))
+    if not often or often > _MOST_MEETINGS:
+        return None if often else 0
+    start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=len(last)))))
+    return int(unordered_pairs(channel, message, last, start, np.argsort(message, kind="stable")))
+
+
+def _behind(step: Ints, src: Ints, dst: Ints) -> Ints | None:
+    """Return of each message the one just before it, where no more than one is; or the one just after it, where no more
+    than one is; -1 for none. None if neither is so. Rows come sorted by step, int64 (rows,).
+    """
+    rows = np.arange(len(step))
+    nodes = int(max(src.max(initial=-1), dst.max(initial=-1))) + 1
+    sends, hears = np.bincount(src, minlength=nodes), np.bincount(dst, minlength=nodes)
+    if bool((hears <= 1).all()):
+        heard = np.full(nodes, -1, np.int64)
+        heard[dst] = rows
+        knows = (heard[src] >= 0) & (step[heard[src]] < step)
+        order = np.argsort(src, kind="stable")
+        again = src[order][1:] == src[order][:-1]
+        before, after = order[:-1][again], order[1:][again]
+        if bool(((step[before] < step[after]) & (knows[before] == knows[after])).all()):
+            parent = np.where(knows, heard[src], -1)
+            parent[after] = before
+            return parent
+    if bool((sends <= 1).all()):
+        sent = np.full(nodes, -1, np.int64)
+        sent[src] = rows
+        return np.where((sent[dst] >= 0) & (step[sent[dst]] > step), sent[dst], -1)
+    return None
 
 
 def _once(case: Case, rule: str, row: Ints, what: Ints, why: str) -> Broken:

@@ -1,0 +1,66 @@
+"""Inner loops about messages that share channels, where some messages are over before others begin.
+
+Messages are numbered in preorder of the forest of which comes before which: message a is before the messages
+a+1 … ``last[a]``. ``channel``, ``message``: int64, which messages cross which channels, in order of both.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit
+def preorder(parent, later, place, last):
+    """Number a forest in preorder: ``place``, int64 (n,), and ``last``, int64 (n,), the last place below each, by places.
+
+    ``parent``: -1 at roots. ``later``: all nodes, each behind its parent. Both in time O(n).
+    """
+    count = len(parent)
+    size = np.ones(count, np.int64)
+    for i in range(count - 1, -1, -1):
+        if parent[later[i]] >= 0:
+            size[parent[later[i]]] += size[later[i]]
+    free = np.zeros(count + 1, np.int64)  # the next place that a child of each node may take; of the roots at the end
+    for i in range(count):
+        node = later[i]
+        above = parent[node] if parent[node] >= 0 else count
+        place[node] = free[above]
+        free[above] += size[node]
+        free[node] = place[node] + 1
+        last[place[node]] = place[node] + size[node] - 1
+
+
+@njit
+def unordered(channel, message, last):
+    """Return how many pairs of messages of one channel have neither before the other; a pair counts once for each channel."""
+    found, depth, first = 0, 0, 0
+    stack = np.zeros(len(last), np.int64)
+    for i in range(len(channel)):
+        if i == 0 or channel[i] != channel[i - 1]:
+            depth, first = 0, i
+        while depth > 0 and last[stack[depth - 1]] < message[i]:
+            depth -= 1
+        found += i - first - depth
+        stack[depth] = message[i]
+        depth += 1
+    return found
+
+
+@njit
+def unordered_pairs(channel, message, last, start, entry):
+    """Return how many pairs of messages share channels with neither before the other, each pair once.
+
+    ``entry[start[a]] … entry[start[a+1]-1]``: where in ``channel`` message a stands. In time O(pairs, once for each channel).
+    """
+    found = 0
+    seen = np.full(len(last), -1, np.int64)
+    for a in range(len(last)):
+        for k in range(start[a], start[a + 1]):
+            i = entry[k] - 1
+            while i >= 0 and channel[i] == channel[entry[k]]:
+                if last[message[i]] < a and seen[message[i]] != a:
+                    seen[message[i]] = a
+                    found += 1
+                i -= 1
+    return found
