@@ -188,7 +188,7 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
     mesh = network(spec)
     made = []
     for root in range(mesh.nodes):
-        rows, claims = bisection.broadcast(mesh, Collective("broadcast", mesh.nodes, 1, root), 1)
+        rows, claims, _ = bisection.broadcast(mesh, Collective("broadcast", mesh.nodes, 1, root), 1)
         heard = {root: -1}
         for step, src, dst in zip(rows.step.tolist(), rows.src.tolist(), rows.dst.tolist(), strict=True):
             assert dst not in heard

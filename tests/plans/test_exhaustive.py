@@ -14,7 +14,7 @@ from treecast.kernels.broadcasts import fewest_across
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
 from treecast.models import model
 from treecast.networks import Mesh, Torus, network
-from treecast.plans import exhaustive, plan
+from treecast.plans import contention, plan
 from treecast.plans.eyes import optimum, total_distance
 from treecast.verifier import verify
 
@@ -193,4 +193,4 @@ def test_links_meet_or_not_in_either_order_of_axes():
     mesh = Mesh((2, 2))
     step, src = np.array([0, 0]), np.array([0, 1])
     for targets in permutations((2, 3)):  # 0>2 1>3 straight; 0>3 1>2 cross
-        assert exhaustive.clear(mesh, step, src, np.array(targets)) == (targets == (2, 3))
+        assert contention.free(mesh, step, src, np.array(targets)) == (targets == (2, 3))

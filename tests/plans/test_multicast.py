@@ -10,6 +10,7 @@ from treecast.errors import PlanError
 from treecast.models import WORMHOLE, model
 from treecast.networks import network
 from treecast.plans import multicast, plan
+from treecast.plans.contention import free
 from treecast.verifier import verify
 
 MODELS = [f"{name}{half}" for name in WORMHOLE for half in ("", ",half")]
@@ -77,16 +78,16 @@ def test_halving_the_sorted_chain_is_free_where_routes_go_axis_by_axis(spec, see
             assert heard[a] < at
             heard[b] = at
         assert len(set(zip(step.tolist(), src.tolist(), strict=True))) == len(step)
-        assert multicast.free(where, under, step, src, dst)
+        assert free(where, step, src, dst, (under.routing,), under.duplex == "half")
 
 
 def test_the_chain_is_not_free_under_other_models():
     """So that the models are told apart: (0,5) > (1,2) goes down the column in which (1,3) > (1,4) goes up."""
     where = network("mesh:2x6")
     step, src, dst = np.array([0, 0]), np.array([5, 9]), np.array([8, 10])
-    assert multicast.free(where, model("wormhole"), step, src, dst)
-    assert not multicast.free(where, model("wormhole,half"), step, src, dst)
-    assert multicast.free(where, model("wormhole,half"), np.array([0, 1]), src, dst)
+    assert free(where, step, src, dst, ("first",), links=False)
+    assert not free(where, step, src, dst, ("first",))
+    assert free(where, np.array([0, 1]), src, dst, ("first",))
 
 
 def test_the_first_way_without_contention_is_taken(monkeypatch):

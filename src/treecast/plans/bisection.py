@@ -26,6 +26,7 @@ from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints
 from treecast.plans import local_search
 from treecast.plans.built import Built, check_memory
+from treecast.plans.contention import free
 from treecast.schedule import Claims, Payloads, Rows
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
@@ -285,7 +286,8 @@ def broadcast(grid: Mesh, collective: Collective, copies: int) -> Built:
     if local_search.fits(grid.sides):
         first, node = local_search.seen_alike(grid.sides, collective.root)
         step, src, dst = _shortened(grid.sides, first)
-        return built(grid, collective, step, node[src], node[dst])
+        if free(grid, step, node[src], node[dst]):
+            return built(grid, collective, step, node[src], node[dst])
     step, src, dst = sends(*minimum(grid.sides), collective.root)
     return built(grid, collective, step, src, dst)
 

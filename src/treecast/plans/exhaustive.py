@@ -16,9 +16,9 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
 from treecast.networks import Mesh, Torus
-from treecast.networks.core import Ints
 from treecast.plans.bisection import built
 from treecast.plans.built import Built
+from treecast.plans.contention import free
 
 _TRIES = 1000  # of broadcasts of the least distance
 Message = tuple[int, int, int]
@@ -44,7 +44,7 @@ def broadcast(grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
     for messages in _least(grid, nodes, collective.root):
         step, src, dst = np.array(messages, np.int64).reshape(-1, 3).T
         src, dst = numbers[src], numbers[dst]
-        if clear(grid, step, src, dst):
+        if free(grid, step, src, dst):
             return built(grid, collective, step, src, dst, len(nodes))
     raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} none is without contention")
 
@@ -82,14 +82,3 @@ def _least(grid: Mesh | Torus, nodes: Sequence[int], root: int) -> Iterator[list
                     messages.append((steps - t, source, head))
                     active.append((t - 1, part, head))
         yield messages
-
-
-def clear(grid: Mesh | Torus, step: Ints, src: Ints, dst: Ints) -> bool:
-    """Return whether no two messages of a step cross the same link, either way, with the first axis first or the last."""
-    for last_first in (False, True):
-        route, node, port = grid.routes(src, dst, last_first)
-        there = grid.neighbor(node, port)
-        link = np.stack([step[route], np.minimum(node, there), np.maximum(node, there)])
-        if np.unique(link, axis=1).shape[1] < len(route):
-            return False
-    return True

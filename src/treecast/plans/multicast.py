@@ -26,6 +26,7 @@ from treecast.networks.core import Ints, ints
 from treecast.plans import bisection
 from treecast.plans.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.built import Built, check_memory
+from treecast.plans.contention import free
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows
@@ -56,20 +57,12 @@ def builder(model: str) -> Callable[[Mesh | Torus, Collective, int], Built]:
 def _build(model: Model, grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
     for way in ways(grid, collective, model):
         step, src, dst = way.sends()
-        if free(grid, model, step, src, dst):
+        if free(grid, step, src, dst, (model.routing,), model.duplex == "half"):
             return bisection.built(grid, collective, step, src, dst, len(collective.targets) + 1)
     raise PlanError(
         f"no multicast is known here in the fewest steps without contention under {model.name}; "
         "on a mesh with full duplex, where routes go axis by axis, there is one: models wormhole and wormhole-last"
     )
-
-
-def free(grid: Mesh | Torus, model: Model, step: Ints, src: Ints, dst: Ints) -> bool:
-    """Return whether no two messages of a step share a channel under a model."""
-    route, channel = grid.channels(src, dst, model.routing, model.duplex == "half")
-    order = np.lexsort((channel, step[route]))
-    step, channel = step[route][order], channel[order]
-    return not bool(((step[1:] == step[:-1]) & (channel[1:] == channel[:-1])).any())
 
 
 def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
