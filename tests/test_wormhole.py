@@ -13,8 +13,9 @@ from treecast.collectives import Collective
 from treecast.errors import TreecastError
 from treecast.formats import decode, encode
 from treecast.models import model
-from treecast.networks import Torus, network
-from treecast.plans import plan
+from treecast.networks import Mesh, Torus, network
+from treecast.plans import bisection, plan
+from treecast.plans.contention import free
 from treecast.rules.wormhole import depth_contention
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulator import simulate
@@ -231,3 +232,21 @@ def test_recursion_by_boxes_has_no_depth_contention(spec):
         schedule = plan("broadcast", where, root=root, model="wormhole")
         for under in ("wormhole", "wormhole-diagonal,half"):
             assert depth_contention(schedule, model(under)) == 0
+
+
+@pytest.mark.parametrize(
+    "shape", [(a, b) for a in range(2, 8) for b in range(a, 8)] + [(2, 3, 3), (3, 3, 3), (2, 3, 5), (4, 4, 2)], ids=str
+)
+def test_nothing_meets_whatever_the_routing(shape):
+    grid = Mesh(shape)
+    tables = bisection.minimum(shape)
+    for source in range(0, grid.nodes, 1 if grid.nodes <= 20 else 3):
+        assert free(grid, *bisection.sends(*tables, source))
+
+
+def test_a_picture_of_all_sources(ask, tmp_path):
+    plan_file, picture = tmp_path / "p.tc", tmp_path / "sources.png"
+    assert ask("plan", "broadcast", "mesh:4x4", "--model", "wormhole", "-o", str(plan_file))[0] == 0
+    assert ask("draw", str(plan_file), "--kind", "sources", "-o", str(picture))[0] == 0
+    assert picture.stat().st_size > 1000
+    assert ask("draw", str(plan_file), "--kind", "sources")[0] == 2

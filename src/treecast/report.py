@@ -90,6 +90,8 @@ def _against(report: Report, of: str) -> dict[str, object]:
         return {}
     bound = best(list(report.bounds), of).value
     extra: dict[str, object] = {f"{of}_lower_bound": bound}
+    if of == "tcd":
+        extra |= {"gap": (report.distance or 0) - bound, "minimal": report.holds and report.distance == bound}
     if of == "steps":
         extra["ratio"] = round(report.steps / bound, 4) if bound else 1.0
     return extra

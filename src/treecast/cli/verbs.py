@@ -334,7 +334,7 @@ def draw(
     /,
     *,
     output: Output = None,
-    kind: Literal["trees", "space-time", "steps"] = "trees",
+    kind: Literal["trees", "space-time", "steps", "sources"] = "trees",
     tree: int | None = None,
     kill_nodes: DeadNodes = (),
     cut_links: DeadLinks = (),
@@ -342,7 +342,8 @@ def draw(
 ) -> int:
     """Draw the trees or the space-time picture of a schedule: into an SVG, PNG or PDF file, or as text in the terminal.
 
-    Of a wormhole broadcast on a mesh or torus also its steps, a panel each; those into a file only.
+    Of a wormhole broadcast on a mesh or torus also its steps, a panel each, and the total distance from each source of the mesh,
+    by bisection and by the paper; those into a file only.
 
     Example: treecast draw plan.tc --kind space-time -o picture.svg
 
@@ -361,8 +362,8 @@ def draw(
     from treecast.draw.text import space_time_text, tree_text
     from treecast.simulator import simulate as replay
 
-    if kind == "steps" and output is None:
-        raise _usage("a picture of steps goes into a file: give -o steps.png")
+    if kind in ("steps", "sources") and output is None:
+        raise _usage(f"a picture of {kind} goes into a file: give -o {kind}.png")
     schedule, _ = _load(file)
     faults = _faults(schedule, kill_nodes, cut_links, 0, 0)
     used = sorted({int(t) for t in schedule.rows.tree if t >= 0})

@@ -21,6 +21,7 @@ from treecast.errors import TreecastError
 from treecast.faults import Faults
 from treecast.files import write_whole
 from treecast.lower_bounds import bounds
+from treecast.networks import Mesh
 from treecast.schedule import Schedule
 from treecast.simulator import simulate
 
@@ -42,7 +43,10 @@ __all__ = [
 
 KINDS = {"trees": "the trees, side by side", "space-time": "what each node receives over which tree at which step"}
 """Every kind of picture that any schedule has, and what it shows."""
-MESH_KINDS = {"steps": "who sends to whom, a panel per step"}
+MESH_KINDS = {
+    "steps": "who sends to whom, a panel per step",
+    "sources": "the total distance of broadcasts on the mesh, by source",
+}
 """The kinds of picture that only wormhole broadcasts on meshes and tori have, and what they show."""
 # dates and versions are left out, so that the same picture is the same bytes
 _METADATA: dict[str, dict[str, Any]] = {
@@ -83,6 +87,10 @@ def draw(
         if faults:
             raise TreecastError("a picture of steps shows no faults: leave them out, or draw space-time")
         figure = draw_steps(schedule)
+    elif kind == "sources":
+        if faults or not isinstance(schedule.network, Mesh):
+            raise TreecastError("a picture of all sources is one of a mesh without faults")
+        figure = draw_sources(schedule.network.sides)
     else:
         raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join([*KINDS, *MESH_KINDS])}")
     save(figure, path)

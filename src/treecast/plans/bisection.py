@@ -225,9 +225,10 @@ def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArra
 
 def effort(shape: Shape) -> Effort:
     """Return how many cuts of a mesh are tried: fewer in larger ones, so that it takes seconds."""
-    if prod(shape) <= 256:
+    nodes, flat = prod(shape), sum(side > 1 for side in shape) < 3
+    if nodes <= (256 if flat else 64):
         return THOROUGH
-    return USUAL if sum(side > 1 for side in shape) < 3 else Effort(0, 12, 1024, 72)
+    return USUAL if flat or nodes <= 128 else Effort(0, 12, 1024, 72)
 
 
 @lru_cache(maxsize=4)  # one table serves every source
