@@ -10,7 +10,9 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 _LOOKED_AT = 4096  # arcs that are looked at before a node is left for a later round
-_REFRESHED = 1 << 26  # arcs that are looked at to tell how far on what is left would go, before that is done more seldom
+_REFRESHED = (
+    1 << 26
+)  # arcs that are looked at to tell how far on what is left would go, before that is done more seldom
 
 
 @njit
@@ -96,8 +98,11 @@ def bounded(first, target, order, most, parent, by, sweeps):
             best, way = p, -1
             for j in range(start[v], start[v + 1]):
                 u = source[j]
-                limit = count[p] if best == p else count[best] + 1
-                if u == p or count[u] + 1 >= limit or depth[u] + 1 + height[v] > most:
+                if u == p or count[u] + 1 >= count[p] or depth[u] + 1 + height[v] > most:
+                    continue
+                # one child or two is all the same: else chains use up the depth
+                few, least = max(count[u], 1), max(count[best], 1)
+                if way >= 0 and (few > least or (few == least and depth[u] >= depth[best])):
                     continue
                 w = u
                 while depth[w] > depth[v]:
@@ -206,7 +211,12 @@ def rounds(first, target, root, parent, by):
     start, source, number = arcs_into(first, target)
     told = np.empty(n, np.int32)
     informed = np.zeros(n, np.bool_)
-    depth, order, prospect, count = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int32)
+    depth, order, prospect, count = (
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int64),
+        np.empty(n, np.int32),
+    )
     left = np.zeros(n, np.int32)  # the neighbours of each that have not heard
     edge, edges, near = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
     match, seen, came = np.full(n, -1, np.int32), np.full(n, -1, np.int64), np.empty(n, np.int32)

@@ -34,7 +34,17 @@ from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
 from treecast.trees import RootedTree, TreeSet
 
-__all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "one_tree_steps", "plan", "program", "single_tree_steps"]
+__all__ = [
+    "BUILDERS",
+    "Builder",
+    "builders",
+    "copies_of",
+    "disjoint_trees",
+    "one_tree_steps",
+    "plan",
+    "program",
+    "single_tree_steps",
+]
 
 
 Build = Callable[..., Built]

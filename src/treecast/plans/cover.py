@@ -147,7 +147,9 @@ class _Search:
         assert kept is not None  # noqa: S101 - there is always a way to begin
         return self._cover(*kept, least)
 
-    def _begins(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
+    def _begins(
+        self,
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
         from treecast.kernels.cover import in_turn, nearest, seed
 
         for number in range(_ROUNDS):

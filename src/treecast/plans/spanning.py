@@ -108,19 +108,19 @@ def best(
 
     def consider(tree: RootedTree) -> None:
         nonlocal found, least
-        value = steps(tree)
-        if value < least:
-            found, least = tree, value
+        for some in (tree, heaviest_first(tree, flits)):
+            value = steps(some)
+            if value < least:
+                found, least = some, value
 
-    if network.nodes <= 2 or not int(flits.max()):
+    if network.nodes <= 2:
         return found
-    consider(heaviest_first(first, flits))
-    for other in (balanced(network, root, flits, both_ways), broadcast_time(network, root, both_ways)):
-        consider(other)
-        consider(heaviest_first(other, flits))
+    consider(first)
+    consider(balanced(network, root, flits, both_ways))
+    consider(broadcast_time(network, root, both_ways))
     far = first.height
     for most in sorted({far, far + 1, far + 2, far + far // 2, 2 * far, max(far, network.nodes.bit_length())}):
-        consider(heaviest_first(depth_bounded(network, root, most, both_ways), flits))
+        consider(depth_bounded(network, root, most, both_ways))
     return found
 
 
