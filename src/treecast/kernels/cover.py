@@ -1,9 +1,9 @@
 """Inner loops that grow a cover, trees with one root that share no link, and deal messages over it.
 
-Arcs as in Network.arc_lists; ``link``: the number of each arc's link, the same both ways. Tree t begins with the t-th arc of the root.
+Arcs as in Network.arc_lists; ``link``: the number of each arc's link, the same both ways. Tree t begins with the root's arc t.
 ``parent, by, depth``, int32 (k, N): the node above each, the number of the arc from there, and how deep it is; -1 outside.
-``used``: by link. ``dealt``: by which tree each node's message goes. A tree with messages of l flits for depth d takes the greatest,
-over all D, of the flits for depth D or more, and D - 1 (Theorem 1): what is kept of it is ``held``, flits by depth.
+``used``: by link. ``dealt``: by which tree each node's message goes. A tree takes, for the worst D, as many steps as there are
+flits for depth D or more, and D - 1 (Theorem 1): so what is kept of each is ``held``, its flits by depth.
 """
 # pyright: basic
 
@@ -207,10 +207,9 @@ def deal(order, flits, depth, held, dealt):
         for t in range(k):
             d = depth[t, v]
             if d > 0:
-                if quick:  # right where the farthest come first
-                    new = max(so_far[t], load[t] + flits[v] + d - 1)
-                else:
-                    new = max(so_far[t], _with(held[t], d, flits[v]))
+                # the quick way is right where the farthest come first
+                there = load[t] + flits[v] + d - 1 if quick else _with(held[t], d, flits[v])
+                new = max(so_far[t], there)
                 new = new * held.shape[1] + d if flits[v] else d
                 if best < 0 or new < value:
                     best, value = t, new
@@ -224,7 +223,7 @@ def deal(order, flits, depth, held, dealt):
 def improve(flits, depth, held, dealt, goal, left):
     """Take messages from one tree to another, or swap two, while the slower of both then takes less; the slowest trees first.
 
-    Stop when all takes ``goal`` steps, or after a quarter of ``left[0]`` operations, and take them off. Return the steps of trees.
+    Stop when all takes ``goal`` steps, or after a quarter of the ``left[0]`` operations, counted down. Return each tree's steps.
     """
     k, n = depth.shape
     steps = np.empty(k, np.int64)

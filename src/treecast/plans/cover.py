@@ -25,6 +25,8 @@ from treecast.trees import RootedTree
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
 _WORK = 1 << 28  # operations of a search for better dealings, in all
 _ROUNDS = 12
+_NEVER = 2**62
+_Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  # parent, by, depth, dealt
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class Cover:
     """Trees of a network with one root that share no link, and together reach every node.
 
     ``dealt``: int64 (N,), by which of the ``trees`` each node's message goes; 0 at the root. ``steps``: how long that takes.
-    Raises ScheduleError when a tree is none, two share a link, a node is in none, or a message is dealt to a tree without its node.
+    Raises ScheduleError when trees are no cover, or a message is dealt to a tree without its node.
     """
 
     network: Network
@@ -136,16 +138,15 @@ class _Search:
         """Return the best cover that was found; always the same for the same network and lengths."""
         from treecast.kernels.cover import seed
 
-        least, kept = -1, None
+        least, kept = _NEVER, list[_Tables]()
         for number, begin in enumerate(self._begins()):
             seed(number)
             steps, tables = self._improved(*begin)
-            if kept is None or steps < least:
-                least, kept = steps, tables
+            if steps < least:
+                least, kept = steps, [tables]
             if least <= self.goal or self.left[0] <= _WORK // 64:
                 break
-        assert kept is not None  # noqa: S101 - there is always a way to begin
-        return self._cover(*kept, least)
+        return self._cover(*kept[0], least)
 
     def _begins(
         self,
@@ -168,7 +169,7 @@ class _Search:
 
     def _improved(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
-    ) -> tuple[int, tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]]:  # fmt: skip
+    ) -> tuple[int, _Tables]:  # fmt: skip
         """Return the steps, and the tables, of the best that is found from one beginning."""
         from treecast.kernels import cover as kernel
 
@@ -180,10 +181,10 @@ class _Search:
         far, flits = self.near.depth[others], self.flits[others]
         orders = [others[np.lexsort((-flits, -far))], others[np.lexsort((-far, -flits))]]
         turn = np.arange(self.trees)
-        least, kept, stale = -1, None, 0
+        least, kept, stale = _NEVER, list[_Tables](), 0
         while True:
             kernel.extend(*known, turn, deepest, parent, by, depth, used)
-            options = [dealt] if least >= 0 else [dealt, *(np.zeros_like(dealt) for _ in orders)]
+            options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]
             results: list[tuple[int, Ints, Ints]] = []
             for number, option in enumerate(options):
                 if number:
@@ -193,8 +194,8 @@ class _Search:
                 self.left -= self.trees * self.network.nodes + self.trees * deepest
                 results.append((int(steps.max()), option, steps))
             value, dealt, steps = min(results, key=lambda result: result[0])
-            if least < 0 or value < least:
-                least, kept, stale = value, (parent.copy(), by.copy(), depth.copy(), dealt.copy()), 0
+            if value < least:
+                least, kept, stale = value, [(parent.copy(), by.copy(), depth.copy(), dealt.copy())], 0
             else:
                 stale += 1
             if least <= self.goal or stale > 2 or self.left[0] <= _WORK // 64:
@@ -205,8 +206,7 @@ class _Search:
                 self._hold(depth, held, dealt)
                 kernel.hand_over(*known, self.flits, parent, by, depth, used, dealt, held, steps, self.goal, self.left)
             turn = np.argsort(steps, kind="stable")
-        assert kept is not None  # noqa: S101 - the loop has run
-        return least, kept
+        return least, kept[0]
 
     def _hold(self, depth: NDArray[np.int32], held: Ints, dealt: Ints) -> None:
         held[:] = 0

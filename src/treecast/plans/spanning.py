@@ -30,8 +30,9 @@ def spanning_tree(
 ) -> RootedTree:
     """Return a spanning tree by its name: one of ``TREES``.
 
-    ``flits``: how long the message of each node is. ``steps(tree)``: how long what is to be done would take on a tree; the ``best``
-    is the one of several that takes least. ``both_ways``: over links with arcs both ways only. Raises PlanError when there is none.
+    ``flits``: how long the message of each node is. ``steps(tree)``: how long what is to be done would take on a tree; the
+    ``best`` is the one of several that takes least. ``both_ways``: over links with arcs both ways only. Raises PlanError when
+    there is none.
     """
     network.check_node(root)
     name, colon, limit = kind.partition(":")
