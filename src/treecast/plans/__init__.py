@@ -21,21 +21,33 @@ from treecast.plans import (
     alltoall,
     bisection,
     broadcast,
+    cover,
     dimension_order,
     exhaustive,
     eyes,
     multicast,
     rotational,
     scatter,
+    spanning,
     tree_gather,
     tree_scatter,
 )
 from treecast.plans.built import Built
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
-from treecast.trees import TreeSet
+from treecast.trees import RootedTree, TreeSet
 
-__all__ = ["BUILDERS", "Builder", "builders", "copies_of", "disjoint_trees", "plan", "program", "single_tree_steps"]
+__all__ = [
+    "BUILDERS",
+    "Builder",
+    "builders",
+    "copies_of",
+    "disjoint_trees",
+    "one_tree_steps",
+    "plan",
+    "program",
+    "single_tree_steps",
+]
 
 
 Build = Callable[..., Built]
@@ -142,6 +154,11 @@ def _without_buffers() -> list[Builder]:
             found.append(
                 Builder(name, kind, Network, (model,), what, _one, partial(build, ports=ports), options=options)
             )
+    for kind, build, what in (
+        ("scatterv", cover.scatter, "down several trees that share no link, the farthest first in each"),
+        ("gatherv", cover.gather, "up several trees that share no link, as if all knew when to begin"),
+    ):
+        found.append(Builder("cover", kind, Network, ("bufferless-multiport",), what, _one, build, options=("first",)))
     return found
 
 
@@ -359,6 +376,25 @@ def single_tree_steps(network: Network, collective: Collective) -> int:
     if collective.kind != "broadcast" or network.nodes == 1:
         return 0
     return collective.messages + network.eccentricity(collective.root) - 1
+
+
+def one_tree_steps(schedule: Schedule) -> int:
+    """Return how many steps the job of a scatterv or gatherv takes over the best single tree that is known; 0 of other jobs.
+
+    Of a gather with control flits that is over one tree with control flits, and else as if all knew when to begin.
+    """
+    collective, network = schedule.collective, schedule.network
+    if collective.lengths is None:
+        return 0
+    flits, ports = collective.lengths.flits, "one" if schedule.model.ports == "one" else "all"
+    told = collective.kind == "gatherv" and bool(schedule.rows.control.any())
+
+    def steps(tree: RootedTree) -> int:
+        if told:
+            return tree_gather.certificates(tree, flits, ports).steps
+        return spanning.streams_steps(tree, flits, ports)
+
+    return steps(spanning.best(network, collective.root, flits, steps, collective.direction == "to"))
 
 
 def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:

@@ -67,6 +67,11 @@ class Certificates:
         return int(self.token.max(initial=-1)) + 1
 
     @property
+    def steps(self) -> int:
+        """The steps of the whole."""
+        return self.done + 1 + self.rest
+
+    @property
     def collection(self) -> int:
         """C: the steps from the end of that until the root has all certificates."""
         return self.done + 1 - self.tokens
@@ -92,7 +97,10 @@ def transmission_certificate(
 ) -> Built:  # fmt: skip
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
     lengths = lengths_of(collective)
-    spanning = spanning_tree(network, collective.root, tree, lengths.flits, ports)
+    spanning = spanning_tree(
+        network, collective.root, tree, lengths.flits,
+        lambda tree: certificates(tree, lengths.flits, ports, collect).steps, both_ways=True,
+    )  # fmt: skip
     when = certificates(spanning, lengths.flits, ports, collect)
     below = spanning.order[1:].astype(np.int64)
     above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
@@ -113,4 +121,4 @@ def transmission_certificate(
     ])  # fmt: skip
     numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
     sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
-    return Built(rows, Claims(when.done + 1 + when.rest, sent), numbered)
+    return Built(rows, Claims(when.steps, sent), numbered)

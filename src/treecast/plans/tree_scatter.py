@@ -19,7 +19,7 @@ from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.spanning import spanning_tree
+from treecast.plans.spanning import spanning_tree, streams_steps
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.trees import RootedTree
 
@@ -35,7 +35,10 @@ def scatter(
 ) -> Built:  # fmt: skip
     """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
     lengths = lengths_of(collective)
-    found = spanning_tree(network, collective.root, tree, lengths.flits, ports)
+    found = spanning_tree(
+        network, collective.root, tree, lengths.flits, lambda tree: streams_steps(tree, lengths.flits, ports),
+        both_ways=collective.direction == "to",
+    )  # fmt: skip
     return streamed(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
 
 

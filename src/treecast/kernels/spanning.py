@@ -1,0 +1,354 @@
+"""Inner loops that find spanning trees: shortest ways in balance, few children, few rounds of a broadcast.
+
+Arcs as in Network.arc_lists: those of u lead to ``target[i]``, i from ``first[u]``. Trees are filled in as ``parent`` and ``by``,
+int32 (N,): the node above each, and the number i of the arc from there, -1 at the root.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+_LOOKED_AT = 4096  # arcs that are looked at before a node is left for a later round
+_REFRESHED = (
+    1 << 26
+)  # arcs that are looked at to tell how far on what is left would go, before that is done more seldom
+
+
+@njit
+def arcs_into(first, target):
+    """Return the arcs by their target: ``start``, int64 (N + 1,), and below it each arc's source and number, int32."""
+    n = len(first) - 1
+    start = np.zeros(n + 1, np.int64)
+    for v in target:
+        start[v + 1] += 1
+    start = np.cumsum(start)
+    source, number, used = np.empty(len(target), np.int32), np.empty(len(target), np.int32), start[:-1].copy()
+    for u in range(n):
+        for i in range(first[u], first[u + 1]):
+            v = target[i]
+            source[used[v]], number[used[v]] = u, i
+            used[v] += 1
+    return start, source, number
+
+
+@njit
+def balanced(first, target, root, order, depth, flits, parent, by):
+    """Fill in a tree of shortest ways whose branches, one for each child of the root, have about as many flits.
+
+    ``order, depth``: the nodes, nearest first, and how far each is. Of a level the longest messages come first: each goes to
+    the branch that has the least so far.
+    """
+    n = len(depth)
+    start, source, number = arcs_into(first, target)
+    branch, load = np.arange(n), np.zeros(n, np.float64)
+    low = 1
+    while low < len(order):
+        high = low
+        while high < len(order) and depth[order[high]] == depth[order[low]]:
+            high += 1
+        longest = np.argsort(-flits[order[low:high]], kind="mergesort")
+        for i in longest:
+            v = order[low + i]
+            for j in range(start[v], start[v + 1]):
+                u = source[j]
+                if depth[u] == depth[v] - 1 and (
+                    parent[v] < 0 or (u != root and load[branch[u]] < load[branch[parent[v]]])
+                ):
+                    parent[v], by[v] = u, number[j]
+            if parent[v] != root:
+                branch[v] = branch[parent[v]]
+            load[branch[v]] += flits[v] + 1e-3  # of equal loads, the one with fewer nodes
+        low = high
+
+
+@njit
+def _linked(parent, order):
+    """Return each node's first child, and the next child of its parent: int32 (N,), -1 where there is none."""
+    head, after = np.full(len(parent), -1, np.int32), np.full(len(parent), -1, np.int32)
+    for i in range(len(order) - 1, 0, -1):
+        v = order[i]
+        after[v] = head[parent[v]]
+        head[parent[v]] = v
+    return head, after
+
+
+@njit
+def bounded(first, target, order, most, parent, by, sweeps):
+    """Change a spanning tree to one with fewer children at nodes that have many, and no node deeper than ``most``.
+
+    A node goes below another neighbour where that has fewer children, by two at least: their squares add up to less each time.
+    """
+    n = len(parent)
+    start, source, number = arcs_into(first, target)
+    head, after = _linked(parent, order)
+    count, depth, height = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    for i in range(1, len(order)):
+        count[parent[order[i]]] += 1
+        depth[order[i]] = depth[parent[order[i]]] + 1
+    for i in range(len(order) - 1, 0, -1):
+        v = order[i]
+        height[parent[v]] = max(height[parent[v]], height[v] + 1)
+    stack = np.empty(n, np.int32)
+    for _ in range(sweeps):
+        moved = False
+        for k in range(len(order) - 1, 0, -1):
+            v = order[k]
+            p = parent[v]
+            best, way = p, -1
+            for j in range(start[v], start[v + 1]):
+                u = source[j]
+                if u == p or count[u] + 1 >= count[p] or depth[u] + 1 + height[v] > most:
+                    continue
+                # one child or two is all the same: else chains use up the depth
+                few, least = max(count[u], 1), max(count[best], 1)
+                if way >= 0 and (few > least or (few == least and depth[u] >= depth[best])):
+                    continue
+                w = u
+                while depth[w] > depth[v]:
+                    w = parent[w]
+                if w != v:
+                    best, way = u, j
+            if way < 0:
+                continue
+            moved = True
+            if head[p] == v:
+                head[p] = after[v]
+            else:
+                w = head[p]
+                while after[w] != v:
+                    w = after[w]
+                after[w] = after[v]
+            after[v], head[best] = head[best], v
+            parent[v], by[v] = best, number[way]
+            count[p] -= 1
+            count[best] += 1
+            shift = depth[best] + 1 - depth[v]
+            if shift:
+                stack[0], top = v, 1
+                while top:
+                    top -= 1
+                    w = stack[top]
+                    depth[w] += shift
+                    w = head[w]
+                    while w >= 0:
+                        stack[top] = w
+                        top += 1
+                        w = after[w]
+            w = p
+            while w >= 0:  # the height of those above where it was
+                tall, c = 0, head[w]
+                while c >= 0 and tall < height[w]:
+                    tall = max(tall, height[c] + 1)
+                    c = after[c]
+                if tall == height[w]:
+                    break
+                height[w] = tall
+                w = parent[w]
+            w, tall = best, height[v] + 1
+            while w >= 0 and height[w] < tall:
+                height[w] = tall
+                tall += 1
+                w = parent[w]
+        if not moved:
+            break
+
+
+@njit
+def _prospects(first, target, start, source, informed, depth, order, prospect, count):
+    """Fill ``prospect``: about how many rounds each node that has not heard would take to tell those behind it.
+
+    From those that have heard, levels of those that have not; from the last on, each hangs below the one of the level before
+    with which that can be done soonest.
+    """
+    n = len(informed)
+    tail = 0
+    for v in range(n):
+        depth[v], prospect[v], count[v] = -1, 0, 0
+        if informed[v]:
+            depth[v] = 0
+            order[tail] = v
+            tail += 1
+    begun = tail
+    head = 0
+    while head < tail:
+        u = order[head]
+        head += 1
+        for i in range(first[u], first[u + 1]):
+            v = target[i]
+            if depth[v] < 0:
+                depth[v] = depth[u] + 1
+                order[tail] = v
+                tail += 1
+    high = tail
+    while high > begun and depth[order[high - 1]] > 1:
+        low = high
+        while low > 0 and depth[order[low - 1]] == depth[order[high - 1]]:
+            low -= 1
+        level = order[low:high]
+        for i in np.argsort(-prospect[level], kind="mergesort"):
+            v = level[i]
+            best, value = -1, 0
+            for j in range(start[v], start[v + 1]):
+                u = source[j]
+                if depth[u] == depth[v] - 1:
+                    new = max(prospect[u], prospect[v] + count[u] + 1) * n + count[u]
+                    if best < 0 or new < value:
+                        best, value = u, new
+            prospect[best] = max(prospect[best], prospect[v] + count[best] + 1)
+            count[best] += 1
+        high = low
+
+
+@njit
+def rounds(first, target, root, parent, by):
+    """Fill in the tree of a broadcast in which a node tells one neighbour a round; return its nodes in the order told.
+
+    A round joins those that have heard with those that have not, the most pressing first, each by an augmenting path: as many
+    as can be, and of those the most pressing.
+    """
+    n = len(parent)
+    start, source, number = arcs_into(first, target)
+    told = np.empty(n, np.int32)
+    informed = np.zeros(n, np.bool_)
+    depth, order, prospect, count = (
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int64),
+        np.empty(n, np.int32),
+    )
+    left = np.zeros(n, np.int32)  # the neighbours of each that have not heard
+    edge, edges, near = np.empty(n, np.int32), 0, np.zeros(n, np.bool_)
+    match, seen, came = np.full(n, -1, np.int32), np.full(n, -1, np.int64), np.empty(n, np.int32)
+    match_of = np.full(n, -1, np.int32)
+    arc = np.empty(n, np.int32)
+    queue = np.empty(n, np.int32)
+    for u in range(n):
+        left[u] = first[u + 1] - first[u]
+    told[0], informed[root] = root, True
+    known, fresh, turn, spent, wait = 1, 0, 0, 0, 0
+    while known < n:
+        for k in range(fresh, known):
+            u = told[k]
+            for j in range(start[u], start[u + 1]):
+                left[source[j]] -= 1
+            for i in range(first[u], first[u + 1]):
+                v = target[i]
+                if not informed[v] and not near[v]:
+                    near[v] = True
+                    edge[edges] = v
+                    edges += 1
+        fresh = known
+        if wait == 0:
+            _prospects(first, target, start, source, informed, depth, order, prospect, count)
+            spent += len(target)
+            wait = spent // _REFRESHED
+        else:
+            wait -= 1
+        kept = 0
+        for k in range(edges):
+            if not informed[edge[k]]:
+                edge[kept] = edge[k]
+                kept += 1
+        edges = kept
+        able = 0
+        for k in range(known):
+            able += left[told[k]] > 0
+        urgency = prospect[edge[:edges]] * n + left[edge[:edges]]
+        joined = 0
+        for k in np.argsort(-urgency, kind="mergesort"):
+            if joined == able:
+                break
+            # a free neighbour that has few others to tell, or else one that is made free
+            v = edge[k]
+            turn += 1
+            queue[0], head, tail, looked, end = v, 0, 1, 0, -1
+            while head < tail and end < 0 and looked < _LOOKED_AT:
+                x = queue[head]
+                head += 1
+                looked += start[x + 1] - start[x]
+                for j in range(start[x], start[x + 1]):
+                    u = source[j]
+                    if informed[u] and seen[u] != turn:
+                        seen[u] = turn
+                        came[u], arc[u] = x, number[j]
+                        if match[u] < 0:
+                            if end < 0 or left[u] < left[end]:
+                                end = u
+                        else:
+                            queue[tail] = match[u]
+                            tail += 1
+            if end >= 0:
+                joined += 1
+            while end >= 0:
+                x = came[end]
+                other = match_of[x]
+                match[end], match_of[x] = x, end
+                parent[x], by[x] = end, arc[end]
+                end = other if x != v else -1
+        for k in range(edges):
+            v = edge[k]
+            if match_of[v] >= 0:
+                match[match_of[v]] = -1
+                match_of[v] = -1
+                informed[v] = True
+                told[known] = v
+                known += 1
+    return told
+
+
+@njit
+def heaviest_first(parent, order, flits):
+    """Return the nodes of a tree in another order: of siblings the one first whose subtree takes longest to be told.
+
+    Of those that take as long, the one first that has the most flits below it.
+    """
+    n = len(parent)
+    need, below, count = np.zeros(n, np.int64), flits.copy(), np.zeros(n, np.int64)
+    start = np.zeros(n + 1, np.int64)
+    for i in range(1, len(order)):
+        count[parent[order[i]]] += 1
+    start[1:] = np.cumsum(count)
+    child, used = np.empty(max(len(order) - 1, 0), np.int32), start[:-1].copy()
+    for i in range(len(order) - 1, -1, -1):
+        v = order[i]
+        mine = child[start[v] : start[v + 1]]
+        few = mine[np.argsort(-below[mine], kind="mergesort")]
+        few = few[np.argsort(-need[few], kind="mergesort")]
+        for k in range(len(few)):
+            mine[k] = few[k]
+            need[v] = max(need[v], need[few[k]] + k + 1)
+            below[v] += below[few[k]]
+        if i:
+            p = parent[v]
+            child[used[p]] = v
+            used[p] += 1
+    found = np.empty(len(order), np.int32)
+    found[0], tail = order[0], 1
+    for i in range(len(order)):
+        v = found[i]
+        for k in range(start[v], start[v + 1]):
+            found[tail] = child[k]
+            tail += 1
+    return found
+
+
+@njit
+def from_the_root(parent, root):
+    """Return the nodes of a tree, each behind its parent; siblings by number: int32."""
+    n = len(parent)
+    head, after = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
+    for v in range(n - 1, -1, -1):
+        if parent[v] >= 0:
+            after[v] = head[parent[v]]
+            head[parent[v]] = v
+    order = np.empty(n, np.int32)
+    order[0], tail, at = root, 1, 0
+    while at < tail:
+        v = head[order[at]]
+        at += 1
+        while v >= 0:
+            order[tail] = v
+            tail += 1
+            v = after[v]
+    return order[:tail]
