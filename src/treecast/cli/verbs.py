@@ -450,9 +450,10 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
     Parameters
     ----------
     paper
-        The paper: star, hypercube.
+        The paper: star, hypercube, mesh, trees.
     up_to
-        Check up to this n (symbols of the star network) or d (dimensions of the hypercube), as far as each check can go.
+        Check up to this n (symbols of the star network), d (dimensions of the hypercube), k (sides 2^k of the mesh) or N (nodes
+        of the tree), as far as each check can go.
     """
     from treecast.cli import reports
     from treecast.theorems import check_theorems as check

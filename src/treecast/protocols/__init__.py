@@ -18,7 +18,7 @@ from treecast.protocols.messages import Certificate, Content, Flit, Order, Token
 from treecast.protocols.node import Local, Think
 from treecast.protocols.shoulder import shoulder_tap
 from treecast.protocols.synchronous import Conversation, Place, Said, converse
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, places
 
 __all__ = [
     "Certificate", "Content", "Conversation", "Flit", "Order", "Said", "Token", "WakeUp", "agrees", "differences", "run",
@@ -95,15 +95,13 @@ def _sends(schedule: Schedule) -> list[Send]:
             rows.step[where].tolist(), rows.src[where].tolist(), rows.dst[where].tolist(), strict=True
         )
     ]
-    for sends in schedule.expand():
-        owner = lengths.node_of(sends.chunk)
-        place = sends.chunk - lengths.first[owner]
-        found += [
-            (sends.step, src, dst, (whose, number))
-            for src, dst, whose, number in zip(
-                sends.src.tolist(), sends.dst.tolist(), owner.tolist(), place.tolist(), strict=True
-            )
-        ]
+    count = rows.chunks_sent
+    row, place = np.repeat(np.arange(len(rows)), count), places(count)
+    step = rows.step[row] + np.where(rows.steps[row] == count[row], place, 0)
+    chunk = rows.payloads.chunk(rows.payload[row], place)
+    owner = lengths.node_of(chunk)
+    flit = zip(owner.tolist(), (chunk - lengths.first[owner]).tolist(), strict=True)
+    found += zip(step.tolist(), rows.src[row].tolist(), rows.dst[row].tolist(), flit, strict=True)
     return found
 
 
