@@ -32,7 +32,8 @@ Send = tuple[int, int, int, tuple[int, int] | None]
 def run(schedule: Schedule) -> Conversation:
     """Let every node of a scatterv or gatherv run its protocol, and return what they say.
 
-    Of the schedule only the tree, each node's length and the builder's name are used: the nodes find out the rest.
+    Of the schedule are used the tree with the order of siblings, the lengths, the model, and which algorithm it is by (builder,
+    and whether certificates are collected in slots or by a walk). No step of it is: the nodes find those out.
     Raises PlanError when there is no protocol for it, or too much is said to be held one by one.
     """
     lengths = schedule.collective.lengths

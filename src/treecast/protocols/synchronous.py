@@ -62,7 +62,7 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
     """
     port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
     state = [State(local) for local in nodes]
-    clock = [v * 7919 % 10007 for v in range(len(nodes))]  # what each node's clock shows in step 0
+    clock = [v * 7919 for v in range(len(nodes))]  # what each node's clock shows in step 0
     alarm: list[int | None] = [None] * len(nodes)
     waiting: list[tuple[int, int]] = []
     for v, local in enumerate(nodes):
