@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from treecast.plans import disjoint_trees as disjoint_trees
     from treecast.plans import plan as plan
     from treecast.plans import program as program
+    from treecast.protocols import Conversation as Conversation
+    from treecast.protocols import agrees as agrees
     from treecast.report import Report as Report
     from treecast.report import Violation as Violation
     from treecast.schedule import Claims as Claims
@@ -56,6 +58,7 @@ _WHERE = {
     "models": ("Cost", "Model"),
     "networks": ("Cayley", "Network", "network"),
     "plans": ("disjoint_trees", "plan", "program"),
+    "protocols": ("Conversation", "agrees"),
     "report": ("Report", "Violation"),
     "schedule": ("Claims", "Payloads", "Rows", "Schedule"),
     "simulator": ("Trace", "simulate"),

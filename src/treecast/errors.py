@@ -27,3 +27,7 @@ class FormatError(TreecastError):
 
 class FaultError(TreecastError):
     """A fault that names no node, link or step of the schedule."""
+
+
+class ProtocolError(TreecastError):
+    """A node that says what the machine cannot carry, or keeps what it has to pass on."""

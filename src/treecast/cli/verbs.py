@@ -256,6 +256,7 @@ def simulate(
     startup: float = 0.0,
     per_byte: float = 0.0,
     chunk_bytes: int = 1,
+    distributed: Flag = False,
     as_json: Json = False,
 ) -> int:
     """Replay a schedule under faults and tell what arrives when, and what is lost.
@@ -270,6 +271,8 @@ def simulate(
         The time of a byte, in seconds (tau).
     chunk_bytes
         The size of a message, in bytes (F).
+    distributed
+        Of scatterv and gatherv: let every node find out by itself what to say, and compare that with the schedule.
     """
     from treecast.cli import reports
     from treecast.gossip import gossip, is_gossip
@@ -278,6 +281,12 @@ def simulate(
 
     _not_negative(startup, per_byte, chunk_bytes)
     schedule, report = _load(file)
+    if distributed:
+        from treecast.cli.tree_report import show_conversation
+
+        if kill_nodes or cut_links or random_faults:
+            raise _usage("the protocols are for machines without faults: leave out either those or --distributed")
+        return _status(show_conversation(schedule, as_json))
     faults, cost = _faults(schedule, kill_nodes, cut_links, random_faults, seed), Cost(startup, per_byte)
     if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MANY_SENDS:
         with console.progress("steps") as tell:
@@ -499,9 +508,10 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
     Parameters
     ----------
     paper
-        The paper: star, hypercube.
+        The paper: star, hypercube, mesh, trees.
     up_to
-        Check up to this n (symbols of the star network) or d (dimensions of the hypercube), as far as each check can go.
+        Check up to this n (symbols of the star network), d (dimensions of the hypercube), k (sides 2^k of the mesh) or N (nodes
+        of the tree), as far as each check can go.
     """
     from treecast.cli import reports
     from treecast.theorems import check_theorems as check

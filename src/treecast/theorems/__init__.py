@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.networks import permutations
-from treecast.theorems import hypercube, mesh, star, star_collectives
+from treecast.theorems import hypercube, mesh, star, star_collectives, trees
 from treecast.theorems.statement import Finding, Statement, Verdict
 
 __all__ = ["PAPERS", "Finding", "Progress", "check_theorems"]
@@ -18,6 +18,7 @@ PAPERS: dict[str, tuple[Statement, ...]] = {
     "star": star.STATEMENTS + star_collectives.STATEMENTS,
     "hypercube": hypercube.STATEMENTS,
     "mesh": mesh.STATEMENTS,
+    "trees": trees.STATEMENTS,
 }
 """The statements of each paper."""
 
@@ -35,6 +36,7 @@ _SIZES = {
     "star": _Size("star network", "n", 3, permutations.MAX_SYMBOLS),
     "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.STATEMENTS)),
     "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.STATEMENTS)),
+    "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.STATEMENTS)),
 }
 
 

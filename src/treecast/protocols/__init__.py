@@ -1,0 +1,153 @@
+"""Scatters and gathers without buffers as what each node does by itself, knowing only its neighbours and what they told it.
+
+Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says who sends
+what in which step; here nobody has a schedule: node by node a state machine hears, keeps in mind and says. Run together they
+must say what the schedule has, step by step.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from treecast.collectives import Lengths
+from treecast.errors import PlanError
+from treecast.networks.core import Ints
+from treecast.protocols.certifying import by_slots, by_walk
+from treecast.protocols.dealing import farthest_first
+from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
+from treecast.protocols.node import Local, Think
+from treecast.protocols.shoulder import shoulder_tap
+from treecast.protocols.synchronous import Conversation, Place, Said, converse
+from treecast.schedule import Schedule, places
+
+__all__ = [
+    "Certificate", "Content", "Conversation", "Flit", "Order", "Said", "Token", "WakeUp", "agrees", "differences", "run",
+]  # fmt: skip
+
+_MOST_SENDS = 2**22
+Send = tuple[int, int, int, tuple[int, int] | None]
+"""Step, source, target, and (owner, place) of a flit of data; None for a control flit."""
+
+
+def run(schedule: Schedule) -> Conversation:
+    """Let every node of a scatterv or gatherv run its protocol, and return what they say.
+
+    Of the schedule are used the tree with the order of siblings, the lengths, the model, and which algorithm it is by (builder,
+    and whether certificates are collected in slots or by a walk). No step of it is: the nodes find those out.
+    Raises PlanError when there is no protocol for it, or too much is said to be held one by one.
+    """
+    lengths = schedule.collective.lengths
+    if lengths is None or schedule.builder not in _BY_BUILDER:
+        raise PlanError(
+            f"there is no protocol of {schedule.collective.kind} by {schedule.builder or 'an unknown builder'}; "
+            f"there is of {', '.join(_BY_BUILDER)}"
+        )
+    if schedule.transmissions > _MOST_SENDS:
+        raise PlanError(
+            f"{schedule.transmissions:,} sends are too many to be made by state machines: at most {_MOST_SENDS:,}"
+        )
+    away, root = schedule.collective.direction == "from", schedule.collective.root
+    parent, token = _parents(schedule)
+    places = _places(schedule, parent, token)
+    think = _BY_BUILDER[schedule.builder]
+    if think is by_slots and _walks(places, token):
+        think = by_walk
+    data = _data(places, parent, lengths, root) if away else ()
+    nodes = [
+        Local(v, v == root, len(place.children), 0 if away else flits, schedule.model.ports == "one", data if v == root else ())
+        for v, (place, flits) in enumerate(zip(places, lengths.flits.tolist(), strict=True))
+    ]  # fmt: skip
+    if think is shoulder_tap and any(node.children > 1 for node in nodes):
+        raise PlanError("shoulder-tap needs a path, and these rows are of none")
+    return converse(think, places, nodes, away)
+
+
+def agrees(schedule: Schedule) -> bool:
+    """Return whether the nodes, each by itself, say exactly what the schedule has: when, to whom, and which flit."""
+    return not any(differences(schedule, run(schedule)))
+
+
+def differences(schedule: Schedule, said: Conversation) -> tuple[list[Send], list[Send]]:
+    """Return what the schedule has and nobody says, and what somebody says and the schedule does not have."""
+    planned, spoken = Counter(_sends(schedule)), Counter(map(_send, said.sends))
+    return sorted((planned - spoken).elements(), key=str), sorted((spoken - planned).elements(), key=str)
+
+
+_BY_BUILDER: dict[str, Think] = {
+    "farthest-first": farthest_first,
+    "shoulder-tap": shoulder_tap,
+    "transmission-certificate": by_slots,
+}
+
+
+def _send(said: Said) -> Send:
+    what = said.what
+    return said.step, said.src, said.dst, (what.owner, what.place) if isinstance(what, Flit) else None
+
+
+def _sends(schedule: Schedule) -> list[Send]:
+    lengths, rows = schedule.collective.lengths, schedule.rows
+    if lengths is None:
+        raise PlanError(f"{schedule.collective.kind} has no lengths")
+    where = rows.control
+    found: list[Send] = [
+        (step, src, dst, None)
+        for step, src, dst in zip(
+            rows.step[where].tolist(), rows.src[where].tolist(), rows.dst[where].tolist(), strict=True
+        )
+    ]
+    count = rows.chunks_sent
+    row, place = np.repeat(np.arange(len(rows)), count), places(count)
+    step = rows.step[row] + np.where(rows.steps[row] == count[row], place, 0)
+    chunk = rows.payloads.chunk(rows.payload[row], place)
+    owner = lengths.node_of(chunk)
+    flit = zip(owner.tolist(), (chunk - lengths.first[owner]).tolist(), strict=True)
+    found += zip(step.tolist(), rows.src[row].tolist(), rows.dst[row].tolist(), flit, strict=True)
+    return found
+
+
+def _parents(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Return the node from which each node hears first, -1 for none, and in which step."""
+    rows, nodes = schedule.rows, schedule.network.nodes
+    parent, step = np.full(nodes, -1, np.int64), np.full(nodes, -1, np.int64)
+    which = rows.control if schedule.collective.direction == "to" else np.ones(len(rows), np.bool_)
+    src, dst = rows.src[which][::-1], rows.dst[which][::-1]  # rows are sorted by step: of several the first stays
+    parent[dst], step[dst] = src, rows.step[which][::-1]
+    parent[schedule.collective.root] = -1
+    return parent, step
+
+
+def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
+    """Return every node's neighbours in the tree; children in the order in which they are asked, then of their streams."""
+    rows, nodes = schedule.rows, schedule.network.nodes
+    begins = np.full(nodes, np.iinfo(np.int64).max)
+    carried = np.flatnonzero(~rows.control)
+    np.minimum.at(begins, rows.src[carried], rows.payloads.chunk(rows.payload[carried], 0))
+    children: list[list[int]] = [[] for _ in range(nodes)]
+    for v in np.lexsort((begins, token)).tolist():
+        if parent[v] >= 0:
+            children[parent[v]].append(v)
+    return [Place(above, tuple(below)) for above, below in zip(parent.tolist(), children, strict=True)]
+
+
+def _walks(places: list[Place], token: Ints) -> bool:
+    """Return whether a second child is asked only when the first has answered; where there is none, it is all the same."""
+    return any(token[place.children[1]] > token[place.children[0]] + 1 for place in places if len(place.children) > 1)
+
+
+def _data(
+    places: list[Place], parent: Ints, lengths: Lengths, root: int
+) -> tuple[tuple[int, tuple[int, ...], int], ...]:
+    """Return what the root of a scatter has for each node: whose it is, by which children it goes, how long it is."""
+    found: list[tuple[int, tuple[int, ...], int]] = []
+    for v in lengths.sequence.tolist():
+        if lengths.flits[v]:
+            route, at = list[int](), v
+            while at != root:
+                above = int(parent[at])
+                if above < 0 or len(route) > len(places):
+                    raise PlanError(f"the rows lead from the root to no tree: node {v} is not reached")
+                route.append(places[above].children.index(at))
+                at = above
+            found.append((v, tuple(reversed(route)), int(lengths.flits[v])))
+    return tuple(found)

@@ -1,0 +1,98 @@
+"""What a node is when it takes part in a protocol: what it knows at first, what it keeps in mind, and what it means to say.
+
+Communication model: bufferless. A node knows its own length, that it has one port or many, and its neighbours by the names it
+has for them: ``UP`` its parent, 0, 1, … its children. All else comes in messages. It counts steps on a clock of its own.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from treecast.errors import ProtocolError
+from treecast.protocols.messages import Content, Flit
+
+UP = -1
+"""A node's name for its parent."""
+
+
+class Local(NamedTuple):
+    """What a node knows before anybody has told it anything.
+
+    ``name``: what it writes on its own flits. ``children``: how many there are. ``flits``: the length of its message.
+    ``data``: what the root of a scatter has for others: (owner, route, flits), in any order.
+    """
+
+    name: int
+    root: bool
+    children: int
+    flits: int
+    one_port: bool
+    data: tuple[tuple[int, tuple[int, ...], int], ...] = ()
+
+
+class Planned(NamedTuple):
+    """Something to be said at a time of the node's own clock, to a neighbour."""
+
+    time: int
+    to: int
+    what: Content
+
+
+class State(NamedTuple):
+    """What a node keeps in mind.
+
+    ``agenda``: in order of time, of which the first ``said`` are said. ``memory``: its protocol's.
+    """
+
+    local: Local
+    agenda: tuple[Planned, ...] = ()
+    said: int = 0
+    memory: Any = None
+
+
+class Turn(NamedTuple):
+    """A node's part in one step: its state from then on, what it says to whom, and until when nothing need wake it."""
+
+    state: State
+    says: dict[int, Content]
+    wake: int | None
+
+
+Heard = Mapping[int, Content]
+"""What came in the last step, by the neighbour from which it came."""
+Thought = tuple[Any, Iterable[Planned]]
+"""A protocol's memory from now on, and what it means to say besides what it meant before."""
+Think = Callable[[Local, Any, int, Heard], Thought]
+"""A protocol: what a node makes of what it has heard; the root alone is woken once by nobody, and hears nothing then."""
+
+
+def act(think: Think, state: State, now: int, heard: Heard) -> Turn:
+    """Return a node's turn: it thinks, then says what is due. Raises ProtocolError when that is too much for a link."""
+    local, agenda, said, memory = state
+    memory, new = think(local, memory, now, heard)
+    due = list(new)
+    more = tuple(planned for planned in due if planned.time > now)
+    if more:
+        agenda, said = tuple(sorted(agenda[said:] + more, key=_time)), 0
+        due = [planned for planned in due if planned.time <= now]
+    while said < len(agenda) and agenda[said].time <= now:
+        due.append(agenda[said])
+        said += 1
+    says = {planned.to: planned.what for planned in due}
+    if len(says) < len(due):
+        raise ProtocolError(f"node {local.name} has two flits for one neighbour in one step")
+    wake = agenda[said].time if said < len(agenda) else None
+    return Turn(State(local, agenda, said, memory), says, wake)
+
+
+def own_flits(local: Local, begin: int) -> Iterable[Planned]:
+    """Yield a node's own message, up to its parent, without a gap."""
+    return (Planned(begin + i, UP, Flit(local.name, i)) for i in range(local.flits))
+
+
+def relayed(local: Local, now: int, heard: Heard) -> list[Planned]:
+    """Return what goes on to the parent at once: data that came from children, unless this is the root."""
+    return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
+
+
+def _time(planned: Planned) -> int:
+    return planned.time

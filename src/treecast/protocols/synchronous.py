@@ -1,0 +1,129 @@
+"""A synchronous network of nodes that each run a protocol: in a step all say something at once, and hear it in the next.
+
+Communication model: bufferless, over one port or many; what breaks it raises ProtocolError. No two nodes have the same clock,
+so that none can know more of the time than it has counted itself.
+"""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from treecast.errors import ProtocolError
+from treecast.protocols.messages import Content, Flit
+from treecast.protocols.node import UP, Local, State, Think, act
+
+
+class Said(NamedTuple):
+    """What a node said to another in a step."""
+
+    step: int
+    src: int
+    dst: int
+    what: Content
+
+    @property
+    def kind(self) -> str:
+        """``flit``, ``wakeup``, ``token``, ``certificate`` or ``order``."""
+        return type(self.what).__name__.lower()
+
+
+class Conversation(NamedTuple):
+    """All that was said, by step."""
+
+    sends: tuple[Said, ...]
+
+    @property
+    def steps(self) -> int:
+        """The steps that it took."""
+        return self.sends[-1].step + 1 if self.sends else 0
+
+    @property
+    def flits(self) -> int:
+        """How many flits of data were sent, over all arcs."""
+        return sum(isinstance(said.what, Flit) for said in self.sends)
+
+    @property
+    def control(self) -> int:
+        """How many control flits were sent."""
+        return len(self.sends) - self.flits
+
+
+class Place(NamedTuple):
+    """A node in the tree, as only the network knows it: its parent (-1: none), and its children in its own order."""
+
+    parent: int
+    children: tuple[int, ...]
+
+
+def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away: bool) -> Conversation:
+    """Let all nodes run a protocol until nobody has anything to say; ``away``: data flows away from the root.
+
+    Raises ProtocolError when a node says what the machine cannot carry.
+    """
+    port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
+    state = [State(local) for local in nodes]
+    clock = [v * 7919 for v in range(len(nodes))]  # what each node's clock shows in step 0
+    alarm: list[int | None] = [None] * len(nodes)
+    waiting: list[tuple[int, int]] = []
+    for v, local in enumerate(nodes):
+        if local.root:
+            _set(alarm, waiting, v, 0)
+    sends: list[Said] = []
+    under_way: list[Said] = []
+    step = 0
+    while under_way or waiting:
+        heard: dict[int, dict[int, Content]] = {}
+        for said in under_way:
+            heard.setdefault(said.dst, {})[port[said.dst][said.src]] = said.what
+        if not heard:
+            step = max(step, waiting[0][0])
+        due = set(heard)
+        while waiting and waiting[0][0] <= step:
+            when, v = heappop(waiting)
+            if alarm[v] == when:
+                due.add(v)
+        spoken: list[Said] = []
+        for v in sorted(due):
+            came = heard.get(v, {})
+            turn = act(think, state[v], step + clock[v], came)
+            state[v] = turn.state
+            _set(alarm, waiting, v, None if turn.wake is None else turn.wake - clock[v])
+            _check_turn(nodes[v], places[v], came, turn.says, away)
+            spoken += [
+                Said(step, v, places[v].parent if to == UP else places[v].children[to], what)
+                for to, what in turn.says.items()
+            ]
+        _check_step(spoken, nodes)
+        sends += spoken
+        under_way = spoken
+        step += 1
+    return Conversation(tuple(sends))
+
+
+def _set(alarm: list[int | None], waiting: list[tuple[int, int]], v: int, when: int | None) -> None:
+    if when is not None and alarm[v] != when:
+        heappush(waiting, (when, v))
+    alarm[v] = when
+
+
+def _check_turn(node: Local, place: Place, heard: dict[int, Content], says: dict[int, Content], away: bool) -> None:
+    """Check that a node speaks to neighbours, over as many ports as it has, and keeps no data that it is to pass on."""
+    for to in says:
+        if not (to == UP and place.parent >= 0) and not 0 <= to < len(place.children):
+            raise ProtocolError(f"node {node.name} speaks to a neighbour that it does not have")
+    if node.one_port and len(says) > 1:
+        raise ProtocolError(f"node {node.name} sends {len(says)} flits in one step by its one port")
+    came = {(f.owner, f.place) for f in heard.values() if isinstance(f, Flit)}
+    gone = [(f.owner, f.place) for f in says.values() if isinstance(f, Flit)]
+    passing = {flit for flit in came if not (flit[0] == node.name if away else node.root)}
+    own = {flit for flit in gone if (node.root if away else flit[0] == node.name)}
+    if len(set(gone)) < len(gone) or set(gone) - own != passing:
+        raise ProtocolError(f"node {node.name} does not send on what has come, and nothing else")
+
+
+def _check_step(spoken: Sequence[Said], nodes: Sequence[Local]) -> None:
+    """Check that no node with one port is sent two flits in a step."""
+    hearing = [said.dst for said in spoken if nodes[said.dst].one_port]
+    if len(set(hearing)) < len(hearing):
+        twice = next(v for v in hearing if hearing.count(v) > 1)
+        raise ProtocolError(f"node {nodes[twice].name} is sent two flits in one step by its one port")

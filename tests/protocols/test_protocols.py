@@ -1,0 +1,261 @@
+"""Nodes that know only their neighbours say together what the schedule has."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import treecast
+from tests.plans.test_tree_plans import changed, with_rows
+from tests.tree_cases import MODELS, ON_PATHS, SHAPES, TOLD, cases, network_of, on_path, random_case, schedules
+from treecast import plan, protocols, verify
+from treecast.errors import PlanError, ProtocolError, ScheduleError
+from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run
+from treecast.protocols.node import UP, Local, Planned
+from treecast.protocols.synchronous import Place, converse
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_nodes_say_what_the_schedule_has(case):
+    for schedule in schedules(case, TOLD):
+        assert agrees(schedule)
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_so_do_those_of_a_path(case):
+    for _, model, _ in ON_PATHS:
+        assert agrees(on_path(case[2], model))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_shapes(shape, length):
+    parents = SHAPES[shape]
+    for root in {0, len(parents), len(parents) // 2}:
+        for schedule in schedules((parents, root, [length] * (len(parents) + 1)), TOLD):
+            said = run(schedule)
+            assert not any(differences(schedule, said))
+            assert (said.steps, said.flits + said.control) == (schedule.steps, schedule.transmissions)
+
+
+@pytest.mark.long
+def test_many_trees():
+    rng = np.random.default_rng(8)
+    for _ in range(1_000):
+        assert all(agrees(schedule) for schedule in schedules(random_case(rng), TOLD))
+
+
+def test_any_tree_of_a_network_with_cycles():
+    for schedule in (
+        plan("gatherv", "mesh:4x4", root=5, lengths=range(16), model="bufferless"),
+        plan("gatherv", "hypercube:4", root=5, lengths=2, model="bufferless-multiport", collect="walk"),
+        plan("scatterv", "star:4", root=5, lengths=2, model="bufferless-multiport"),
+    ):
+        assert agrees(schedule)
+
+
+def test_of_equals_any_may_go_first():
+    schedule = plan("scatterv", "tree:3,2", lengths=range(13), model="bufferless", first="node")
+    assert not agrees(schedule)  # the root has them farthest first
+    star = plan("scatterv", network_of([0] * 5), lengths=[0, 3, 1, 4, 1, 5], model="bufferless", first="longest")
+    assert agrees(star)
+
+
+# --- what is said ---
+
+
+def kinds(schedule):
+    return [(said.step, said.src, said.dst, said.what) for said in run(schedule).sends if said.kind != "flit"]
+
+
+def test_wake_ups_say_how_long_the_way_is_taken():
+    assert kinds(on_path([4, 0, 1])) == [(0, 0, 1, WakeUp(1)), (1, 1, 2, WakeUp(4)), (2, 2, 3, WakeUp(2))]
+
+
+def test_tokens_certificates_and_orders():
+    schedule = plan("gatherv", network_of([0, 0, 1, 1]), lengths=[0, 2, 0, 1, 3], model="bufferless")
+    said = kinds(schedule)
+    assert said[:4] == [
+        (0, 0, 1, Token(2)), (1, 0, 2, Token(2)), (1, 1, 3, Token(2)), (2, 1, 4, Token(2)),
+    ]  # fmt: skip
+    certificates = {src: what for _, src, _, what in said if isinstance(what, Certificate)}
+    assert certificates == {1: Certificate(2, 6), 2: Certificate(0, 0), 3: Certificate(0, 1), 4: Certificate(0, 3)}
+    orders = {dst: what for _, _, dst, what in said if isinstance(what, Order)}
+    assert set(orders) == {1, 3, 4}  # who has nothing is not told
+    assert all(orders[v].delay >= certificates[v].lag for v in orders)
+
+
+def test_only_the_first_flit_of_a_message_knows_its_way():
+    schedule = plan("scatterv", "tree:2,2", lengths=3, model="bufferless")
+    flits = [said.what for said in run(schedule).sends]
+    assert all((flit.route is not None) == (flit.place == 0) for flit in flits)
+    assert max(len(flit.route or ()) for flit in flits) == 1  # what is left behind the first arc
+
+
+def test_a_conversation_counts():
+    said = run(plan("gatherv", "path:3", lengths=[0, 2, 3], model="bufferless"))
+    assert (said.flits, said.control) == (2 + 6, 6)
+    assert {one.kind for one in said.sends} == {"token", "certificate", "order", "flit"}
+
+
+# --- what is refused ---
+
+
+def test_what_has_no_protocol():
+    for schedule in (
+        plan("gatherv", "path:3", lengths=1, model="bufferless", builder="nearest-first"),
+        plan("broadcast", "star:3"),
+        replace(plan("gatherv", "path:3", lengths=1, model="bufferless"), builder=""),
+    ):
+        with pytest.raises(PlanError, match="no protocol"):
+            run(schedule)
+    with pytest.raises(PlanError, match="too many"):
+        run(plan("scatterv", "path:3", lengths=10**7, model="bufferless"))
+    bushy = replace(plan("gatherv", "tree:2,2", lengths=1, model="bufferless"), builder="shoulder-tap")
+    with pytest.raises(PlanError, match="needs a path"):
+        run(bushy)
+    cut = plan("scatterv", "path:3", lengths=[0, 0, 1], model="bufferless")
+    with pytest.raises(PlanError, match="no tree"):
+        run(cut.select(cut.rows.src == 1))
+
+
+def test_a_schedule_that_says_something_else_is_found_out():
+    schedule = plan("gatherv", "tree:2,2", lengths=2, model="bufferless")
+    assert agrees(schedule)
+    for r in range(len(schedule)):
+        if int(schedule.rows.step[r]) > 8:
+            step = schedule.rows.step.copy()
+            step[r] += 1
+            changed = replace(schedule, rows=replace(schedule.rows, step=step))
+            missing, more = differences(changed, run(changed))
+            assert missing
+            assert more
+
+
+def test_nor_do_nodes_say_any_other_schedule_that_is_right():
+    """Rules leave freedom, in when to certify for instance; a protocol has none."""
+    for schedule in (
+        plan("gatherv", network_of([0, 0, 1, 1]), lengths=[0, 1, 0, 2, 2], model="bufferless", collect="walk"),
+        plan("gatherv", network_of([0, 0, 1, 1]), lengths=[0, 0, 1, 2, 2], model="bufferless-multiport"),
+        on_path([2, 0, 3]),
+    ):
+        others = 0
+        for _, rows in changed(schedule):
+            try:
+                other = with_rows(replace(schedule, claims=None), rows)
+            except ScheduleError:
+                continue
+            if other.rows != schedule.rows and verify(other):
+                assert not agrees(other)
+                others += 1
+        assert others
+
+
+def talk(think, flits=2, one_port=True, away=False):
+    """A root with two children, all of which run ``think``."""
+    places = [Place(-1, (1, 2)), Place(0, ()), Place(0, ())]
+    nodes = [Local(v, v == 0, 0 if v else 2, flits if v else 0, one_port) for v in range(3)]
+    return converse(think, places, nodes, away)
+
+
+def root_says(*plans):
+    def think(local, memory, now, heard):
+        return True, [Planned(now + at, to, what) for at, to, what in plans] if local.root and memory is None else ()
+
+    return think
+
+
+@pytest.mark.parametrize(
+    ("think", "match"),
+    [
+        (root_says((0, 0, WakeUp(1)), (0, 1, WakeUp(1))), "sends 2 flits"),
+        (root_says((0, 0, WakeUp(1)), (0, 0, WakeUp(2))), "two flits for one neighbour"),
+        (root_says((0, 2, WakeUp(1))), "neighbour that it does not have"),
+        (root_says((0, UP, WakeUp(1))), "neighbour that it does not have"),
+        (root_says((0, 0, Flit(1, 0))), "does not send on"),  # nothing came that it could pass on
+    ],
+)
+def test_what_the_machine_cannot_carry(think, match):
+    with pytest.raises(ProtocolError, match=match):
+        talk(think)
+
+
+def test_two_children_cannot_speak_at_once():
+    def think(local, memory, now, heard):
+        if local.root and memory is None:
+            return True, (Planned(now, 0, Token(1)), Planned(now + 1, 1, Token(1)))
+        if any(isinstance(what, Token) for what in heard.values()):  # the first waits for the second
+            return memory, (Planned(now + (local.name == 1), UP, Certificate(0, 0)),)
+        return memory, ()
+
+    with pytest.raises(ProtocolError, match="node 0 is sent two"):
+        talk(think)
+    assert talk(think, one_port=False).control == 4
+
+
+def test_a_node_that_keeps_what_it_is_to_pass_on():
+    def think(local, memory, now, heard):
+        return True, (Planned(now, 0, Flit(2, 0)),) if local.root and memory is None else ()
+
+    with pytest.raises(ProtocolError, match="node 1 does not send on"):
+        talk(think, away=True)
+
+
+def test_nodes_cannot_read_the_time_off_their_clocks():
+    """Clocks differ; a node that took its own for that of the root would act in another step."""
+    said = []
+
+    def think(local, memory, now, heard):
+        said.append((local.name, now))
+        return True, (
+            Planned(now, 0, WakeUp(1)),
+            Planned(now + 1, 1, WakeUp(1)),
+        ) if local.root and memory is None else ()
+
+    talk(think)
+    assert said[0] == (0, 0)
+    assert all(now > 2 for name, now in said if name)
+
+
+def test_public_names():
+    assert treecast.agrees is protocols.agrees
+    assert treecast.Conversation is protocols.Conversation
+    assert MODELS
+
+
+# --- the command line ---
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "plan.tc"
+    treecast.save(plan("gatherv", "tree:2,2", lengths=[0, 1, 2, 3, 4, 5, 6], model="bufferless"), path)
+    return str(path)
+
+
+def test_simulate_distributed(file, ask, answer):
+    status, out, _ = ask("simulate", file, "--distributed")
+    assert status == 0
+    assert "what the schedule has, send by send" in out
+    assert "6 tokens, 6 certificates, 6 orders" in out
+    found = answer("simulate", file, "--distributed")
+    assert (found["not_said"], found["not_planned"], found["control"], found["data"]) == (0, 0, 18, 39)
+
+
+def test_simulate_distributed_that_differs(tmp_path, ask):
+    path = str(tmp_path / "other.tc")
+    treecast.save(plan("scatterv", "tree:2,2", lengths=range(7), model="bufferless", first="nearest"), path)
+    status, out, _ = ask("simulate", path, "--distributed")
+    assert status == 1
+    assert "NOT what the schedule has" in out
+    assert "not said: flit" in out
+    assert "not planned: flit" in out
+
+
+def test_simulate_distributed_wants_no_faults(file, ask):
+    status, _, err = ask("simulate", file, "--distributed", "--kill-nodes", "1")
+    assert status == 2
+    assert "without faults" in err

@@ -1,0 +1,71 @@
+"""Trees of any shape, lengths, and every way in which messages are scattered and gathered on them."""
+
+from itertools import product
+
+import networkx as nx
+from hypothesis import strategies as st
+
+from treecast import plan
+from treecast.networks import Graph
+
+MODELS = ("bufferless", "bufferless-multiport")
+WAYS = [
+    *(("scatterv", model, {"builder": "farthest-first"}) for model in MODELS),
+    *(("gatherv", model, {"collect": collect}) for model, collect in product(MODELS, ("slots", "walk"))),
+    *(("gatherv", model, {"builder": "nearest-first"}) for model in MODELS),
+]
+TOLD = [way for way in WAYS if way[2].get("builder") != "nearest-first"]
+ON_PATHS = [("gatherv", model, {"builder": "shoulder-tap"}) for model in MODELS]
+
+
+def network_of(parents):
+    """The network of a tree given by the parent of each node but node 0."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(parents) + 1))
+    graph.add_edges_from((above, v) for v, above in enumerate(parents, 1))
+    return Graph.from_networkx(graph)
+
+
+def random_case(rng, most=40, longest=9):
+    """A random tree with its root and lengths: from nearly a path to nearly a star, with few null messages or many."""
+    n = int(rng.integers(1, most + 1))
+    reach = int(rng.integers(1, n + 1))
+    parents = [int(rng.integers(max(0, v - reach), v)) for v in range(1, n)]
+    flits = rng.integers(0, longest + 1, n) * (rng.random(n) < rng.choice([0.2, 0.6, 1.0]))
+    return parents, int(rng.integers(n)), flits.tolist()
+
+
+@st.composite
+def cases(draw, most=40, longest=9):
+    """The same, so that it can be made smaller."""
+    n = draw(st.integers(1, most))
+    parents = [draw(st.integers(0, v - 1)) for v in range(1, n)]
+    lengths = draw(st.lists(st.one_of(st.just(0), st.integers(0, longest)), min_size=n, max_size=n))
+    return parents, draw(st.integers(0, n - 1)), lengths
+
+
+def schedules(case, ways=WAYS):
+    """Every schedule of a case, and on a path from its end those by shoulder-tap."""
+    parents, root, lengths = case
+    where = network_of(parents)
+    for kind, model, options in ways:
+        yield plan(kind, where, root=root, lengths=lengths, model=model, **options)
+
+
+def on_path(lengths, model="bufferless", **options):
+    """A gather at the end of a path; ``lengths``: of the nodes behind the root."""
+    where = network_of(range(len(lengths)))
+    return plan(
+        "gatherv", where, lengths=[0, *lengths], model=model, builder=options.pop("builder", "shoulder-tap"), **options
+    )
+
+
+SHAPES = {
+    "one node": [],
+    "star": [0] * 12,
+    "path": list(range(12)),
+    "caterpillar": [v for pair in ((2 * i, 2 * i) for i in range(15)) for v in pair],
+    "broom": [*range(8), *[8] * 8],
+    "spider": [0, 0, 0, 0, *range(1, 13)],
+    "binary": [(v - 1) // 2 for v in range(1, 31)],
+}
