@@ -111,10 +111,14 @@ def _told(data, control, root):
             if (heard if src != root else certified[root] if k else -1) >= step:
                 found.append(f"node {src} tells before it is told")
     for src, steps in up.items():
+        if len(steps) > 1 or not into[src] or into[src][0] >= steps[0]:
+            found.append(f"node {src} certifies twice, or before it has the token")
         if any(certified[src] >= step for step in steps):
             found.append(f"node {src} certifies before its children have")
+    if up and set(up) != {v for v, steps in into.items() if steps}:
+        found.append("a node that has the token does not certify")
     for step, sends in data.items():
         for src, _, _ in sends:
-            if not into[src] or max(into[src]) >= step:
+            if len(into[src]) != (2 if up else 1) or max(into[src]) >= step:
                 found.append(f"node {src} sends data before it is told")
     return found

@@ -215,15 +215,19 @@ def _check_telling(
                     else which > 1 and any(at >= step for at, to in reports if to == root)
                 )
             else:
-                early = any(at >= step for at, to in reports if to == src)
+                early = not from_above[src] or any(at >= step for at, to in reports if to == src)
             if early:
                 broken("told", row, f"row {row}: {plain.network.label(src)} cannot know this yet")
         for _, src, dst, _, _, _, _ in now:
             if above.get(dst) == src:
                 from_above[dst] += 1
                 to_below[src, dst] += 1
+    answers = Counter(src for _, src, dst, _, _, _, _ in telling if above.get(dst) != src)
+    for _, src, dst, _, _, _, row in telling:
+        if answers and above.get(dst) == src and answers[dst] != 1:
+            broken("told", row, f"row {row}: {plain.network.label(dst)} does not certify once")
     for step, src, _, _, _, _, row in sends:
-        if src not in heard_last or step <= heard_last[src]:
+        if from_above[src] != (2 if answers else 1) or step <= heard_last[src]:
             broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 

@@ -132,8 +132,9 @@ def told(case: Case) -> Broken:
     """Rule ``told``, of a gather with control flits: nobody begins before it can know that it is to.
 
     The k-th control flit that a node sends to one below it leaves after the k-th that came from above; of the root the second
-    and later ones, after all certificates. A node certifies to the one above after those below have certified to it. Data leaves
-    after the last control flit from above has come.
+    and later ones, after all certificates. A node certifies to the one above once, after the first control flit from there and
+    after those below have certified to it. Data leaves after the last control flit from above has come: the first, or where nodes
+    certify the second.
     """
     rows, root = case.rows, case.part.root
     control, wrong = np.flatnonzero(rows.control), np.zeros(len(rows), np.bool_)
@@ -144,8 +145,10 @@ def told(case: Case) -> Broken:
     down = above[dst] == src
     certified, last = np.full((2, case.nodes), -1, np.int64)
     np.maximum.at(certified, dst[~down], step[~down])
-    need = certified[src]
-    left, before = down.copy(), np.full(case.nodes, -1, np.int64)
+    left, before, heard = down.copy(), np.full(case.nodes, -1, np.int64), np.zeros(case.nodes, np.int64)
+    first = np.full(case.nodes, NEVER, np.int64)
+    first[dst[down][::-1]] = step[down][::-1]
+    need = np.maximum(certified[src], first[src])
     while left.any():
         these = np.flatnonzero(left)[np.unique(dst[left], return_index=True)[1]]  # the next that each node gets
         came = np.full(case.nodes, NEVER, np.int64)
@@ -153,11 +156,16 @@ def told(case: Case) -> Broken:
         came[root] = before[root]
         need[these] = came[src[these]]
         last[dst[these]] = step[these]
+        heard[dst[these]] += 1
         before[root] = certified[root]
         left[these] = False
     wrong[control[need >= step]] = True
+    answers = np.bincount(src[~down], minlength=case.nodes)
+    if answers.any():  # who has the token certifies once
+        wrong[control[down & (answers[dst] != 1)]] = True
     data = np.flatnonzero(~rows.control)
-    wrong[data[(rows.step[data] <= last[rows.src[data]]) | (last[rows.src[data]] < 0)]] = True
+    told_often = heard[rows.src[data]] == (2 if answers.any() else 1)
+    wrong[data[(rows.step[data] <= last[rows.src[data]]) | ~told_often]] = True
     return case.broken("told", wrong, lambda row: "begins before its source has been told")
 
 
