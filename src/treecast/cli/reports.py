@@ -17,7 +17,7 @@ from treecast.lower_bounds import LEAST_OF_ALL, Bound, best
 from treecast.lower_bounds import bounds as lower_bounds
 from treecast.models import Model
 from treecast.networks import FAMILIES, Cayley, Network
-from treecast.plans import BUILDERS, builders, plan, single_tree_steps
+from treecast.plans import BUILDERS, builders, one_tree_steps, plan, single_tree_steps
 from treecast.report import Report, figures
 from treecast.schedule import Schedule
 from treecast.simulator import NEVER, Trace
@@ -34,7 +34,7 @@ def show_report(
     schedule: Schedule, report: Report, as_json: bool, sweep: Sweep | None = None, with_baseline: bool = False
 ) -> None:
     """Print what the verifier says, and a sweep of fault sets, and how a single tree would do."""
-    baseline = single_tree_steps(schedule.network, schedule.collective) if with_baseline else 0
+    baseline = _single_tree(schedule) if with_baseline else 0
     if as_json:
         found = figures(schedule, report)
         if baseline and schedule.steps and not report.model.routing:
@@ -60,11 +60,17 @@ def show_report(
             f"{_count(report.depth_contention, 'pair')}: messages that may meet where steps are not synchronised"
         )
     if baseline and schedule.steps and not report.model.routing:
-        lines["speed-up"] = (
-            f"{baseline / schedule.steps:.4g} over a single tree ({baseline:,} steps, survives no fault)"
-        )
+        weak = ", survives no fault" if schedule.copies > 1 else ""
+        lines["speed-up"] = f"{baseline / schedule.steps:.4g} over a single tree ({baseline:,} steps{weak})"
     lines["seconds"] = report.seconds
     console.show_figures(lines)
+
+
+def _single_tree(schedule: Schedule) -> int:
+    """Return the steps over the best single tree, of what goes over several; 0 where that says nothing."""
+    if schedule.collective.lengths is not None:
+        return one_tree_steps(schedule) if schedule.trees > 1 else 0
+    return single_tree_steps(schedule.network, schedule.collective)
 
 
 def _verdict(report: Report) -> list[str]:
