@@ -1,5 +1,6 @@
 """How lengths are written on the command line: one number, a list, random ones, or a file of them."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,13 +18,12 @@ def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Ma
 
     A file has a node and its length a line; ``#`` begins a comment. Raises PlanError when it spells none.
     """
-    parts = text.split(",")
-    if all(part.strip().isascii() and part.strip().isdigit() for part in parts):
-        numbers = [_length(part.strip(), text) for part in parts]
+    if re.fullmatch(r"[-+.,\s0-9]+", text):
+        numbers = [_length(part.strip()) for part in text.split(",")]
         return numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
     kind, colon, most = text.partition(":")
     if kind == "random" and colon:
-        return np.random.default_rng(seed).integers(0, _length(most, text), network.nodes, endpoint=True)
+        return np.random.default_rng(seed).integers(0, _length(most), network.nodes, endpoint=True)
     found: dict[str, int] = {}
     try:
         content = read_whole(text).decode()
@@ -37,11 +37,11 @@ def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Ma
             raise PlanError(f"{named(text)}, line {number}: write a node and its length, as in '{network.label(0)} 3'")
         if words[0] in found:
             raise PlanError(f"{named(text)}, line {number}: node {words[0]} has a length already")
-        found[words[0]] = _length(words[1], words[1])
+        found[words[0]] = _length(words[1])
     return found
 
 
-def _length(digits: str, text: str) -> int:
+def _length(digits: str) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 10 and int(digits) <= _MOST):
-        raise PlanError(f"{text!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
+        raise PlanError(f"{digits!r} is no length: write whole numbers of flits from 0 to {_MOST:,}")
     return int(digits)
