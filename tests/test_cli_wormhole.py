@@ -1,5 +1,7 @@
 """What bounds, plan and verify say of total distances: what is reached, the gap, and whether that is the minimum."""
 
+import re
+
 import pytest
 
 from tests.test_wormhole import messages
@@ -13,7 +15,7 @@ SAID = [
     ("broadcast path:32", 75, 75, "75: the minimum"),
     ("broadcast path:32 --root 7", None, None, "whether it is the minimum is not known"),
     ("broadcast torus:8x8", 69, 69, "69: the minimum"),
-    ("broadcast torus:3x5", 15, 14, "15: 1 above the minimum"),
+    ("broadcast torus:3x5", 14, 14, "14: the minimum, as no broadcast in the fewest steps can do with less"),
     ("scatter mesh:8x8 --root 2,3 --messages 3", 69, 69, "69: the minimum, as no scatter"),
     ("reduce-broadcast torus:4x4", 30, 30, "30: the minimum"),
     ("multicast mesh:8x8 --targets 0,3 1,1 7,4", 13, 13, "13: the minimum, as no multicast"),
@@ -28,9 +30,10 @@ def test_bounds_say_what_is_reached_and_whether_that_is_the_minimum(answer, ask,
         assert (found["tcd"], found["tcd_lower_bound"], found["gap"]) == (reached, bound, reached - bound)
     assert found["tcd_lower_bound"] == max(b["value"] for b in found["bounds"] if b["of"] == "tcd")
     assert found["minimal"] == (found["gap"] == 0)
-    assert (found["builder"], found["verified"]) == ("bisection", True)
+    builder = "exhaustive" if job == "broadcast torus:3x5" else "bisection"
+    assert (found["builder"], found["verified"]) == (builder, True)
     out = ask("bounds", *job.split(), "--model", "wormhole")[1]
-    line = next(line for line in out.splitlines() if line.startswith("by bisection"))
+    line = next(line for line in out.splitlines() if line.startswith(f"by {builder}"))
     assert words in line
     assert f"at least {found['tcd_lower_bound']:,} " in out
 
@@ -50,7 +53,7 @@ def test_plan_and_verify_say_so_too(ask, tmp_path):
     file = tmp_path / "plan.tc"
     status, out, _ = ask("plan", "broadcast", "mesh:8x8", "--root", "2,3", "--model", "wormhole", "-o", str(file))
     assert status == 0
-    assert "total distance  69: the minimum, as no broadcast in the fewest steps can do with less" in out
+    assert re.search("total distance +69: the minimum, as no broadcast in the fewest steps can do with less", out)
     assert "69: the minimum" in ask("verify", str(file))[1]
     assert "71: 2 above the bound" in ask("plan", "broadcast", "mesh:8x8", "--root", "3,3", "--model", "wormhole")[1]
 
@@ -59,7 +62,7 @@ def test_a_schedule_that_takes_more_steps_is_not_called_minimal(ask, tmp_path):
     line = network("path:4")
     formats.save(messages(line, (0, 0, 1), (1, 1, 2), (2, 2, 3)), tmp_path / "slow.tc")  # 3, where 2 steps cost 4
     out = ask("verify", str(tmp_path / "slow.tc"))[1]
-    assert "total distance  3, in more than the fewest steps" in out
+    assert re.search("total distance +3, in more than the fewest steps", out)
     assert "minimum" not in out
 
 

@@ -15,7 +15,9 @@ from treecast.networks import Graph, network
 from treecast.plans import builders, plan
 from treecast.verifier import verify
 
-COLLECTIVES = [kind for kind in ALL if kind != "multicast"]  # which needs targets
+COLLECTIVES = [
+    kind for kind in ALL if kind not in ("multicast", "scatterv", "gatherv")
+]  # which need targets or lengths
 
 
 def found(spec, messages, copies, under="all-port", root=0, kind="broadcast"):

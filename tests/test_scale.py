@@ -7,7 +7,7 @@ import pytest
 
 
 def peak_gib(code: str) -> float:
-    script = code + "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)\n"
+    script = code + "\nfrom tests.memory import peak_kib\nprint(peak_kib() / 2**20)\n"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return float(done.stdout.split()[-1])

@@ -73,6 +73,10 @@ def _both(kind: str, build: Any) -> Any:
     return built
 
 
+def _anywhere(network: Network) -> bool:
+    return True
+
+
 class Builder(NamedTuple):
     """Something that makes schedules of one collective on one family of networks, under one model.
 
@@ -94,7 +98,7 @@ class Builder(NamedTuple):
     sparing: bool = False
     options: tuple[str, ...] = ()
     plain: bool = False
-    fits: Callable[[Any], bool] = lambda network: True
+    fits: Callable[[Any], bool] = _anywhere
 
 
 def _every_port(network: Network) -> int:
@@ -186,15 +190,12 @@ def _by_bisection() -> list[Builder]:
     return found
 
 
-def _by_search() -> list[Builder]:
-    """Return the builders that search all broadcasts among few nodes, on meshes and tori under wormhole switching."""
-    models, what = ("wormhole", "wormhole-last"), "search of all broadcasts: the least total distance of all"
-    found = [
-        Builder("exhaustive", "broadcast", family, models, what, _one, exhaustive.broadcast, fits=exhaustive.fits)
-        for family in (Mesh, Torus)
-    ]
-    what = "search of all multicasts by at most 15 targets and the root alone"
-    return [*found, Builder("exhaustive", "multicast", Mesh, models, what, _one, exhaustive.broadcast)]
+def _by_search(kind: str, family: type[Network]) -> Builder:
+    """Return the builder that searches all broadcasts, or multicasts by targets and root alone, among few nodes."""
+    what, fits = "search of all broadcasts: the least total distance of all", exhaustive.fits
+    if kind == "multicast":
+        what, fits = "search of all multicasts by at most 15 targets and the root alone", _anywhere
+    return Builder("exhaustive", kind, family, _WORMHOLE, what, _one, exhaustive.broadcast, fits=fits)
 
 
 def _best_order(mesh: Mesh, collective: Collective, copies: int) -> Built:
@@ -208,9 +209,11 @@ _STARTED = (dimension_order.four_phases, dimension_order.four_phases_shouting)
 BUILDERS = (
     *_of_hypercube("broadcast"),
     *_of_hypercube("allgather"),
+    _by_search("broadcast", Torus),  # before bisection: on small tori that is not always least
     *_by_bisection(),
+    _by_search("broadcast", Mesh),
+    _by_search("multicast", Mesh),
     *_without_buffers(),
-    *_by_search(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
