@@ -119,3 +119,17 @@ def test_bounds_of_lengths(answer):
     assert found["steps_lower_bound"] == 5
     found = answer("bounds", "gatherv", "tree:2,2", "--lengths", "0,9,0,0,0,0,1", "--model", "bufferless-multiport")
     assert found["steps_lower_bound"] == 9
+
+
+def test_a_folder_that_is_not_empty_is_not_written_to(ask, tmp_path):
+    data, there = tmp_path / "data", tmp_path / "there"
+    for folder in (data, there):
+        folder.mkdir()
+        (folder / "1").write_bytes(b"x")
+    schedule = str(tmp_path / "p.tc")
+    assert ask("plan", "scatterv", "path:2", "--files", str(data), "-o", schedule)[0] == 0
+    for target, said in ((str(there), "not empty"), ("-", "standard output"), (str(data), "another folder")):
+        status, out, err = ask("run", schedule, "--input", str(data), "--output", target)
+        assert (status, out) == (2, "")
+        assert said in err
+    assert (there / "1").read_bytes() == b"x"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.oracle import graph_of
 from treecast.collectives import COLLECTIVES as ALL
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.models import MODELS, model
@@ -369,3 +369,29 @@ def test_no_plan_is_faster_than_the_bound():
         for root, messages in product((0, where.nodes - 1), (1, 5, 100)):
             schedule = plan("broadcast", where, root=root, messages=messages)
             assert schedule.steps >= best(found(spec, messages, 1, root=root), "steps").value
+
+
+def test_bounds_of_lengths_where_arcs_lead_one_way():
+    """Three nodes that each have an arc of their own to the root, which has one arc out: 4 steps do."""
+    graph = nx.DiGraph([("a", "r"), ("b", "r"), ("c", "r"), ("r", "a"), ("a", "b"), ("a", "c")])
+    where = Graph.from_networkx(graph)
+    root = where.node("r")
+    flits = np.where(np.arange(4) == root, 0, 4)
+    job = Collective("gatherv", 4, 1, root, lengths=Lengths.of(flits))
+    assert best(bounds(where, job, 1, model("bufferless-multiport")), "steps").value == 4
+    assert best(bounds(where, job, 1, model("bufferless")), "steps").value == 12
+    assert best(bounds(where, job, 1, model("shouting")), "steps").value == 1
+
+
+def test_bounds_of_lengths_under_wormhole_switching():
+    mesh = network("mesh:2x2x2")
+    for flits, steps, distance in (([0] * 8, 0, 0), ([0] * 7 + [4], 1, 1), ([0, 1, 1, 1, 0, 0, 0, 0], 2, 3)):
+        found = bounds(mesh, Collective("scatterv", 8, 1, lengths=Lengths.of(flits)), 1, model("wormhole"))
+        assert (best(found, "steps").value, best(found, "tcd").value) == (steps, distance)
+
+
+def test_a_multicast_waits_for_the_ports_of_the_root():
+    where = network("mesh:3x3")
+    job = Collective("multicast", 9, 5, 0, (4, 8))
+    assert best(bounds(where, job, 1, model("one-port")), "steps").value == 8
+    assert best(bounds(where, job, 1, model("all-port")), "steps").value == 6

@@ -37,7 +37,7 @@ class Lengths:
         if not len(self.flits) or int(self.flits.min()) < 0:
             raise PlanError("lengths are given for every node, in flits from 0")
         if int(self.flits.max()) >= 2**31 or self.total >= 2**31:
-            raise PlanError(f"{self.total:,} flits in all are too many: at most {2**31 - 1:,}")
+            raise PlanError(f"so many flits cannot be sent: all lengths together are at most {2**31 - 1:,}")
         if not np.array_equal(np.sort(self.sequence), np.arange(len(self.flits))):
             raise PlanError("a sequence of nodes holds every node once")
 
@@ -81,6 +81,8 @@ def _frozen(values: ArrayLike, what: str) -> Ints:
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PlanError(f"{what}: whole numbers, one for each node")
+    if array.size and int(array.max()) >= 2**62:
+        raise PlanError(f"{what}: {int(array.max()):,} is too large a number")
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array

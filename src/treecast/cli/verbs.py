@@ -43,7 +43,7 @@ Job = Annotated[
 Spec = Annotated[
     str, Parameter(help="Where: star:5, hypercube:6, mesh:8x8, tree:3,2, … ('treecast networks' lists them).")
 ]
-Root = Annotated[str, Parameter(help="The node that has the data: a label (21345) or a number.")]
+Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
 Messages = Annotated[int, Parameter(help="How many messages (chunks) the data consists of.")]
 Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
 Survive = Annotated[int | None, Parameter(help="How many faults that nobody knows of must do no harm: copies - 1.")]
@@ -51,7 +51,8 @@ ModelName = Annotated[
     str | None,
     Parameter(
         name="--model",
-        help="The machine: all-port, one-port, whispering, shouting; ',half' behind it for half-duplex links.",
+        help="The machine: all-port, one-port, whispering, shouting, wormhole, wormhole-last, wormhole-diagonal, bufferless, "
+        "bufferless-multiport; ',half' behind it for half-duplex links.",
     ),
 ]
 Of = Annotated[
@@ -145,7 +146,8 @@ def plan(
     Parameters
     ----------
     builder
-        The construction, where there are several: disjoint-trees, port-matching, shortest-paths, breadth-first-tree, ….
+        The construction, where there are several: disjoint-trees, port-matching, dimension-order, bisection, eyes, exhaustive,
+        farthest-first, transmission-certificate, shoulder-tap, nearest-first, cover, …; an unknown name is told which there are.
     order
         Of dimension-order: the ports in the order in which they are used, as in 3,2,1,0.
     fault_free
@@ -153,7 +155,7 @@ def plan(
     initiator
         Of allgather on a hypercube: the node that starts the others, instead of all starting at once.
     tree
-        Of scatterv and gatherv: the spanning tree, breadth-first by default.
+        Of scatterv and gatherv: the spanning tree: breadth-first, balanced, broadcast-time, depth-bounded:D, best.
     first
         Of scatterv and the ideal gatherv: which messages go first: farthest, nearest, longest, shortest, node.
     collect
@@ -721,6 +723,8 @@ def _relay(
 
     files = node_files(schedule.network, folder, schedule.collective.root)
     flits_of(schedule.network, files, flit)
+    if output is not None:
+        bufferless.check_target(files, output)
     with console.progress("steps") as tell:
         done = bufferless.relay(schedule, bufferless.read_messages(files), flit, faults, tell)
     if output is not None:

@@ -119,14 +119,24 @@ def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:
     return {node: read_whole(path) for node, path in files.items()}
 
 
+def check_target(files: Mapping[int, Path], folder: str) -> None:
+    """Raise FormatError when what arrives cannot go into ``folder``: where the files come from, or where others are already."""
+    target = Path(folder)
+    if folder == "-":
+        raise FormatError("files cannot go to standard output: name a folder")
+    if any(path.parent.resolve() == target.resolve() for path in files.values()):
+        raise FormatError(f"{named(folder)} is where the files come from: name another folder")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FormatError(f"{named(folder)} is there already, and not empty: name a new folder")
+
+
 def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
     """Write what arrived in full to ``folder``, each file called as before.
 
-    Raises FormatError when the folder cannot be written, or is the one that the files are in.
+    Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.
     """
+    check_target(files, folder)
     target = Path(folder)
-    if any(path.parent.resolve() == target.resolve() for path in files.values()):
-        raise FormatError(f"{named(folder)} is where the files come from: name another folder")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -102,6 +102,8 @@ def _lengths(header: Header, where: Network) -> Lengths | None:
     words = header["lengths"].split()
     if not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
         raise FormatError("lengths are whole numbers of flits, one for each node, in the order of the nodes")
+    if len(words) != where.nodes:
+        raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes: one for each")
     sequence = [where.node(text) for text in header["sequence"].split()] if "sequence" in header else range(len(words))
     return Lengths(np.array(words, np.int64), np.array(sequence))
 

@@ -13,7 +13,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.models import WORMHOLE, Model
 from treecast.models import model as find_model
-from treecast.networks import Cayley, Hypercube, Mesh, Network, Rotational, Star, Torus
+from treecast.networks import Cayley, Graph, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
 from treecast.networks.core import Ints
 from treecast.plans import (
@@ -304,8 +304,10 @@ def plan(
     if initiator is not None:
         options["initiator"] = initiator
         builder = builder or "four-phases"
-    if targets:
-        options["targets"] = tuple(targets)
+    if isinstance(targets, str) or not np.iterable(targets):
+        raise PlanError(f"targets are several nodes or labels, not {targets!r}: write [{targets!r}]")
+    if len(aims := tuple(targets)):
+        options["targets"] = aims
     said = {"lengths": lengths, "tree": tree, "first": first, "collect": collect}
     options |= {name: value for name, value in said.items() if value is not None}
     return _Request.of(collective, network, root, messages, copies, survive, model, builder, options).schedule()
@@ -356,7 +358,7 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
         flits = np.repeat(flits, network.nodes) if flits.ndim == 0 else flits
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
-    if flits.dtype.kind in "iu":
+    if flits.dtype.kind in "iu" and flits.min() >= 0:
         flits[root] = 0
     return Lengths.of(flits)
 
@@ -366,7 +368,10 @@ def _named_lengths(network: Network, root: int, given: Any) -> Ints:
     for name, length in given.items():
         if not hasattr(length, "__index__") or int(length) < 0:
             raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
-        flits[network.node(_whole(name, "a node"))] = length
+        node = _node(network, name, "a node")
+        if flits[node] >= 0:
+            raise PlanError(f"node {network.label(node)} has two lengths: give one")
+        flits[node] = length
     flits[root] = 0
     if int(flits.min()) < 0:
         lacking = network.label(int(np.argmin(flits)))
@@ -436,8 +441,8 @@ class _Request(NamedTuple):
         model: str | Model | None, name: str | None, options: Mapping[str, Any] | None = None,
     ) -> "_Request":  # fmt: skip
         network = find_network(what)
-        options, start = dict(options or {}), network.node(root)
-        aims = {network.node(_whole(target, "a target")) for target in options.pop("targets", ())}
+        options, start = dict(options or {}), _node(network, root, "root") if root else network.node(root)
+        aims = {_node(network, target, "a target") for target in options.pop("targets", ())}
         lengths = lengths_by_node(network, start, options.pop("lengths")) if "lengths" in options else None
         collective = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})), lengths)
         if collective.all_source and collective.root:
@@ -461,7 +466,7 @@ class _Request(NamedTuple):
                 f"{chosen.name} takes no {' and no '.join(sorted(wrong))}; of {kind} on {network.spec} does: {takers}"
             )
         if "initiator" in options:
-            options["initiator"] = network.node(_whole(options["initiator"], "initiator"))
+            options["initiator"] = _node(network, options["initiator"], "initiator")
         return _Request(network, collective, copies, find_model(model or chosen.models[0]), chosen, options)
 
     def schedule(self) -> Schedule:
@@ -500,11 +505,22 @@ class _Request(NamedTuple):
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
 
 
-def _whole(value: Any, what: str) -> int | str:
-    """Return a number or a label. Raises PlanError for what is neither."""
-    if isinstance(value, str) or (hasattr(value, "__index__") and not isinstance(value, bool)):
-        return value
-    raise PlanError(f"{what} must be a node or its label, not {value!r}")
+def _node(network: Network, value: Any, what: str) -> int:
+    """Return the node that a number or label names. Raises PlanError for what is neither.
+
+    A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
+    """
+    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
+        raise PlanError(f"{what} must be a node or its label, not {value!r}")
+    if not isinstance(network, Graph) or isinstance(value, str):
+        return network.node(value)
+    named = network.node(str(value))
+    if named != value and 0 <= value < network.nodes:
+        raise PlanError(
+            f"{value} is the name of one node of {network.spec} and the number of another: write {str(value)!r} for the name, "
+            f"or {network.label(value)!r} for the name of the other"
+        )
+    return named
 
 
 def _fitting(collective: str, network: Network, model: str | Model | None, name: str | None) -> list[Builder]:

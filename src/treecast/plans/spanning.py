@@ -35,7 +35,7 @@ def spanning_tree(
     there is none.
     """
     network.check_node(root)
-    name, colon, limit = kind.partition(":")
+    name, colon, limit = str(kind).partition(":")
     if name not in [tree.partition(":")[0] for tree in TREES] or bool(colon) != (name == "depth-bounded"):
         raise PlanError(f"{kind!r} is no spanning tree: write one of {', '.join(TREES)}")
     if name == "breadth-first":

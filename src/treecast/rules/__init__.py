@@ -51,6 +51,11 @@ def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
         "once": lambda: bufferless.once(relays),
         "delivered": lambda: bufferless.delivered(relays),
     }
+    if case.schedule.copies > 1:
+        rules["copies"] = lambda: (
+            1,
+            [Violation("copies", "a message that is not divided goes one way: there is one copy")],
+        )
     if case.part.direction == "to" and bool(case.rows.control.any()):
         rules["told"] = lambda: bufferless.told(case)
     return rules

@@ -1,0 +1,52 @@
+"""Lower bounds: what no schedule can beat, each with its formula and its source."""
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds import distances, store_and_forward
+from treecast.lower_bounds.bound import Bound, best
+from treecast.lower_bounds.lengths import of_lengths
+from treecast.lower_bounds.store_and_forward import tolerance_bounds
+from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
+from treecast.models import Model
+from treecast.networks import Cayley, Network
+
+__all__ = [
+    "LEAST_OF_ALL",
+    "MOST_SEARCHED",
+    "Bound",
+    "best",
+    "bounds",
+    "search",
+    "taking_part",
+    "tolerance_bounds",
+]
+
+
+def bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
+    """Return the lower bounds that are known, for schedules by which every chunk reaches its nodes over ``copies`` ways.
+
+    There is at least one of steps and one of transmissions. Raises PlanError when a source has fewer arcs than copies,
+    when sums are to have copies, and where there are too many nodes to tell how far each is.
+    """
+    if network.nodes == 1:
+        counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
+        return [Bound(of, 0, "0", "one node") for of in counted]
+    if copies > 1 and collective.sums:
+        raise PlanError(
+            f"{copies} copies of a sum cannot be had: contributions that went two ways would be added twice"
+        )
+    if collective.lengths is not None:
+        return of_lengths(network, collective, collective.lengths, copies, model)
+    if model.routing:
+        return wormhole(network, collective, copies)
+    if collective.targets:
+        return store_and_forward.multicast(network, collective, copies, model)
+    job, root = store_and_forward.Job(network, collective.messages, copies, model), collective.root
+    degree = network.degree_at(root)
+    if collective.all_source and not isinstance(network, Cayley) and network.nodes <= distances.LOOKED_AT:
+        degree = int(distances.degrees(network).min())
+    if copies > degree:
+        raise PlanError(
+            f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
+        )
+    return store_and_forward.BOUNDS_OF[collective.kind](job, root)

@@ -1,0 +1,290 @@
+"""Lower bounds: what no schedule can beat, each with its formula and its source.
+
+The proofs count four things. *Ports*: what leaves or reaches a node in a step, one chunk an arc, or one in all with one
+port. *Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends together, by what all arcs can
+carry in a step. *Doubling*: with one port, the nodes that have heard of something at most double in a step.
+
+A schedule run backwards is one of the network with its arcs turned round: a scatter becomes a gather, a broadcast a reduce
+(each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.lower_bounds import distances
+from treecast.lower_bounds.bound import Bound, best
+from treecast.models import Model
+from treecast.networks import Cayley, Hypercube, Network
+
+
+@dataclass(frozen=True)
+class Job:
+    """M messages over x ways on a network, under a model; what several proofs need of it."""
+
+    network: Network
+    messages: int
+    copies: int
+    model: Model
+
+    @property
+    def total(self) -> int:
+        """M x."""
+        return self.messages * self.copies
+
+    @property
+    def others(self) -> int:
+        """N - 1."""
+        return self.network.nodes - 1
+
+    @property
+    def turned(self) -> "Job":
+        """The same with all arcs turned round: what reaches a node here leaves it there."""
+        return replace(self, network=distances.turned(self.network))
+
+    @property
+    def single(self) -> "Job":
+        """The same with one message."""
+        return replace(self, messages=1)
+
+    def ports(self, node: int) -> int:
+        """Return how many chunks can leave ``node`` in a step."""
+        return 1 if self.model.ports == "one" else self.network.degree_at(node)
+
+    @property
+    def room(self) -> int:
+        """How many sends there can be in a step, in the whole network; a link has two arcs where each has one back."""
+        half, nodes = self.model.duplex == "half", self.network.nodes
+        if self.model.ports == "one":
+            return nodes // 2 if half and self.model.partner == "same" else nodes
+        return self.network.arcs // (2 if half and distances.turned(self.network) == self.network else 1)
+
+
+# --- one root ---
+
+
+def _broadcast(job: Job, root: int) -> list[Bound]:
+    """Each node hears Mx chunks, over ways that begin with as many sends of the root.
+
+    The last of these sends begins no earlier than step ⌈Mx/ports⌉ - 1, and its way has as many arcs as the node is far.
+    """
+    sends = [_transmissions(job.total * job.others, "M x (N - 1)", "each node but the root hears M messages x times")]
+    if job.model.combining:
+        return sends + _reach(job, root)
+    total, far, ports = job.total, job.network.eccentricity(root), job.ports(root)
+    if job.model.ports == "one":
+        doublings = job.others.bit_length()
+        return [
+            *sends,
+            _steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
+            _steps(job.messages - 1 + doublings, "M - 1 + ⌈log2 N⌉", "informed nodes at most double"),
+        ]
+    value = -(-total // ports) + far - 1
+    found = [*sends, _steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
+    return found + _over_every_arc(job) + _hearing(job, root)
+
+
+def _over_every_arc(job: Job) -> list[Bound]:
+    """With x = degree copies every arc of the root carries all M chunks, and begins a way of each to every node.
+
+    The last goes over it in step M - 1 or later. From the neighbour it leads to, some node other than the root is as far
+    as the diameter, as the network looks alike from all nodes: in all M - 1 + 1 + diameter.
+    """
+    if not isinstance(job.network, Cayley) or job.copies < job.network.ports or job.network.nodes == 2:
+        return []
+    value = job.messages + job.network.diameter
+    return [_steps(value, "M + diameter, for x = degree", "the way over the arc that leads away from a node")]
+
+
+def _hearing(job: Job, root: int) -> list[Bound]:
+    """A node that few arcs reach hears Mx chunks over them, the first no earlier than it is far (where nodes differ)."""
+    if isinstance(job.network, Cayley) or job.network.nodes > distances.LOOKED_AT:
+        return []
+    others = np.delete(np.arange(job.network.nodes), root)
+    into, far = distances.degrees(distances.turned(job.network))[others], job.network.distance(root, others)
+    value = int((-(-job.total // into) + far - 1).max())
+    return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
+
+
+def _scatter(job: Job, root: int) -> list[Bound]:
+    """What is for a node goes at least as many arcs as it is far; see ``_through`` for the root's ports."""
+    ways, formula = distances.ways(job.network, root, job.copies)
+    sends = [_transmissions(job.messages * ways, f"M {formula}", _source(job))]
+    return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
+
+
+def _gather(job: Job, root: int) -> list[Bound]:
+    """A scatter backwards."""
+    return _scatter(job.turned, root)
+
+
+def _reduce(job: Job, root: int) -> list[Bound]:
+    """A broadcast backwards."""
+    said = "each node but the root sends its part of M sums"
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.turned, root)]
+
+
+def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
+    """No finished sum leaves the root before a first one is complete, and the last one has yet to be broadcast.
+
+    Sums and finished sums are different chunks, so the sends of both halves add up.
+    """
+    return [
+        _transmissions(
+            2 * job.messages * job.others, "2 M (N - 1)", "each node but the root sends M sums, hears M sums"
+        ),
+        _both(_reduce(job.single, root), _broadcast(job, root), "reduce of one sum + broadcast"),
+        _both(_reduce(job, root), _broadcast(job.single, root), "reduce + broadcast of one sum"),
+    ]
+
+
+# --- every node ---
+
+
+def _allgather(job: Job, root: int) -> list[Bound]:
+    """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
+    nodes = job.network.nodes
+    sends = _transmissions(job.total * nodes * job.others, "M x N (N - 1)", "every node hears N - 1 times M x chunks")
+    if job.model.combining:
+        return [sends, *_gossip(job)]
+    at_one = [_through(job.turned, v) for v in distances.looked_at(job.network)]
+    spread = [best(_broadcast(job, v), "steps") for v in distances.looked_at(job.network)]
+    return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends)]
+
+
+def _gossip(job: Job) -> list[Bound]:
+    """Where messages combine: all hear of all, so what one source needs; an odd one out loses the first step."""
+    found = [bound for v in distances.looked_at(job.network) for bound in _reach(job, v)]
+    if job.model.partner == "same" and job.model.ports == "one" and job.network.nodes % 2:
+        value = job.others.bit_length() + 1
+        found.append(_steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
+    return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
+
+
+def _alltoall(job: Job, root: int) -> list[Bound]:
+    """Each node scatters, and each node gathers."""
+    ways, formula = distances.ways_of_all(job.network, job.copies)
+    sends = _transmissions(job.messages * ways, f"M {formula}", _source(job))
+    if job.model.combining:
+        return [sends, *_gossip(job)]
+    at_one = [_through(some, v) for some in (job, job.turned) for v in distances.looked_at(job.network)]
+    return [sends, best(at_one, "steps"), _work(job, sends)]
+
+
+def _reduce_scatter(job: Job, root: int) -> list[Bound]:
+    """An allgather backwards."""
+    said = "each node sends its part of M sums of each other node"
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.turned, root)]
+
+
+def _allreduce(job: Job, root: int) -> list[Bound]:
+    """The sums of each owner are reduced and broadcast; no finished sum is under way before a first one is complete.
+
+    Nor is the last one heard before it has been broadcast. Both halves send M N (N - 1) chunks, and these are different.
+    """
+    owners = distances.looked_at(job.network)
+    formula = "2 M N (N - 1)"
+    sends = _transmissions(
+        2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast"
+    )
+    found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
+    if len(owners) > 1 or isinstance(job.network, Cayley):  # every owner was looked at
+        first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
+        last = min((best(_broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
+        found += [
+            _both([first], _allgather(job, root), "reduce of one sum + allgather"),
+            _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
+        ]
+    return found if job.model.combining else [*found, _work(job, sends)]
+
+
+BOUNDS_OF: dict[str, Callable[[Job, int], list[Bound]]] = {
+    "broadcast": _broadcast, "scatter": _scatter, "gather": _gather, "reduce": _reduce,
+    "reduce-broadcast": _reduce_broadcast, "allgather": _allgather, "alltoall": _alltoall,
+    "reduce-scatter": _reduce_scatter, "allreduce": _allreduce,
+}  # fmt: skip
+
+
+# --- what proofs share ---
+
+
+def _steps(value: int, formula: str, source: str) -> Bound:
+    return Bound("steps", value, formula, source)
+
+
+def _transmissions(value: int, formula: str, source: str) -> Bound:
+    return Bound("transmissions", value, formula, source)
+
+
+def _reach(job: Job, node: int) -> list[Bound]:
+    """Where messages combine, any number of chunks go in a step: only distance counts, and with one port doubling."""
+    found = [_steps(job.network.eccentricity(node), "eccentricity", "a chunk goes one arc a step")]
+    if job.model.ports == "one":
+        found.append(_steps(job.others.bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
+    return found
+
+
+def _through(job: Job, node: int) -> Bound:
+    """Mx chunks for each of the nodes at distance δ and beyond leave ``node``, the last of them in step ⌈…⌉ - 1 or later.
+
+    It has δ arcs to go. With the arcs turned round: what comes from there arrives in step δ - 1 or later.
+    """
+    ports, left, value, at, nodes_at = job.ports(node), job.others, 0, 1, 0
+    for distance, count in enumerate(distances.levels(job.network, node)[1:], 1):
+        steps = -(-job.total * left // ports) + distance - 1
+        if steps > value:
+            value, at, nodes_at = steps, distance, left
+        left -= count
+    if at == 1:
+        return _steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
+    formula = f"⌈M x {nodes_at:,} / ports⌉ + {at - 1:,}"
+    return _steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
+
+
+def _work(job: Job, sends: Bound) -> Bound:
+    """No step has more sends than the network has room for."""
+    return _steps(
+        -(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step"
+    )
+
+
+def _both(first: list[Bound], second: list[Bound], formula: str) -> Bound:
+    """Return the bound of two things of which the second begins when the first is over."""
+    value = best(first, "steps").value + best(second, "steps").value
+    return _steps(value, formula, "no finished sum leaves its owner before a sum is complete")
+
+
+def _source(job: Job) -> str:
+    if job.copies == 1:
+        return "a chunk goes as many arcs as its node is far"
+    return "disjoint ways leave over different arcs, nearer or not"
+
+
+def tolerance_bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
+    """Return what surviving k = ``copies`` - 1 unknown faults costs on the hypercube where messages combine.
+
+    Shouting, k = d-1: when the d-1 neighbours of a node at distance d-1 fail that are nearer to the root, what reaches it comes
+    by the one at distance d.
+    """
+    d, k = network.diameter, copies - 1
+    if not isinstance(network, Hypercube) or collective.kind not in ("broadcast", "allgather") or not 1 <= k < d:
+        return []
+    if model.ports == "one":
+        return [
+            Bound("steps", d + k + 1, "d + k + 1", "Fraigniaud (1992): any k-fault-tolerant broadcast, 1 ≤ k ≤ d - 1")
+        ]
+    return [Bound("steps", d + 1, "d + 1", "d - 1 faults around a node at distance d - 1")] if k == d - 1 else []
+
+
+def multicast(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
+    """Return the bounds of a multicast: the root's ports let out the last chunk late, and it goes one arc a step."""
+    far = int(network.distance(collective.root, np.array(collective.targets)).max())
+    sends = collective.messages * copies * len(collective.targets)
+    ports = 1 if model.ports == "one" else network.degree_at(collective.root)
+    begun = 0 if model.combining else -(-collective.messages * copies // ports) - 1
+    return [
+        Bound("steps", begun + far, "⌈M x / ports⌉ - 1 + distance of the farthest target", "the root's ports"),
+        Bound("transmissions", sends, "M x targets", "every target receives every chunk, x times"),
+    ]

@@ -1,0 +1,163 @@
+"""Lower bounds under wormhole switching: of steps, and of TCD, the sum of all distances. Proofs are in docs/mesh.md."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds.bound import Bound, best
+from treecast.networks import Mesh, Network, Torus
+from treecast.networks.core import Ints
+
+
+def wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:
+    """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
+
+    Every other node receives, or of a gathering sends, a message of its own: N - 1 messages, over one arc at least. With one
+    root, each of the first messages that the others receive comes from a node that has received one, or from the root: they are
+    the messages of a broadcast in as many steps, at least. So what holds of all broadcasts in the fewest steps holds of scatters
+    in the fewest, and backwards of gathers and reductions; of both halves of a reduce-broadcast, since the root has no finished
+    sum to send before ⌈log2 N⌉ steps. All proofs are in docs/mesh.md.
+    """
+    if copies > 1:
+        raise PlanError("several copies are not known to be of use where every node is one step away: take 1")
+    nodes = len(collective.targets) + 1 if collective.targets else network.nodes
+    doublings = (nodes - 1).bit_length()
+    found = [
+        Bound("steps", doublings, "⌈log2 N⌉", "nodes that have heard, or that are heard of, at most double"),
+        Bound("transmissions", nodes - 1, "N - 1", "every other node receives or sends a message"),
+        Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
+    ]
+    if collective.all_source or not isinstance(network, Mesh | Torus):
+        return found
+    degree = network.degree
+    if not collective.targets and nodes == 1 << doublings and doublings >= degree:
+        value = nodes - 1 + 2 * ((1 << (doublings - degree)) - 1)
+        found.append(Bound("tcd", value, "N - 1 + 2 (N / 2^degree - 1)", f"N a power of two; {_PROVED}"))
+    for bound in _joined(network, collective) + _across(network, collective):
+        if bound.value > best(found, "tcd").value:
+            found.append(bound)
+    found += _searched(network, collective)
+    if collective.kind == "reduce-broadcast":
+        return [
+            replace(b, value=2 * b.value, formula=f"2 ({b.formula})", source=f"each half: {b.source}") for b in found
+        ]
+    return found
+
+
+_PROVED = "in the fewest steps; proved in docs/mesh.md"
+_MOST_SPANNED = 4096  # targets that a shortest tree joins
+_MOST_DIVIDED, _MOST_HALVED = (
+    512,
+    4096,
+)  # nodes of a broadcast of which all ways to divide them, or halve them, are gone through
+_MOST_PLANES = 2**20
+LEAST_OF_ALL = "least of all"
+"""The formula of the bound that is the minimum."""
+MOST_SEARCHED = 16
+"""Nodes among which all broadcasts are searched: 20 ms for 16, 1.6 s for 17, 7 s for 18."""
+
+
+def _joined(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+    """Return how long what joins root and targets is at least: a shortest tree on them, but other nodes may pass on messages.
+
+    Not where the targets and the root are a power of two and the steps the fewest: then all who hear are needed as targets.
+    Else a tree through other nodes has at least half that length, and 2/3 in a plane with Manhattan distances (Hwang 1976).
+    """
+    if not 0 < len(collective.targets) <= _MOST_SPANNED:
+        return []
+    tree, name = _shortest_tree(network, collective.root, collective.targets), "shortest tree on root and targets"
+    if _all_needed(collective):
+        return [Bound("tcd", tree, name, f"as many as a power of two; {_PROVED}")]
+    if isinstance(network, Mesh) and sum(side > 1 for side in network.sides) <= 2:
+        return [Bound("tcd", -(-2 * tree // 3), f"⌈2/3 {name}⌉", "messages join them; by other nodes: Hwang (1976)")]
+    return [Bound("tcd", -(-tree // 2), f"⌈1/2 {name}⌉", "messages join them, perhaps by other nodes")]
+
+
+def _all_needed(collective: Collective) -> bool:
+    """Whether all who can hear in the fewest steps are needed as targets, so that no other node takes part."""
+    nodes = len(collective.targets) + 1
+    return not collective.targets or nodes & (nodes - 1) == 0
+
+
+def _shortest_tree(network: Network, root: int, targets: Sequence[int]) -> int:
+    """Return the length of a shortest tree on some nodes, by Prim's algorithm."""
+    left, last, total = np.array(targets), root, 0
+    far = np.full(len(left), network.nodes)
+    while len(left):
+        far = np.minimum(far, network.distance(last, left))
+        at = int(np.argmin(far))
+        total, last = total + int(far[at]), int(left[at])
+        left, far = np.delete(left, at), np.delete(far, at)
+    return total
+
+
+def _across(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+    """Return how many messages cross the planes between neighbouring coordinates of a mesh: of each, the fewest there can be.
+
+    That depends on how many nodes lie on the side without the root. Where nodes are many, and a power of two: the fewest signed
+    powers of two with that sum, the digits other than 0 of its non-adjacent form.
+    """
+    nodes = len(collective.targets) + 1 if collective.targets else network.nodes
+    doublings = (nodes - 1).bit_length()
+    exact, few = nodes == 1 << doublings, nodes <= _MOST_DIVIDED
+    if isinstance(network, Torus) or not (exact or few or collective.targets) or sum(network.sides) > _MOST_PLANES:
+        return []
+    sides: list[Ints] = []
+    for axis, (side, here) in enumerate(zip(network.sides, network.coordinates(collective.root).tolist(), strict=True)):
+        counts = np.full(side, nodes // side)
+        if collective.targets:
+            at = network.coordinates(np.array([*collective.targets, collective.root]))[axis]
+            counts = np.bincount(at, minlength=side)
+        below = np.cumsum(counts)[:-1]
+        sides.append(np.where(np.arange(1, side) <= here, below, nodes - below))
+    beyond = np.concatenate(sides)
+    if not _all_needed(collective):
+        value = int(np.count_nonzero(beyond))
+        return [Bound("tcd", value, "planes with a target beyond", "a message crosses each")]
+    if few or nodes <= _MOST_HALVED:
+        return [
+            Bound(
+                "tcd", int(_fewest_across(nodes)[beyond].sum()), "Σ over planes of the fewest messages across", _PROVED
+            )
+        ]
+    value = int(np.bitwise_count(beyond ^ 3 * beyond).sum())
+    return [Bound("tcd", value, "Σ over planes of the fewest signed powers of two", f"N a power of two; {_PROVED}")]
+
+
+def _searched(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+    """Return the least of all broadcasts in the fewest steps, contention or not, where the nodes are few."""
+    nodes = taking_part(network, collective)
+    if len(nodes) > MOST_SEARCHED or not _all_needed(collective):
+        return []
+    value = int(search(network, nodes)[0][-1, -1, nodes.index(collective.root)])
+    return [Bound("tcd", value, LEAST_OF_ALL, "search of all broadcasts in the fewest steps")]
+
+
+def taking_part(network: Network, collective: Collective) -> Sequence[int]:
+    """Return the root and the targets in ascending order, or all nodes."""
+    return tuple(sorted((*collective.targets, collective.root))) if collective.targets else range(network.nodes)
+
+
+def search(network: Network, nodes: Sequence[int]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Return the least distances of all broadcasts within each set of some nodes: kernels.broadcasts.cheapest."""
+    at = np.array(nodes)
+    return _search(network.distance(at[:, None], at).astype(np.int16).tobytes(), len(nodes))
+
+
+@lru_cache(4)
+def _search(distance: bytes, nodes: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    from treecast.kernels.broadcasts import cheapest
+
+    return cheapest(np.frombuffer(distance, np.int16).reshape(nodes, nodes), (nodes - 1).bit_length())
+
+
+@lru_cache(16)
+def _fewest_across(nodes: int) -> Ints:
+    from treecast.kernels.broadcasts import fewest_across
+
+    return fewest_across(nodes, (nodes - 1).bit_length())
