@@ -30,7 +30,7 @@ def run(
     ] = (),
     no_mpi: Annotated[bool, Parameter(show_default=False)] = False,
     once: Annotated[bool, Parameter(show_default=False)] = False,
-    mpirun: str = "",
+    mpirun: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
     timeout: float | None = None,
 ) -> int:
     """Run a command on every host of an emulated network, by mpirun, one rank per node; then take everything down.

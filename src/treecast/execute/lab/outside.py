@@ -76,7 +76,14 @@ def run(
     order = json.dumps(_order(plan, list(command), how, cuts, list(options))).encode() + b"\n"
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
-    inside = [sys.executable, "-I", "-S", str(Path(__file__).with_name("inside.py")), str(order_read), str(report_write)]
+    inside = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(__file__).with_name("inside.py")),
+        str(order_read),
+        str(report_write),
+    ]
     try:
         # in a session of its own: Ctrl-C reaches this process only, which then lets go of the pipe
         lab = subprocess.Popen(
@@ -140,7 +147,7 @@ def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] 
         *lines, rest = (rest + data).split(b"\n")
         for report in map(json.loads, lines):
             if "error" in report:
-                raise LabError(f"the lab cannot be built: {report['error']}")
+                raise LabError(f"the lab failed: {report['error']}")
             if "up" in report:
                 up = float(report["up"])
                 if ready:

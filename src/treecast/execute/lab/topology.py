@@ -66,8 +66,11 @@ def topology(network: Network, rate: int) -> Topology:
     if not 2 <= network.nodes <= MOST_HOSTS:
         raise LabError(f"{network.spec} has {network.nodes:,} nodes: a lab has from 2 to {MOST_HOSTS} hosts")
     near = [list(dict.fromkeys(v for v in network.neighbors(u) if v != u)) for u in range(network.nodes)]
-    for u, v in ((u, v) for u in range(network.nodes) for v in near[u] if u not in near[v]):
-        raise LabError(f"the links of a lab carry both ways: {network.spec} has no arc {network.label(v)}>{network.label(u)}")
+    for u in range(network.nodes):
+        for v in near[u]:
+            if u not in near[v]:
+                back = f"{network.label(v)}>{network.label(u)}"
+                raise LabError(f"the links of a lab carry both ways: {network.spec} has no arc {back}")
     every = np.arange(network.nodes)
     distance = np.stack([network.distance(u, every) for u in range(network.nodes)])
     if (distance < 0).any() or (distance >= network.nodes).any():
@@ -122,11 +125,12 @@ def device(v: int) -> str:
 
 
 def bucket(rate: int) -> int:
-    """Return the bytes of a token bucket: what passes in 5 ms, but at least six full frames.
+    """Return the bytes of a token bucket, which a link may send at once after a pause: 64,000, or what passes in 5 ms if more.
 
-    A link may send so much at once after a pause. Less would cost rate where the kernel wakes the link late.
+    A smaller one makes a link lose rate whenever a host is woken late, and many hosts share few cores. Whoever measures takes
+    it off: no link carries more than ``bucket + rate · time / 8``.
     """
-    return max(6 * 1514, math.ceil(rate * 0.005 / 8))
+    return max(64_000, math.ceil(rate * 0.005 / 8))
 
 
 def batches(plan: Topology) -> list[Batch]:
@@ -137,10 +141,17 @@ def batches(plan: Topology) -> list[Batch]:
     settings = "net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0"
     outside += [f"netns exec {host(u)} sysctl -qw {settings}" for u in hosts]
     outside += [f"netns exec {host(u)} sysctl -qwe net.ipv6.conf.default.disable_ipv6=1" for u in hosts]
-    outside += ["link set lo up", "link add daemons type bridge", f"addr add {OUTSIDE}/24 dev daemons", "link set daemons up"]
+    outside += [
+        "link set lo up",
+        "link add daemons type bridge",
+        f"addr add {OUTSIDE}/24 dev daemons",
+        "link set daemons up",
+    ]
     for u in hosts:
         outside += [f"link add d{u} type veth peer name daemons netns {host(u)}", f"link set d{u} master daemons up"]
-    outside += [f"link add {device(v)} netns {host(u)} type veth peer name {device(u)} netns {host(v)}" for u, v in plan.links]
+    outside += [
+        f"link add {device(v)} netns {host(u)} type veth peer name {device(u)} netns {host(v)}" for u, v in plan.links
+    ]
     return [Batch("ip", None, tuple(outside))] + [batch for u in hosts for batch in _batches_of(plan, u)]
 
 
