@@ -70,27 +70,25 @@ def run(order: dict[str, Any], report_file: int) -> int:
         running = [subprocess.Popen(command, env=where) for command in order["commands"]]
     except FileNotFoundError as error:
         raise BuildError(f"there is no {error.filename}") from None
-    if order["cuts"]:
-        threading.Thread(target=_cut_links, args=(order, report_file), daemon=True).start()
+    for cut in order["cuts"]:
+        threading.Thread(target=_cut_link, args=(cut, order["starts"], report_file), daemon=True).start()
     statuses = [process.wait() for process in running]
     statuses = [128 - status if status < 0 else status for status in statuses]
     return next((status for status in statuses if status), 0)
 
 
-def _cut_links(order: dict[str, Any], report_file: int) -> None:
-    """Take both ends of links down, so many seconds after the last host has started the command, or after its mark."""
-    while len(os.listdir(HOME / "started")) < order["starts"]:
+def _cut_link(cut: list[Any], starts: int, report_file: int) -> None:
+    """Take both ends of a link down, so many seconds after the last host has started the command, or after its mark."""
+    ends, seconds, after_mark = cut
+    while len(os.listdir(HOME / "started")) < starts:
         time.sleep(_TICK)
-    zero = {False: time.monotonic()}
-    for ends, seconds, after_mark in sorted(order["cuts"], key=lambda cut: (cut[2], cut[1])):
-        while after_mark not in zero:
-            if (HOME / "mark").exists():
-                zero[after_mark] = time.monotonic()
-            time.sleep(_TICK)
-        time.sleep(max(0.0, zero[after_mark] + seconds - time.monotonic()))
-        for host, device in ends:
-            _call(["ip", "-n", host, "link", "set", device, "down"])
-        _report(report_file, cut=[ends, time.monotonic() - zero[False]])
+    started = time.monotonic()
+    while after_mark and not (HOME / "mark").exists():
+        time.sleep(_TICK)
+    time.sleep(seconds if after_mark else max(0.0, started + seconds - time.monotonic()))
+    for host, device in ends:
+        _call(["ip", "-n", host, "link", "set", device, "down"])
+    _report(report_file, cut=[ends, time.monotonic() - started])
 
 
 def _end_with(pipe: Any) -> None:

@@ -163,7 +163,10 @@ def _gone(lab: "subprocess.Popen[bytes]") -> None:
     """Wait until no process of the lab is left; its namespaces go with the last one."""
     try:
         lab.wait(10)
-    except BaseException:
+    except subprocess.TimeoutExpired:
         lab.kill()  # unshare takes the first process inside with it, and that one all others
+        lab.wait()
+    except BaseException:
+        lab.kill()
         lab.wait()
         raise
