@@ -109,7 +109,9 @@ def test_a_cut_link_stops(tmp_path):
 @needs_lab
 def test_a_cut_in_seconds_takes_both_ends_down(tmp_path):
     look = "sleep 1.5; for d in /sys/class/net/to*; do echo $(hostname) ${d##*/} $(($(cat $d/flags) & 1)); done"
-    outcome, out = run("path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[Cut(0, 1, 1e3), Cut(1, 2, 0.3)])
+    outcome, out = run(
+        "path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[Cut(0, 1, 1e3), Cut(1, 2, 0.3)]
+    )
     assert sorted(out.splitlines()) == ["h0 to1 1", "h1 to0 1", "h1 to2 0", "h2 to1 0"]
     ((u, v, seconds),) = outcome.cuts
     assert (u, v) == (1, 2)

@@ -25,7 +25,8 @@ def run(
         Parameter(
             consume_multiple=True,
             show_default=False,
-            help="Links to cut in mid-run: A-B@SECONDS after COMMAND has started on all hosts.",
+            help="Links to cut in mid-run: A-B@SECONDS after COMMAND has started on all hosts, or A-B@mark+SECONDS after it has "
+            "made the file $TREECAST_LAB/mark.",
         ),
     ] = (),
     no_mpi: Annotated[bool, Parameter(show_default=False)] = False,
