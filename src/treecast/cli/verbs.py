@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from treecast import console
+from treecast.cli.lab import lab
 
 if TYPE_CHECKING:
     from treecast.faults import Faults
@@ -31,6 +32,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=""),
 )
+
+app.command(lab)
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
 Job = Annotated[

@@ -1,0 +1,76 @@
+"""``treecast lab``: parsing only."""
+
+import shlex
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from treecast import console
+
+lab = App(
+    name="lab",
+    help="Build a network out of network namespaces on this machine (Linux, root), and run programs across it.",
+    help_format="plaintext",
+)
+
+
+@lab.command
+def run(
+    network: Annotated[str, Parameter(help="The network: at most 64 nodes, as in hypercube:3 or star:4.")],
+    /,
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True, help="What each host runs; write it behind --.")],
+    rate: Annotated[str, Parameter(help="What each link carries, each way: 100mbit, 2.5gbit, 500kbit.")] = "100mbit",
+    cut: Annotated[
+        tuple[str, ...],
+        Parameter(
+            consume_multiple=True,
+            show_default=False,
+            help="Links to cut in mid-run: A-B@SECONDS after COMMAND has started on all hosts, or A-B@mark+SECONDS after it has "
+            "made the file $TREECAST_LAB/mark.",
+        ),
+    ] = (),
+    no_mpi: Annotated[bool, Parameter(show_default=False)] = False,
+    once: Annotated[bool, Parameter(show_default=False)] = False,
+    mpirun: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
+    timeout: float | None = None,
+) -> int:
+    """Run a command on every host of an emulated network, by mpirun, one rank per node; then take everything down.
+
+    Example: treecast lab run hypercube:3 --rate 100mbit --cut 000-001@2.5 -- python program.py
+
+    Parameters
+    ----------
+    no_mpi
+        Run COMMAND on every host without MPI.
+    once
+        Run COMMAND once, in the lab but on no host, for debugging: -- ip netns exec h3 ping h5.
+    mpirun
+        More options for mpirun, in quotes: "--with-ft ulfm".
+    timeout
+        Seconds after which everything is taken down.
+    """
+    from treecast import networks
+    from treecast.errors import LabError
+    from treecast.execute.lab import outside
+    from treecast.execute.lab.topology import parse_cuts, parse_rate, topology
+
+    if no_mpi and once:
+        raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")
+    if timeout is not None and not 0 < timeout < 10**6:
+        raise LabError(f"{timeout:g} seconds will not do as a time limit")
+    try:
+        options = shlex.split(mpirun)
+    except ValueError as error:
+        raise LabError(f"--mpirun {mpirun!r} cannot be split into words: {error}") from None
+    where = networks.network(network)
+    plan = topology(where, parse_rate(rate))
+
+    def ready(seconds: float) -> None:
+        console.say(f"{where.spec}: {where.nodes} hosts, {len(plan.links)} links of {rate}, built in {seconds:.2f} s")
+
+    done = outside.run(
+        plan, command, "hosts" if no_mpi else "once" if once else "mpi", parse_cuts(where, cut), options, timeout, ready
+    )
+    for u, v, seconds in done.cuts:
+        console.say(f"cut: {where.label(u)}-{where.label(v)} after {seconds:.2f} s")
+    return done.status

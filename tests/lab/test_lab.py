@@ -1,0 +1,222 @@
+"""Labs that are really built. They need root on Linux, ip and tc; elsewhere they are skipped."""
+
+import functools
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from treecast import network
+from treecast.cli import main
+from treecast.errors import LabError
+from treecast.execute.lab import outside
+from treecast.execute.lab.topology import Cut, bucket, topology
+
+HERE = Path(__file__).parent
+
+
+@functools.cache
+def _missing():
+    try:
+        outside.check_machine()
+    except LabError as error:
+        return str(error)
+    return ""
+
+
+needs_lab = pytest.mark.skipif(bool(_missing()), reason=_missing() or "there is a lab")
+mpirun = shutil.which("mpirun", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+needs_mpi = pytest.mark.skipif(not mpirun or not importlib.util.find_spec("mpi4py"), reason="needs mpi4py and mpirun")
+
+
+def run(spec, rate, command, tmp_path, **how):
+    """Run a command in a lab and return the outcome and what was printed."""
+    with (tmp_path / "out").open("wb") as out:
+        outcome = outside.run(topology(network(spec), rate), command, timeout=60, stdout=out.fileno(), **how)
+    return outcome, (tmp_path / "out").read_text()
+
+
+def outside_view():
+    """What a lab must not change: namespaces, interfaces and routes outside of it."""
+    commands = (["ip", "netns", "list"], ["ip", "-brief", "link"], ["ip", "route"])
+    return [subprocess.run(command, capture_output=True, check=True).stdout for command in commands]
+
+
+def processes(token):
+    """Return the processes that have a word in their command lines, but for this one."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if token.encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
+
+
+def soon(true, seconds=20):
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@needs_lab
+def test_every_host_runs_the_command_and_reaches_the_others_by_name(tmp_path):
+    before = outside_view()
+    look = "h=$(hostname); ip -brief address show self; for v in h0 h1 h2 h3; do echo $h $v $(getent hosts $v); done"
+    outcome, out = run("hypercube:2", 10**8, ["sh", "-c", look], tmp_path, how="hosts")
+    assert outcome.status == 0
+    assert {tuple(line.split()) for line in out.splitlines() if line.startswith("h")} == {
+        (f"h{u}", f"h{v}", f"10.9.0.{v + 1}", f"h{v}") for u in range(4) for v in range(4)
+    }
+    assert all(f"10.9.0.{u + 1}/32" in out for u in range(4))
+    assert outside_view() == before
+
+
+@needs_lab
+def test_links_carry_about_their_rate_and_two_carry_twice_as_much(tmp_path):
+    size, rate = 2_000_000, 20 * 10**6
+    _, out = run("path:3", rate, [sys.executable, str(HERE / "sender.py"), str(size)], tmp_path, how="hosts")
+    one, two, relayed = map(float, out.split())
+    least = (size - bucket(rate)) * 8 / rate
+    assert min(one, two) >= least * 0.99
+    assert relayed >= least * 0.99
+    assert one < 3 * least
+    assert two < 1.6 * one  # over one shared link it would be 2
+
+
+@needs_lab
+def test_a_cut_link_stops(tmp_path):
+    receiver = [sys.executable, str(HERE / "sender.py"), "6000000", "1.5"]
+    whole, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts")
+    assert (whole.cuts, out.split()) == ((), ["closed", "6000000"])
+    cut, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts", cuts=[Cut(0, 1, 0.2, after_mark=True)])
+    assert [link[:2] for link in cut.cuts] == [(0, 1)]
+    word, got = out.split()
+    assert word == "silence"
+    assert 0 < int(got) < 6_000_000
+
+
+@needs_lab
+def test_a_cut_in_seconds_takes_both_ends_down(tmp_path):
+    look = "sleep 1.5; for d in /sys/class/net/to*; do echo $(hostname) ${d##*/} $(($(cat $d/flags) & 1)); done"
+    outcome, out = run(
+        "path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[Cut(0, 1, 1e3), Cut(1, 2, 0.3)]
+    )
+    assert sorted(out.splitlines()) == ["h0 to1 1", "h1 to0 1", "h1 to2 0", "h2 to1 0"]
+    ((u, v, seconds),) = outcome.cuts
+    assert (u, v) == (1, 2)
+    assert seconds >= 0.3
+
+
+@needs_lab
+@needs_mpi
+def test_mpi_ranks_are_on_their_hosts(tmp_path):
+    say = "from mpi4py import MPI; import os; print(MPI.COMM_WORLD.allreduce(1), MPI.COMM_WORLD.rank, os.uname().nodename)"
+    outcome, out = run("hypercube:2", 10**8, [sys.executable, "-c", say], tmp_path)
+    assert outcome.status == 0
+    assert sorted(out.splitlines()) == [f"4 {u} h{u}" for u in range(4)]
+
+
+@needs_lab
+def test_the_status_of_the_command_is_told(tmp_path):
+    assert run("path:2", 10**8, ["sh", "-c", "exit 7"], tmp_path, how="once")[0].status == 7
+    assert run("path:2", 10**8, ["sh", "-c", "test $(hostname) = h0"], tmp_path, how="hosts")[0].status == 1
+    with pytest.raises(LabError, match="there is no nosuchprogram"):
+        run("path:2", 10**8, ["nosuchprogram"], tmp_path, how="once")
+
+
+@needs_lab
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)]
+)
+@pytest.mark.parametrize("how", ["--no-mpi", pytest.param("--timeout=90", marks=needs_mpi)])
+def test_nothing_is_left_when_the_launcher_ends(sent, status, how):
+    before, token = outside_view(), uuid.uuid4().hex
+    sleeper = f"echo ready; sleep 1000 & : {token}; setsid sleep 1000.{int(token, 16)} & wait"
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "treecast", "lab", "run", "hypercube:2", how, "--", "sh", "-c", sleeper],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert [launcher.stdout.readline() for _ in range(4)] == ["ready\n"] * 4
+    assert len(processes(token)) >= 4
+    assert outside_view() == before  # nothing of it is seen outside, even while it lasts
+    launcher.send_signal(sent)
+    assert launcher.wait(20) == status
+    launcher.stdout.close()
+    soon(lambda: not processes(token) and not processes(f"1000.{int(token, 16)}"))
+    assert outside_view() == before
+
+
+@needs_lab
+def test_time_runs_out(tmp_path):
+    token = uuid.uuid4().hex
+    plan = topology(network("path:2"), 10**8)
+    with pytest.raises(LabError, match="not done after 1 seconds"):
+        outside.run(plan, ["sh", "-c", f"sleep 1000; : {token}"], "hosts", timeout=1)
+    assert not processes(token)
+
+
+@needs_lab
+def test_the_command_line_runs_a_command(capfd):
+    assert main(["lab", "run", "path:2", "--rate", "10mbit", "--no-mpi", "--", "sh", "-c", "hostname"]) == 0
+    assert sorted(capfd.readouterr().out.split()) == ["h0", "h1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["path:2", "--rate", "fast", "--", "true"], "is no rate"),
+        (["star:5", "--", "true"], "from 2 to 64 hosts"),
+        (["cube:3", "--", "true"], "is no network"),
+        (["path:2", "--cut", "0-1", "--", "true"], "names no cut"),
+        (["path:3", "--cut", "0-2@1", "--", "true"], "no link"),
+        (["path:2"], "nothing to run"),
+        (["path:2", "--no-mpi", "--once", "--", "true"], "choose one"),
+        (["path:2", "--mpirun", "'", "--", "true"], "cannot be split"),
+        (["path:2", "--timeout", "0", "--", "true"], "time limit"),
+    ],
+)
+def test_what_will_not_do_is_said_in_one_line(ask, arguments, said):
+    status, out, err = ask("lab", "run", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "said"),
+    [
+        ("sys.platform", "darwin", "no Linux"),
+        ("os.geteuid", lambda: 1000, "needs root"),
+        ("shutil.which", lambda tool: None if tool == "tc" else tool, "apt install iproute2"),
+    ],
+)
+def test_what_the_machine_lacks_is_said(ask, monkeypatch, where, what, said):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr("shutil.which", lambda tool: tool)
+    monkeypatch.setattr(where, what)
+    status, out, err = ask("lab", "run", "path:2", "--no-mpi", "--", "true")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_no_namespaces_are_said(ask, monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr("shutil.which", lambda tool: tool)
+    refused = subprocess.CompletedProcess([], 1, "", "unshare: unshare failed: Operation not permitted\n")
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: refused)
+    status, _, err = ask("lab", "run", "path:2", "--no-mpi", "--", "true")
+    assert status == 2
+    assert "no new namespaces" in err
+    assert "Operation not permitted" in err
