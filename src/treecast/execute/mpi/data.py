@@ -5,6 +5,7 @@ are touched. A rank reads no more of the input than it brings.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -154,7 +155,7 @@ def wanted_ranges(collective: Collective, rank: int, dead: frozenset[int]) -> li
     return found
 
 
-def digest(memory: NDArray[np.uint8], bounds: Ints, chunks: list[tuple[int, int]]) -> str:
+def digest(memory: NDArray[np.uint8], bounds: Ints, chunks: Sequence[tuple[int, int]]) -> str:
     """Return the SHA-256, in hexadecimal, of ranges of chunks, one behind the other."""
     found = hashlib.sha256()
     for first, stop in chunks:

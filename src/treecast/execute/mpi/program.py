@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.schedule import Schedule
 
@@ -18,8 +17,7 @@ class Lane(NamedTuple):
     """The chunks ``first … stop-1`` on their way to, or from, ``peer``, one behind the other.
 
     ``step``: of the first; each further one is ``stride`` steps later (0: all combined in one). ``tag``: of the first chunk;
-    the others count on, and begin anew after ``span`` tags. ``source``, ``target``: the one node that these chunks come from,
-    and the one that they are for; -1 where there is no such node.
+    the others count on, and begin anew after ``span`` tags.
     """
 
     sends: bool
@@ -31,8 +29,6 @@ class Lane(NamedTuple):
     tree: int
     tag: int
     span: int
-    source: int
-    target: int
 
     def tag_of(self, chunk: int) -> int:
         """Return the tag of a chunk's message."""
@@ -51,8 +47,7 @@ def lanes_of(program: Schedule, rank: int, tags: int) -> tuple[Lane, ...]:
     theirs again, which cannot be confused: a lane's messages are sent, and awaited, in order. Raises PlanError when an arc has
     more lanes than there are tags.
     """
-    rows, collective = program.rows, program.collective
-    ends = collective.ends()
+    rows, ends = program.rows, program.collective.ends()
     found: list[Lane] = []
     for src, dst, step, steps, tree, payload in zip(
         *(c.tolist() for c in (rows.src, rows.dst, rows.step, rows.steps, rows.tree, rows.payload)), strict=True
@@ -63,8 +58,7 @@ def lanes_of(program: Schedule, rank: int, tags: int) -> tuple[Lane, ...]:
         for first, stop in rows.payloads.ranges(payload):
             for a, b in pairwise(_cut(ends, first, stop)):
                 found.append(
-                    Lane(src == rank, dst if src == rank else src, a, b, step + stride * place, stride, tree, 0, 0,
-                         *_ends(collective, a))
+                    Lane(src == rank, dst if src == rank else src, a, b, step + stride * place, stride, tree, 0, 0)
                 )  # fmt: skip
                 place += b - a
     return _tagged(found, tags)
@@ -73,14 +67,6 @@ def lanes_of(program: Schedule, rank: int, tags: int) -> tuple[Lane, ...]:
 def _cut(ends: np.ndarray, first: int, stop: int) -> list[int]:
     inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
     return [first, *inside.tolist(), stop]
-
-
-def _ends(collective: Collective, chunk: int) -> tuple[int, int]:
-    """Return the one node that a chunk comes from, and the one that it is for; -1 for none."""
-    if collective.sums:
-        return -1, -1
-    target = int(collective.destination_of(chunk)) if collective.personal else -1
-    return int(collective.source_of(chunk)), target
 
 
 def _tagged(lanes: list[Lane], tags: int) -> tuple[Lane, ...]:

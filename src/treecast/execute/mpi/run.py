@@ -13,7 +13,7 @@ from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.execute.local import ranges
 from treecast.execute.mpi import data as data_of
 from treecast.execute.mpi import load_mpi
-from treecast.execute.mpi.engine import Engine, Limits, Outcome, failed_ranks
+from treecast.execute.mpi.engine import Engine, Outcome, failed_ranks
 from treecast.execute.mpi.program import lanes_of
 from treecast.faults import parse_faults
 from treecast.formats.header import header_of
@@ -115,11 +115,10 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int]:
     for each in (comm, closing):
         each.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
-    limits = Limits(wanted.deadline, min(5.0, wanted.deadline), prepared.program.copies)
+    tags = int(comm.Get_attr(mpi.TAG_UB)) + 1
     outcome = Engine(
-        mpi, comm, lanes_of(prepared.program, rank, int(comm.Get_attr(mpi.TAG_UB)) + 1), prepared.part, limits,
-        kill_at=wanted.kill.get(rank),
-    ).run()  # fmt: skip
+        mpi, comm, lanes_of(prepared.program, rank, tags), prepared.part, wanted.deadline, kill_at=wanted.kill.get(rank)
+    ).run()
     patience = 6 * wanted.deadline
     _, dead = exchange(mpi, closing, b"", 0, outcome.dead, patience)
     words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 1, dead, patience)
@@ -182,14 +181,17 @@ def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set
     schedule, source = prepared.program, prepared.source
     network, collective = schedule.network, schedule.collective
     true = data_of.truth(source)
-    nodes: list[Found] = []
+    nodes, rights = list[Found](), dict[tuple[tuple[int, int], ...], str]()
     for rank in range(network.nodes):
         node: Found = {"node": network.label(rank), "rank": rank}
         if rank not in records:
             nodes.append({**node, "verdict": "dead"})
             continue
         record = records[rank]
-        right = data_of.digest(true, source.bounds, data_of.wanted_ranges(collective, rank, frozenset(dead)))
+        wanted = tuple(data_of.wanted_ranges(collective, rank, frozenset(dead)))
+        if wanted not in rights:
+            rights[wanted] = data_of.digest(true, source.bounds, wanted)
+        right = rights[wanted]
         intact = record["digest"] == right and not record["lacks"]
         nodes.append({
             **node, "verdict": "intact" if intact else "INCOMPLETE", "sha256": record["digest"], "true_sha256": right,
