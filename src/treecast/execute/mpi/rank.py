@@ -14,7 +14,7 @@ def main(request: str, findings: str) -> None:
     """Do a rank's part in the run that the file ``request`` describes."""
     words = json.loads(Path(request).read_text())
     words["kill"] = {int(node): step for node, step in words["kill"].items()}
-    found, _ = run_rank(Request(**words))
+    found, *_ = run_rank(Request(**words))
     if found is not None:
         write_findings(findings, found)
 

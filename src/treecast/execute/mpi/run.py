@@ -87,8 +87,8 @@ Found = dict[str, Any]
 """The findings of a run: what a report needs, as JSON can hold it."""
 
 
-def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int]:
-    """Do one rank's part of a run, in a process that mpirun has started; return the findings and the exit status.
+def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, Any]:
+    """Do one rank's part of a run, in a process that mpirun has started; return the findings, the exit status and the request.
 
     Exactly one living rank gets the findings, or an ``error`` in their place. ``what``: the request; or what makes it, which
     rank 0 calls, for all.
@@ -110,7 +110,7 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int]:
     errors: list[str] = world.allgather(error)
     first = next((place for place, text in enumerate(errors) if text), None)
     if first is not None or prepared is None or wanted is None:
-        return ({"error": errors[first or 0]} if rank == first else None), 2
+        return ({"error": errors[first or 0]} if rank == first else None), 2, wanted
     comm, closing = world.Dup(), world.Dup()
     for each in (comm, closing):
         each.Set_errhandler(mpi.ERRORS_RETURN)
@@ -124,9 +124,9 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int]:
     words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 1, dead, patience)
     records = {place: json.loads(text) for place, text in words.items()}
     if rank != min(records):
-        return None, int(any(record["lacks"] for record in records.values()))
+        return None, int(any(record["lacks"] for record in records.values())), wanted
     found = _findings(prepared, records, dead)
-    return found, int(found["delivered"] < found["living"])
+    return found, int(found["delivered"] < found["living"]), wanted
 
 
 class _Prepared(NamedTuple):
