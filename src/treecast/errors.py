@@ -31,3 +31,7 @@ class FaultError(TreecastError):
 
 class ProtocolError(TreecastError):
     """A node that says what the machine cannot carry, or keeps what it has to pass on."""
+
+
+class DeliveryError(TreecastError):
+    """Data of a living rank that did not come, since more has failed than the schedule survives."""

@@ -28,3 +28,9 @@ def has_mpi4py() -> bool:
 def inside_mpirun() -> bool:
     """Return whether this process was started by an mpirun, as far as the environment tells."""
     return any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"))
+
+
+def tags_of(mpi: Any) -> int:
+    """Return how many tags a message can have, of 2^15 at least. Open MPI keeps that on MPI_COMM_WORLD, not on parts of it."""
+    most = mpi.COMM_WORLD.Get_attr(mpi.TAG_UB)
+    return (32767 if most is None else int(most)) + 1

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
 from treecast.execute.local import chunk_bounds
+from treecast.execute.mpi.choose import contributions
 from treecast.execute.mpi.engine import Bytes, Part
 from treecast.execute.node_files import flits_of, node_files
 from treecast.files import named
@@ -92,12 +93,7 @@ def part_of(program: Schedule, rank: int, source: Source) -> tuple[Part, Bytes]:
     if collective.sums:
         contribution = np.frombuffer(_piece(Path(source.name), rank * source.part, source.part), np.uint8)
         memory[: 8 * len(contribution)].view(np.int64)[:] = contribution
-        missing = dict.fromkeys(range(collective.sums), 0)
-        rows = program.rows
-        for payload in rows.payload[rows.dst == rank].tolist():
-            for first, stop in rows.payloads.ranges(payload):
-                for chunk in range(first, min(stop, collective.sums)):
-                    missing[chunk] += 1
+        missing = contributions(program, rank)
         own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
         return Part(view, (), missing, own if collective.results else {}, add), memory
     given, held = collective.given(), list[int]()

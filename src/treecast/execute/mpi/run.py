@@ -12,7 +12,7 @@ from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.execute.local import ranges
 from treecast.execute.mpi import data as data_of
-from treecast.execute.mpi import load_mpi
+from treecast.execute.mpi import load_mpi, tags_of
 from treecast.execute.mpi.engine import Engine, Outcome, failed_ranks
 from treecast.execute.mpi.program import lanes_of
 from treecast.faults import parse_faults
@@ -115,9 +115,8 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     for each in (comm, closing):
         each.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
-    tags = int(comm.Get_attr(mpi.TAG_UB)) + 1
     outcome = Engine(
-        mpi, comm, lanes_of(prepared.program, rank, tags), prepared.part, wanted.deadline, kill_at=wanted.kill.get(rank)
+        mpi, comm, lanes_of(prepared.program, rank, tags_of(mpi)), prepared.part, wanted.deadline, kill_at=wanted.kill.get(rank)
     ).run()
     patience = 6 * wanted.deadline
     _, dead = exchange(mpi, closing, b"", 0, outcome.dead, patience)
