@@ -79,7 +79,7 @@ def _cuts(size: int, count: int, item: int = 1) -> list[int]:
 
 
 class _Places:
-    """Where chunks lie: in blocks of ``count`` chunks, ``block(b)`` the memory of block b, or None where it only passes through."""
+    """Where chunks lie: in blocks of ``count`` chunks, ``block(b)`` the memory of block b, or None if it only passes."""
 
     def __init__(self, size: int, count: int, block: Callable[[int], Bytes | None], item: int = 1) -> None:
         self._cuts, self._count, self._block = _cuts(size, count, item), count, block

@@ -16,7 +16,18 @@ def show_run(found: Found, what: Request, schedule: Schedule, report: Report | N
     nodes: list[dict[str, Any]] = found["node_reports"]
     if as_json:
         about = {} if report is None else figures(schedule, report)
-        shown = ("collective", "network", "root", "messages", "copies", "survives", "builder", "model", "verified", "method")
+        shown = (
+            "collective",
+            "network",
+            "root",
+            "messages",
+            "copies",
+            "survives",
+            "builder",
+            "model",
+            "verified",
+            "method",
+        )
         console.show_json({**{key: about[key] for key in shown if key in about}, "input": what.input, **found})
         return
     whole = found["delivered"] == found["living"]

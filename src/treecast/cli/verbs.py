@@ -444,7 +444,9 @@ def run(
     """
     if mpi:
         if cut_links or random_faults or lying_nodes or lying_links or output is not None:
-            raise _usage("over MPI processes can be killed (--kill 5@3), and nothing else can be had: leave the rest out")
+            raise _usage(
+                "over MPI processes can be killed (--kill 5@3), and nothing else can be had: leave the rest out"
+            )
         return _run_over_mpi(file, data, flit, (*kill, *kill_nodes), deadline, timeout, as_json)
     if kill:
         raise _usage("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")

@@ -29,7 +29,7 @@ def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
 
     Raises PlanError for what is not contiguous, is too short, or cannot be written and has to be.
     """
-    parts = cast(list[Any], list(spec)) if isinstance(spec, list | tuple) else [spec]
+    parts: list[Any] = list(cast(Any, spec)) if isinstance(spec, list | tuple) else [spec]
     if not 1 <= len(parts) <= 4:
         raise PlanError(f"{what}: a buffer is written buf, [buf, datatype] or [buf, count, datatype]")
     buffer, rest = parts[0], parts[1:]
@@ -40,12 +40,13 @@ def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
     itemsize, extent = int(datatype.Get_size()), int(datatype.Get_extent()[1])
     if itemsize != extent:
         raise PlanError(f"{what}: a datatype with gaps cannot be sent; pack it first")
-    if rest and isinstance(rest[0], tuple | list) and len(cast(list[Any], rest[0])) == 2 and not _number(rest[0][0]):
-        rest = [*cast(list[Any], rest[0])]
+    if rest and isinstance(rest[0], tuple | list) and len(cast(list[Any], rest[0])) == 2:
+        pair: list[Any] = list(cast(Any, rest[0]))
+        rest = rest if _number(pair[0]) else pair
     counts, places = None, None
     if rest and not _number(rest[0]):
         counts = tuple(int(c) for c in rest[0])
-        given = cast(Any, rest[1]) if len(rest) > 1 and rest[1] is not None else None
+        given = rest[1] if len(rest) > 1 and rest[1] is not None else None
         ends = np.cumsum((0, *counts))
         places = tuple(int(p) for p in (ends[:-1] if given is None else given))
         needed = max((p + c for p, c in zip(places, counts, strict=True)), default=0)

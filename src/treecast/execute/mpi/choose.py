@@ -1,7 +1,9 @@
-"""Which network a number of ranks is taken for, in how many chunks data goes, and the lanes of a rank: all found once, then kept."""
+"""Which network a number of ranks is taken for, in how many chunks data goes, and a rank's lanes: found once, then kept."""
 
 from functools import lru_cache, reduce
+from importlib import import_module
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -59,7 +61,7 @@ def check_survive(kind: str, ranks: int, survive: int) -> None:
             else "at no size" if Collective(kind, 2, 1).sums or kind.endswith("v")
             else "with 2^d ranks up to d - 1, with n! ranks up to n - 2"
         )  # fmt: skip
-        raise PlanError(f"{kind} over {ranks} ranks survives at most {most} failures, not {survive}; more can be survived {sizes}")
+        raise PlanError(f"{kind} over {ranks} ranks survives at most {most} failures, not {survive}; more: {sizes}")
 
 
 def _most_survived(kind: str, ranks: int) -> int:
@@ -106,7 +108,8 @@ def contributions(program: Schedule, rank: int) -> dict[int, int]:
     """Return how many contributions a rank is to add to each sum."""
     sums, rows = program.collective.sums, program.rows
     missing = dict.fromkeys(range(sums), 0)
-    for payload in rows.payload[rows.dst == rank].tolist() if sums else []:
+    adding: list[int] = rows.payload[rows.dst == rank].tolist() if sums else []
+    for payload in adding:
         for first, stop in rows.payloads.ranges(payload):
             for chunk in range(first, min(stop, sums)):
                 missing[chunk] += 1
@@ -129,13 +132,12 @@ def _whole(kind: str, ranks: int, root: int, messages: int, survive: int) -> Sch
 
 @lru_cache(_KEPT)
 def _complete(ranks: int) -> Network:
-    import networkx as nx
-
-    return network(nx.complete_graph(ranks))
+    networkx: Any = import_module("networkx")
+    return network(networkx.complete_graph(ranks))
 
 
 def relayed(ranks: int, root: int, messages: int, survive: int) -> Schedule:
-    """Return a broadcast among ranks that are all joined, whatever their number: tree t goes to one relay, and from it to all others.
+    """Return a broadcast among ranks that are all joined: each tree goes to a relay of its own, and from it to all others.
 
     The ways of two trees to a rank share no other rank, so x of them survive x - 1 failures.
     """
@@ -155,7 +157,9 @@ def relayed(ranks: int, root: int, messages: int, survive: int) -> Schedule:
         rows.extend((1, relay, other, tree) for other in range(ranks) if other not in (root, relay))
     step, src, dst, tree = np.array(rows, np.int64).reshape(-1, 4).T
     port = where.port_between(src, dst)
-    table = Rows.of(payloads, step=step, steps=payloads.lengths[tree], src=src, dst=dst, port=port, tree=tree, payload=tree)
+    table = Rows.of(
+        payloads, step=step, steps=payloads.lengths[tree], src=src, dst=dst, port=port, tree=tree, payload=tree
+    )
     return Schedule(where, Collective("broadcast", ranks, messages, root), model("all-port"), table, copies)
 
 

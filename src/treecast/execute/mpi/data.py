@@ -30,8 +30,8 @@ _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The input: a file of ``size`` bytes, or of scatterv and gatherv a file for each node. ``bounds``: where each chunk begins in
-    a rank's memory, in bytes, and the end: int64 (chunks + 1,). ``part``: the numbers that each rank adds to sums.
+    """The input: a file of ``size`` bytes, or of scatterv and gatherv a file for each node. ``bounds``: where each chunk begins
+    in a rank's memory, in bytes, and the end: int64 (chunks + 1,). ``part``: the numbers that each rank adds to sums.
     """
 
     collective: Collective

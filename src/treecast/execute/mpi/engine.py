@@ -81,8 +81,8 @@ class Engine:
     """One rank's part of one collective under way on a communicator that returns errors.
 
     ``patience``: when nothing has moved for so many seconds, all neighbours that are waited for count as cut off; four times as
-    long while the rank still lacks something. A dead link is noticed by nothing else. ``kill_at``: the process kills itself in the
-    middle of its first message of this step or a later one.
+    long while the rank still lacks something. A dead link is noticed by nothing else. ``kill_at``: the process kills itself in
+    the middle of its first message of this step or a later one.
     """
 
     def __init__(
@@ -346,7 +346,7 @@ def failed_ranks(mpi: Any, comm: Any) -> list[int]:
         comm.Ack_failed()
         failed = comm.Get_failed()
         count = failed.Get_size()
-        found = mpi.Group.Translate_ranks(failed, list(range(count)), comm.Get_group()) if count else []
+        found: list[int] = mpi.Group.Translate_ranks(failed, list(range(count)), comm.Get_group()) if count else []
         failed.Free()
     except (mpi.Exception, NotImplementedError, AttributeError):
         return []

@@ -28,12 +28,14 @@ def find_mpirun() -> str:
     beside = Path(sys.executable).parent / "mpirun"
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpirun")
     if found is None:
-        raise PlanError("mpirun is missing: pip install 'treecast[mpi]', or install Open MPI 5 and put mpirun on the PATH")
+        raise PlanError(
+            "mpirun is missing: pip install 'treecast[mpi]', or install Open MPI 5 and put mpirun on the PATH"
+        )
     return found
 
 
 def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> list[str]:
-    """Return the command line that starts ``ranks`` ranks of a program. Raises PlanError when mpirun is missing or no Open MPI."""
+    """Return the command line that starts ``ranks`` ranks of a program. Raises PlanError without Open MPI."""
     if ranks < 1:
         raise PlanError(f"{ranks} ranks do nothing: write -n 8, say")
     if not program:
@@ -62,7 +64,10 @@ def launch(
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD"))}
     try:
         child = subprocess.Popen(
-            line, env={**inherited, **ENVIRONMENT, **(environment or {})}, start_new_session=True, stdin=subprocess.DEVNULL
+            line,
+            env={**inherited, **ENVIRONMENT, **(environment or {})},
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
         )
     except OSError as error:
         raise PlanError(f"mpirun cannot be started: {error.strerror}") from None

@@ -76,7 +76,9 @@ def _tagged(lanes: list[Lane], tags: int) -> tuple[Lane, ...]:
     done = list(lanes)
     for places in arcs.values():
         if len(places) > tags:
-            raise PlanError(f"{len(places):,} rows over one link are more than this MPI has tags ({tags:,}): plan fewer messages")
+            raise PlanError(
+                f"{len(places):,} rows over one link are more than this MPI has tags ({tags:,}): plan fewer messages"
+            )
         enough = sum(lanes[p].stop - lanes[p].first for p in places) <= tags
         tag = 0
         for p in places:

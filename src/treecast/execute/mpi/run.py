@@ -46,7 +46,8 @@ def request(
     """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
     if schedule.sparing:
         raise PlanError(
-            "a sparing schedule leaves out what the other side may have: a rank cannot know what to wait for; run it without --mpi"
+            "a sparing schedule leaves out what the other side may have, so a rank cannot know what to wait for: "
+            "run it without --mpi"
         )
     if not 0 < deadline < 1e9:
         raise PlanError(f"a deadline of {deadline} seconds ends nothing: write --deadline 30, say")
@@ -79,7 +80,7 @@ def own_program(what: Request, rank: int) -> Schedule:
     if what.rule is None:
         return formats.read(what.plan).program(rank)
     rule = dict(what.rule)
-    where = find_network(rule.pop("network"))
+    where = find_network(str(rule.pop("network")))
     return program(str(rule.pop("collective")), where, rank, **cast(Any, rule))
 
 
@@ -116,7 +117,12 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
         each.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
     outcome = Engine(
-        mpi, comm, lanes_of(prepared.program, rank, tags_of(mpi)), prepared.part, wanted.deadline, kill_at=wanted.kill.get(rank)
+        mpi,
+        comm,
+        lanes_of(prepared.program, rank, tags_of(mpi)),
+        prepared.part,
+        wanted.deadline,
+        kill_at=wanted.kill.get(rank),
     ).run()
     patience = 6 * wanted.deadline
     _, dead = exchange(mpi, closing, b"", 0, outcome.dead, patience)
@@ -148,7 +154,7 @@ def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
     if what.rule is None:
         nodes = formats.read(what.plan).network.nodes if size > 1 or rank == 0 else 0
     else:
-        nodes = find_network(what.rule["network"]).nodes
+        nodes = find_network(str(what.rule["network"])).nodes
     if nodes != size:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {size:,} ranks: start it with -n {nodes}")
     mine = own_program(what, rank)

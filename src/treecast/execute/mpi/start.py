@@ -28,7 +28,9 @@ def run_ranks(what: Request, ranks: int, timeout: float = DEFAULT_TIMEOUT) -> Fo
         status = launch(ranks, program, timeout, {"PYTHONPATH": _path()})
         if not findings.exists():
             if status == TIMED_OUT:
-                raise PlanError(f"the ranks did not end within {timeout:g} seconds, and were ended: give --timeout more")
+                raise PlanError(
+                    f"the ranks did not end within {timeout:g} seconds, and were ended: give --timeout more"
+                )
             raise PlanError(f"no rank reported anything: mpirun ended with status {status}")
         found: Found = json.loads(findings.read_text())
     if "error" in found:
