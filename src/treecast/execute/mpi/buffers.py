@@ -40,18 +40,19 @@ def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
     itemsize, extent = int(datatype.Get_size()), int(datatype.Get_extent()[1])
     if itemsize != extent:
         raise PlanError(f"{what}: a datatype with gaps cannot be sent; pack it first")
-    if rest and isinstance(rest[0], tuple | list) and len(cast(list[Any], rest[0])) == 2:
+    if rest and isinstance(rest[0], tuple | list) and len(cast(Any, rest[0])) == 2:
         pair: list[Any] = list(cast(Any, rest[0]))
         rest = rest if _number(pair[0]) else pair
     counts, places = None, None
-    if rest and not _number(rest[0]):
-        counts = tuple(int(c) for c in rest[0])
+    amount: Any = rest[0] if rest else None
+    if not _number(amount):
+        counts = tuple(int(c) for c in amount)
         given = rest[1] if len(rest) > 1 and rest[1] is not None else None
         ends = np.cumsum((0, *counts))
         places = tuple(int(p) for p in (ends[:-1] if given is None else given))
         needed = max((p + c for p, c in zip(places, counts, strict=True)), default=0)
     else:
-        needed = int(rest[0]) if rest and rest[0] is not None else len(data) // max(itemsize, 1)
+        needed = int(amount) if amount is not None else len(data) // max(itemsize, 1)
     if needed * itemsize > len(data):
         raise PlanError(f"{what} has {len(data):,} bytes, and {needed * itemsize:,} are needed")
     return Message(data if counts is not None else data[: needed * itemsize], datatype, itemsize, counts, places)

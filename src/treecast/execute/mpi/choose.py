@@ -58,7 +58,7 @@ def check_survive(kind: str, ranks: int, survive: int) -> None:
     if survive > most:
         sizes = (
             "at any size above survive + 1" if kind == "broadcast"
-            else "at no size" if Collective(kind, 2, 1).sums or kind.endswith("v")
+            else "at no size" if kind.endswith("v") or Collective(kind, 2, 1).sums
             else "with 2^d ranks up to d - 1, with n! ranks up to n - 2"
         )  # fmt: skip
         raise PlanError(f"{kind} over {ranks} ranks survives at most {most} failures, not {survive}; more: {sizes}")
