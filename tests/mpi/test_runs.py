@@ -15,7 +15,12 @@ NETWORKS = [("star:4", 24), ("hypercube:3", 8)]
 @pytest.fixture
 def planned(tmp_path, treecast):
     def plan(collective, network, messages=24, *options):
-        assert treecast("plan", collective, network, "--messages", messages, "-o", tmp_path / "plan.tc", *options).returncode == 0
+        assert (
+            treecast(
+                "plan", collective, network, "--messages", messages, "-o", tmp_path / "plan.tc", *options
+            ).returncode
+            == 0
+        )
         return tmp_path / "plan.tc"
 
     return plan
@@ -35,7 +40,12 @@ def kill_twice(treecast, plan, data, ranks, seed):
     done = treecast("run", plan, "--mpi", "--input", data, "--kill", f"{a}@{s},{b}@{t}", "--timeout", 280, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["mpirun_status"], found["living"], found["delivered"], len(found["killed"])) == (0, ranks - 2, ranks - 2, 2)
+    assert (found["mpirun_status"], found["living"], found["delivered"], len(found["killed"])) == (
+        0,
+        ranks - 2,
+        ranks - 2,
+        2,
+    )
     assert len({node["sha256"] for node in found["node_reports"] if node["verdict"] == "intact"}) == 1
     assert sorted(node["rank"] for node in found["node_reports"] if node["verdict"] == "dead") == sorted([a, b])
 
@@ -89,7 +99,9 @@ def test_messages_of_different_lengths(treecast, planned, tmp_path, collective, 
     assert json.loads(done.stdout)["delivered"] == 7
 
 
-@pytest.mark.parametrize("ranks", [6, 8, pytest.param(16, marks=pytest.mark.long), pytest.param(24, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "ranks", [6, 8, pytest.param(16, marks=pytest.mark.long), pytest.param(24, marks=pytest.mark.long)]
+)
 def test_every_collective_agrees_with_mpi(treecast, ranks):
     cases = ROOT / "tests" / "mpi" / "api_cases.py"
     done = treecast("launch", "-n", ranks, "--timeout", 280, "--", sys.executable, cases, "0,1,777,65536,3000000")
@@ -97,7 +109,9 @@ def test_every_collective_agrees_with_mpi(treecast, ranks):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("ranks", "sizes", "roots"), [(7, "0,1000", ["all"]), (12, "1,70000", ["all"]), (64, "0,1,70001", [])])
+@pytest.mark.parametrize(
+    ("ranks", "sizes", "roots"), [(7, "0,1000", ["all"]), (12, "1,70000", ["all"]), (64, "0,1,70001", [])]
+)
 def test_every_root_and_more_ranks(treecast, ranks, sizes, roots):
     cases = ROOT / "tests" / "mpi" / "api_cases.py"
     done = treecast("launch", "-n", ranks, "--timeout", 900, "--", sys.executable, cases, sizes, *roots, limit=900)
@@ -117,7 +131,9 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
     ):  # fmt: skip
         done = treecast(*arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
-        assert [line for line in done.stderr.splitlines() if line.startswith("error: ")] == [done.stderr.splitlines()[0]]
+        assert [line for line in done.stderr.splitlines() if line.startswith("error: ")] == [
+            done.stderr.splitlines()[0]
+        ]
         assert says in done.stderr
 
 
