@@ -15,7 +15,7 @@ from treecast.networks import Network, Rotational, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Payloads, Rows, Schedule
 
-CHUNK = 1 << 20
+CHUNK = 1 << 22
 """The bytes of a chunk of large data: more, and the pipeline fills slowly; less, and messages cost more than their bytes."""
 _SMALL = 1 << 16  # bytes that go as one chunk
 _KEPT = 64
