@@ -68,7 +68,7 @@ def test_the_same_thirty_times(treecast, planned, data, network, ranks):
     ("collective", "options", "kill", "delivered"),
     [("allgather", ("--survive", 2), "3@2,6@1", 6), ("gather", ("--survive", 1, "--root", 7), "3@1", 7),
      ("scatter", ("--survive", 2), "1@1,4@2", 6), ("allreduce", (), "", 8), ("alltoall", (), "", 8), ("reduce", (), "", 8),
-     ("broadcast", (), "1@1", None), ("allreduce", (), "5@2", None)],
+     ("broadcast", (), "2@0", None), ("allreduce", (), "5@2", None)],
 )  # fmt: skip
 def test_collectives_on_the_cube(treecast, planned, data, collective, options, kill, delivered):
     data.write_bytes(data.read_bytes()[:100_001])
