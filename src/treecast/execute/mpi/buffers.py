@@ -45,7 +45,7 @@ def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
         rest = rest if _number(pair[0]) else pair
     counts, places = None, None
     amount = cast(Any, rest[0]) if rest else None
-    if not _number(amount):
+    if amount is not None and not _number(amount):
         counts = tuple(int(c) for c in amount)
         given = rest[1] if len(rest) > 1 and rest[1] is not None else None
         ends = np.cumsum((0, *counts))
