@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint types imports check bench bench-lab clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-lab clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,8 +24,16 @@ $(VENV)/.dev: $(VENV)/.demo
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.mpi: $(VENV)/.demo
+	@echo "installing Open MPI and mpi4py …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpi]'
+	@touch $@
+
 demo: $(VENV)/.demo  ## broadcast a real file while two nodes die (FILE=… for another file)
 	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo.sh
+
+demo-mpi: $(VENV)/.mpi  ## the same by 24 processes over MPI, of which two are killed
+	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo-mpi.sh
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)

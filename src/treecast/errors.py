@@ -35,3 +35,7 @@ class ProtocolError(TreecastError):
 
 class LabError(TreecastError):
     """A lab that cannot be built here, or is asked for what it cannot do."""
+
+
+class DeliveryError(TreecastError):
+    """Data of a living rank that did not come, since more has failed than the schedule survives."""

@@ -415,13 +415,18 @@ def run(
     lying_links: LyingLinks = (),
     seed: Seed = 0,
     flit: Flit = 4096,
+    mpi: Flag = False,
+    kill: tuple[str, ...] = (),
+    deadline: float = 30.0,
+    timeout: float = 600.0,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
     """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
 
     With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled. Scatterv
-    and gatherv take a folder with a file for each node, and move it flit by flit.
+    and gatherv take a folder with a file for each node, and move it flit by flit. With --mpi every node is a process of its own,
+    which mpirun starts, and whoever is to be killed is killed.
 
     Example: treecast run plan.tc --input photo.png --kill-nodes 2143@3 3142@3
 
@@ -430,9 +435,26 @@ def run(
     data
         The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
         adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder.
+    mpi
+        Over MPI, with a process for each node: started here, or by the mpirun that this runs under already.
+    kill
+        With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3,17@10 at steps 3 and 10. Nodes may be
+        numbers or labels.
+    deadline
+        With --mpi: seconds without any message after which a rank takes the links that it waits for as cut.
+    timeout
+        With --mpi: seconds after which everything is ended.
     output
         Of scatterv and gatherv: write what arrives into this folder, a file for each node.
     """
+    if mpi:
+        if cut_links or random_faults or lying_nodes or lying_links or output is not None:
+            raise _usage(
+                "over MPI processes can be killed (--kill 5@3), and nothing else can be had: leave the rest out"
+            )
+        return _run_over_mpi(file, data, flit, (*kill, *kill_nodes), deadline, timeout, as_json)
+    if kill:
+        raise _usage("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
     from treecast.cli import reports
     from treecast.execute.election import elect
     from treecast.execute.local import run as execute
@@ -462,6 +484,34 @@ def run(
         done = execute(schedule, content, faults, tell)
     reports.show_execution(done, report, data, as_json)
     return _status(len(done.intact) == len(done.living))
+
+
+@app.command
+def launch(
+    *program: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    ranks: Annotated[int, Parameter(alias="-n")],
+    timeout: float | None = None,
+) -> int:
+    """Start a program in many ranks by Open MPI's mpirun, so that the others live on when one dies; end all of it in time.
+
+    Also as root, and with more ranks than cores. Ctrl-C and the time limit end what was started, and nothing else.
+
+    Example: treecast launch -n 24 --timeout 60 -- python my_program.py
+
+    Parameters
+    ----------
+    program
+        The program and its arguments, behind --.
+    ranks
+        How many.
+    timeout
+        Seconds after which all ranks are ended; the exit status is then 124.
+    """
+    from treecast.execute.mpi.launch import launch as start
+
+    if timeout is not None:
+        _not_negative(timeout)
+    return start(ranks, program, timeout)
 
 
 @app.command
@@ -736,6 +786,40 @@ def _relay(
     if output is not None:
         console.say(f"written: {output}, {len(done.intact):,} files")
     return _status(len(done.intact) == len(files))
+
+
+def _run_over_mpi(
+    file: str, data: str, flit: int, kill: tuple[str, ...], deadline: float, timeout: float, as_json: bool
+) -> int:
+    from treecast.cli.mpi_report import show_run
+    from treecast.execute import mpi
+    from treecast.execute.mpi import run as runs
+    from treecast.execute.mpi.start import run_ranks
+
+    _not_negative(timeout)
+    if "-" in (file, data):
+        raise _usage("over MPI many processes read the files: name them, standard input is one process's")
+    if not mpi.inside_mpirun():
+        if not mpi.has_mpi4py():
+            raise _usage(mpi.MISSING)
+        schedule, report = _load(file)
+        what = runs.request(schedule, file, data, flit, kill, deadline)
+        found = run_ranks(what, schedule.network.nodes, timeout)
+        show_run(found, what, schedule, report, as_json)
+        return _status(found["delivered"] == found["living"])
+    loaded: list[Any] = []
+
+    def ask() -> runs.Request:
+        loaded[:] = _load(file)
+        return runs.request(loaded[0], file, data, flit, kill, deadline)
+
+    found, status, what = runs.run_rank(ask)
+    if found is not None and "error" in found:
+        raise _usage(found["error"])
+    if found is not None:
+        schedule, report = loaded or (runs.own_program(what, 0), None)
+        show_run(found, what, schedule, report, as_json)
+    return status
 
 
 def _steps(text: str | None) -> tuple[int, int]:

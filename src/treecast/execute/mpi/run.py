@@ -1,0 +1,275 @@
+"""A run of a plan over MPI: what every rank does from its start to the report, which a living rank writes."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from treecast import formats
+from treecast.errors import FaultError, PlanError, TreecastError
+from treecast.execute.local import ranges
+from treecast.execute.mpi import data as data_of
+from treecast.execute.mpi import load_mpi, tags_of
+from treecast.execute.mpi.engine import Engine, Outcome, failed_ranks
+from treecast.execute.mpi.program import lanes_of
+from treecast.faults import parse_faults
+from treecast.formats.header import header_of
+from treecast.networks import network as find_network
+from treecast.plans import plan, program
+from treecast.schedule import Schedule
+
+_RECORD = 1 << 16  # bytes that a rank's closing words may have
+_MOST_LOST = 20  # ranges of chunks that a rank names at most
+
+
+class Request(NamedTuple):
+    """A run that is to be: the plan, the input, who is to be killed at which step, and the patience of a rank.
+
+    ``rule``: what the plan was made from, when each rank can find its own rows from its label alone; else None, and each rank
+    reads the plan and keeps its own rows.
+    """
+
+    plan: str
+    input: str
+    flit: int
+    kill: dict[int, int]
+    deadline: float
+    rule: dict[str, str | int] | None
+
+
+def request(
+    schedule: Schedule, path: str, name: str, flit: int, kill: tuple[str, ...], deadline: float
+) -> Request:  # fmt: skip
+    """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
+    if schedule.sparing:
+        raise PlanError(
+            "a sparing schedule leaves out what the other side may have, so a rank cannot know what to wait for: "
+            "run it without --mpi"
+        )
+    if not 0 < deadline < 1e9:
+        raise PlanError(f"a deadline of {deadline} seconds ends nothing: write --deadline 30, say")
+    killed = dict(parse_faults(schedule.network, [name for text in kill for name in text.split(",") if name]).nodes)
+    for node, step in killed.items():
+        rows = schedule.program(node).rows
+        if not bool((rows.step + rows.steps > step).any()):
+            raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
+    data_of.find_source(schedule.network, schedule.collective, name, flit)
+    return Request(path, name, flit, killed, deadline, _rule(schedule))
+
+
+def _rule(schedule: Schedule) -> dict[str, str | int] | None:
+    """Return what a schedule was planned from, when planning it once more makes the same rows, and each label tells its own."""
+    header = header_of(schedule)
+    rule: dict[str, str | int] = {
+        "collective": header["collective"], "network": header["network"], "root": header.get("root", "0"),
+        "messages": schedule.collective.messages, "copies": schedule.copies, "model": header["model"],
+        "builder": schedule.builder,
+    }  # fmt: skip
+    try:
+        again = plan(**cast(Any, {**rule, "builder": schedule.builder or None}))
+    except TreecastError:
+        return None
+    return rule if again.local is not None and again.rows == schedule.rows else None
+
+
+def own_program(what: Request, rank: int) -> Schedule:
+    """Return the rows of one rank: from its label, or from the file."""
+    if what.rule is None:
+        return formats.read(what.plan).program(rank)
+    rule = dict(what.rule)
+    where = find_network(str(rule.pop("network")))
+    return program(str(rule.pop("collective")), where, rank, **cast(Any, rule))
+
+
+Found = dict[str, Any]
+"""The findings of a run: what a report needs, as JSON can hold it."""
+
+
+def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, Any]:
+    """Do one rank's part of a run, in a process that mpirun has started; return the findings, the exit status and the request.
+
+    Exactly one living rank gets the findings, or an ``error`` in their place. ``what``: the request; or what makes it, which
+    rank 0 calls, for all.
+    """
+    mpi = load_mpi()
+    world = mpi.COMM_WORLD
+    world.Set_errhandler(mpi.ERRORS_RETURN)
+    rank, size = int(world.Get_rank()), int(world.Get_size())
+    if callable(what):
+        error, wanted = "", None
+        if rank == 0:
+            wanted, error = _attempt(what)
+        error, wanted = world.bcast((error, wanted))
+    else:
+        error, wanted = "", what
+    prepared: _Prepared | None = None
+    if wanted is not None and not error:
+        prepared, error = _attempt(lambda: _prepare(mpi, wanted, rank, size))
+    errors: list[str] = world.allgather(error)
+    first = next((place for place, text in enumerate(errors) if text), None)
+    if first is not None or prepared is None or wanted is None:
+        return ({"error": errors[first or 0]} if rank == first else None), 2, wanted
+    comm, closing = world.Dup(), world.Dup()
+    for each in (comm, closing):
+        each.Set_errhandler(mpi.ERRORS_RETURN)
+    world.Barrier()
+    outcome = Engine(
+        mpi,
+        comm,
+        lanes_of(prepared.program, rank, tags_of(mpi)),
+        prepared.part,
+        wanted.deadline,
+        kill_at=wanted.kill.get(rank),
+    ).run()
+    patience = 6 * wanted.deadline
+    _, dead = exchange(mpi, closing, b"", 0, outcome.dead, patience)
+    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 1, dead, patience)
+    records = {place: json.loads(text) for place, text in words.items()}
+    if rank != min(records):
+        return None, int(any(record["lacks"] for record in records.values())), wanted
+    found = _findings(prepared, records, dead)
+    return found, int(found["delivered"] < found["living"]), wanted
+
+
+class _Prepared(NamedTuple):
+    program: Schedule
+    source: data_of.Source
+    part: Any
+    memory: Any
+
+
+def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
+    try:
+        return work(), ""
+    except (TreecastError, OSError) as error:
+        return None, str(error)
+    except MemoryError:
+        return None, "there is not enough memory for the data of a rank"
+
+
+def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
+    if what.rule is None:
+        nodes = formats.read(what.plan).network.nodes if size > 1 or rank == 0 else 0
+    else:
+        nodes = find_network(str(what.rule["network"])).nodes
+    if nodes != size:
+        raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {size:,} ranks: start it with -n {nodes}")
+    mine = own_program(what, rank)
+    source = data_of.find_source(mine.network, mine.collective, what.input, what.flit)
+    part, memory = data_of.part_of(mine, rank, source)
+    return _Prepared(mine, source, part, memory)
+
+
+def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int]) -> bytes:
+    """Return what a rank says at the end: the digest of what it should have, and of what it has."""
+    collective = prepared.program.collective
+    wanted = data_of.wanted_ranges(collective, rank, frozenset(dead))
+    lacks = [pair for first, stop in wanted for pair in _lacking(first, stop, outcome.held)]
+    return json.dumps({
+        "digest": data_of.digest(prepared.memory, prepared.source.bounds, wanted), "lacks": lacks[:_MOST_LOST],
+        "by_tree": {tree: count for tree, count in sorted(outcome.by_tree.items()) if tree >= 0},
+        "sent": outcome.sent, "received": outcome.received, "seconds": round(outcome.seconds, 6),
+        "cut": sorted(outcome.cut), "rows": len(prepared.program),
+    }).encode()  # fmt: skip
+
+
+def _lacking(first: int, stop: int, held: set[int]) -> list[tuple[int, int]]:
+    mask = np.array([chunk not in held for chunk in range(first, stop)], bool)
+    return [(first + a, first + b) for a, b in ranges(mask)]
+
+
+def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set[int]) -> Found:
+    """Return what a report says, from the words of the living and from the input itself."""
+    schedule, source = prepared.program, prepared.source
+    network, collective = schedule.network, schedule.collective
+    true = data_of.truth(source)
+    nodes, rights = list[Found](), dict[tuple[tuple[int, int], ...], str]()
+    for rank in range(network.nodes):
+        node: Found = {"node": network.label(rank), "rank": rank}
+        if rank not in records:
+            nodes.append({**node, "verdict": "dead"})
+            continue
+        record = records[rank]
+        wanted = tuple(data_of.wanted_ranges(collective, rank, frozenset(dead)))
+        if wanted not in rights:
+            rights[wanted] = data_of.digest(true, source.bounds, wanted)
+        right = rights[wanted]
+        intact = record["digest"] == right and not record["lacks"]
+        nodes.append({
+            **node, "verdict": "intact" if intact else "INCOMPLETE", "sha256": record["digest"], "true_sha256": right,
+            **{key: record[key] for key in ("by_tree", "lacks", "sent", "received", "seconds", "rows")},
+            "cut_off": [network.label(peer) for peer in record["cut"]],
+        })  # fmt: skip
+    return {
+        "bytes": source.size, "ranks": network.nodes, "killed": [network.label(rank) for rank in sorted(dead)],
+        "living": len(records), "delivered": sum(node["verdict"] == "intact" for node in nodes),
+        "messages_sent": sum(record["sent"] for record in records.values()),
+        "transfer_seconds": max(record["seconds"] for record in records.values()), "node_reports": nodes,
+    }  # fmt: skip
+
+
+def exchange(
+    mpi: Any, comm: Any, words: bytes, tag: int, dead: set[int], patience: float
+) -> tuple[dict[int, bytes], set[int]]:
+    """Tell every living rank something and hear it from each; return what was heard, own words too, and who is dead.
+
+    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. It ends
+    when every other rank has spoken or failed, or nobody has spoken for ``patience`` seconds.
+    """
+    me, size = int(comm.Get_rank()), int(comm.Get_size())
+    gone, heard = set(dead), {me: words}
+    out = np.frombuffer(words, np.uint8)
+    incoming: dict[int, tuple[Any, Any]] = {}
+    outgoing: dict[int, Any] = {}
+    for peer in range(size):
+        if peer == me or peer in gone:
+            continue
+        place = np.empty(_RECORD if words else 0, np.uint8)
+        try:
+            incoming[peer] = comm.Irecv([place, mpi.BYTE], peer, tag), place
+            outgoing[peer] = comm.Isend([out, mpi.BYTE], peer, tag)
+        except mpi.Exception:
+            gone.add(peer)
+            incoming.pop(peer, None)
+    moved, looked = time.monotonic(), time.monotonic()
+    while (incoming or outgoing) and time.monotonic() - moved < patience:
+        for peer, request in list(outgoing.items()):
+            ended = _ended(mpi, request)
+            if ended is not False:
+                del outgoing[peer]
+        for peer, (request, place) in list(incoming.items()):
+            status = mpi.Status()
+            ended = _ended(mpi, request, status)
+            if ended:
+                heard[peer] = place[: status.Get_count(mpi.BYTE)].tobytes()
+            elif ended is None:
+                gone.add(peer)
+            if ended is not False:
+                del incoming[peer]
+                moved = time.monotonic()
+        time.sleep(0.0005)
+        if time.monotonic() - looked > 0.05:
+            looked = time.monotonic()
+            for peer in failed_ranks(mpi, comm):
+                gone.add(peer)
+                incoming.pop(peer, None)
+                outgoing.pop(peer, None)
+    return heard, gone
+
+
+def _ended(mpi: Any, request: Any, status: Any = None) -> bool | None:
+    """Return whether a request has gone through; None when it failed."""
+    try:
+        return bool(request.Test(status))
+    except mpi.Exception:
+        return None
+
+
+def write_findings(path: str, found: Mapping[str, object]) -> None:
+    """Write findings where whoever started the ranks looks for them, whole."""
+    beside = Path(path).with_suffix(".part")
+    beside.write_text(json.dumps(found))
+    beside.replace(path)

@@ -1,0 +1,113 @@
+"""Run by mpirun: every collective of treecast.mpi against MPI's own, bit by bit. Rank 0 prints how many cases agreed.
+
+usage: api_cases.py SIZES [ROOTS]: sizes in bytes, behind commas; ROOTS "all" or numbers.
+"""
+
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import treecast.mpi as ours
+from treecast.execute.mpi.choose import check_survive
+
+comm = MPI.COMM_WORLD
+me, size = comm.rank, comm.size
+random = np.random.default_rng(5 + me)
+wrong, done = [], 0
+
+
+def same(what, mine, theirs):
+    """Count a case; remember it when a byte differs on this rank."""
+    global done
+    done += 1
+    if not np.array_equal(mine, theirs):
+        wrong.append(what)
+
+
+def survivable(kind):
+    for survive in (2, 1):
+        try:
+            check_survive(kind, size, survive)
+        except ValueError:
+            continue
+        return (0, survive)
+    return (0,)
+
+
+def bytes_of(count):
+    return random.integers(0, 256, count, np.uint8)
+
+
+def rooted(length, root, survive):
+    data = bytes_of(length)
+    mine, theirs = data.copy(), data.copy()
+    assert ours.Bcast(comm, mine, root=root, survive=survive["broadcast"]) == ()
+    comm.Bcast(theirs, root=root)
+    same(f"bcast {length} {root}", mine, theirs)
+    block = -(-length // size)
+    sent = bytes_of(block * size) if me == root else None
+    mine, theirs = np.zeros(block, np.uint8), np.zeros(block, np.uint8)
+    ours.Scatter(comm, sent, mine, root, survive=survive["scatter"])
+    comm.Scatter(sent, theirs, root)
+    same(f"scatter {length} {root}", mine, theirs)
+    sent = bytes_of(block)
+    mine, theirs = (np.zeros(block * size if me == root else 0, np.uint8) for _ in range(2))
+    ours.Gather(comm, sent, mine if me == root else None, root, survive=survive["gather"])
+    comm.Gather(sent, theirs if me == root else None, root)
+    same(f"gather {length} {root}", mine, theirs)
+    counts = [(length // size + 7 * rank) % (length + 1) for rank in range(size)]
+    mine, theirs = np.zeros(counts[me], np.uint8), np.zeros(counts[me], np.uint8)
+    sent = [bytes_of(sum(counts)), counts, None, MPI.BYTE] if me == root else None
+    ours.Scatterv(comm, sent, mine, root)
+    comm.Scatterv(sent, theirs, root)
+    same(f"scatterv {length} {root}", mine, theirs)
+    sent = bytes_of(counts[me])
+    mine, theirs = (np.zeros(sum(counts) if me == root else 0, np.uint8) for _ in range(2))
+    ours.Gatherv(comm, sent, [mine, counts, None, MPI.BYTE] if me == root else None, root)
+    comm.Gatherv(sent, [theirs, counts, None, MPI.BYTE] if me == root else None, root)
+    same(f"gatherv {length} {root}", mine, theirs)
+
+
+def alike(length, survive):
+    block = -(-length // size)
+    sent = bytes_of(block)
+    mine, theirs = np.zeros(block * size, np.uint8), np.zeros(block * size, np.uint8)
+    ours.Allgather(comm, sent, mine, survive=survive["allgather"])
+    comm.Allgather(sent, theirs)
+    same(f"allgather {length}", mine, theirs)
+    again = theirs.copy()
+    ours.Allgather(comm, MPI.IN_PLACE, again)
+    same(f"allgather in place {length}", again, theirs)
+    sent = bytes_of(block * size)
+    ours.Alltoall(comm, sent, mine, survive=survive["alltoall"])
+    comm.Alltoall(sent, theirs)
+    same(f"alltoall {length}", mine, theirs)
+    for dtype in (np.int64, np.int32, np.float64):
+        numbers = random.integers(-1000, 1000, length // np.dtype(dtype).itemsize).astype(dtype)
+        a, b = np.zeros_like(numbers), np.zeros_like(numbers)
+        ours.Allreduce(comm, numbers, a)
+        comm.Allreduce(numbers, b)
+        same(f"allreduce {length} {dtype}", a, b)
+        ours.Allreduce(comm, MPI.IN_PLACE, numbers, MPI.MAX)
+        comm.Allreduce(MPI.IN_PLACE, b, MPI.MAX)
+        done_already = numbers.max(initial=-(10**9))
+        assert done_already <= 10**9
+
+
+lengths = [int(text) for text in sys.argv[1].split(",")]
+roots = range(size) if sys.argv[2:] == ["all"] else [int(r) % size for r in sys.argv[2:]] or [0, size - 1]
+kinds = ("broadcast", "scatter", "gather", "allgather", "alltoall")
+for which in (0, -1):
+    survive = {kind: survivable(kind)[which] for kind in kinds}
+    for length in lengths:
+        for root in roots:
+            rooted(length, root, survive)
+        alike(length, survive)
+other = comm.Split(me % 2, -me)  # any communicator will do
+numbers = np.full(3, me, np.int32)
+ours.Bcast(other, [numbers, 3, MPI.INT], root=0)
+same("of a part", numbers, np.full(3, size - 1 - (size - 1 - me) % 2, np.int32))
+found = comm.gather(wrong)
+if me == 0:
+    print(f"{done} cases agree" if not any(found) else f"WRONG: {found}", flush=True)
