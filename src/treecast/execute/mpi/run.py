@@ -1,6 +1,9 @@
 """A run of a plan over MPI: what every rank does from its start to the report, which a living rank writes."""
 
+import atexit
 import json
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +25,7 @@ from treecast.plans import plan, program
 from treecast.schedule import Schedule
 
 _RECORD = 1 << 16  # bytes that a rank's closing words may have
+_TAGS = 16  # from here on: of what is passed on, by exchange and rank
 _MOST_LOST = 20  # ranges of chunks that a rank names at most
 
 
@@ -116,22 +120,47 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     for each in (comm, closing):
         each.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
+    network, patience = prepared.program.network, 6 * wanted.deadline
+    lanes = lanes_of(prepared.program, rank, tags_of(mpi))
+    near = frozenset({lane.peer for lane in lanes} | set(network.neighbors(rank)))
+    exchange(
+        mpi, closing, b"", 0, set(), patience, near
+    )  # opens all connections: later a cut link would let none through
+    if rank == 0:
+        _begin_time()
     outcome = Engine(
         mpi,
         comm,
-        lanes_of(prepared.program, rank, tags_of(mpi)),
+        lanes,
         prepared.part,
         wanted.deadline,
         kill_at=wanted.kill.get(rank),
     ).run()
-    patience = 6 * wanted.deadline
-    _, dead = exchange(mpi, closing, b"", 0, outcome.dead, patience)
-    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 1, dead, patience)
+    _, dead = exchange(mpi, closing, b"", 1, outcome.dead, patience, near)
+    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 2, dead, patience, near)
     records = {place: json.loads(text) for place, text in words.items()}
-    if rank != min(records):
-        return None, int(any(record["lacks"] for record in records.values())), wanted
-    found = _findings(prepared, records, dead)
-    return found, int(found["delivered"] < found["living"]), wanted
+    status = int(any(record["lacks"] for record in records.values()))
+    found = None
+    if rank == min(records):
+        found = _findings(prepared, records, dead)
+        status = int(found["delivered"] < found["living"])
+    if any(record["cut"] for record in records.values()):
+        atexit.register(_leave_unfinalized, status)
+    return found, status, wanted
+
+
+def _begin_time() -> None:
+    """In a lab, tell it that the transfer begins: cuts may count from there."""
+    lab = os.environ.get("TREECAST_LAB")
+    if lab:
+        Path(lab, "mark").touch()
+
+
+def _leave_unfinalized(status: int) -> None:
+    """End this process without MPI_Finalize, which waits for ever for what is under way over a link that is cut."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class _Prepared(NamedTuple):
@@ -212,52 +241,87 @@ def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set
 
 
 def exchange(
-    mpi: Any, comm: Any, words: bytes, tag: int, dead: set[int], patience: float
+    mpi: Any,
+    comm: Any,
+    words: bytes,
+    tag: int,
+    dead: set[int],
+    patience: float,
+    neighbours: frozenset[int] = frozenset(),
 ) -> tuple[dict[int, bytes], set[int]]:
     """Tell every living rank something and hear it from each; return what was heard, own words too, and who is dead.
 
-    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. It ends
-    when every other rank has spoken or failed, or nobody has spoken for ``patience`` seconds.
+    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. What a
+    rank hears first it passes on to its ``neighbours``, so a link that is cut, by which others would talk, holds nothing up.
+    It ends when every other rank has been heard of or has failed, or nothing was heard for ``patience`` seconds.
     """
     me, size = int(comm.Get_rank()), int(comm.Get_size())
-    gone, heard = set(dead), {me: words}
-    out = np.frombuffer(words, np.uint8)
-    incoming: dict[int, tuple[Any, Any]] = {}
-    outgoing: dict[int, Any] = {}
-    for peer in range(size):
-        if peer == me or peer in gone:
-            continue
+    gone, heard, near = set(dead), {me: words}, neighbours - {me}
+    incoming: dict[tuple[int, int], tuple[Any, Any]] = {}  # by who says it, and of whom
+    outgoing: list[tuple[int, Any, Any]] = []
+
+    def tag_of(teller: int, of: int) -> int:
+        return tag if teller == of else _TAGS + tag * size + of
+
+    def listen(peer: int, of: int) -> None:
         place = np.empty(_RECORD if words else 0, np.uint8)
         try:
-            incoming[peer] = comm.Irecv([place, mpi.BYTE], peer, tag), place
-            outgoing[peer] = comm.Isend([out, mpi.BYTE], peer, tag)
+            incoming[peer, of] = comm.Irecv([place, mpi.BYTE], peer, tag_of(peer, of)), place
         except mpi.Exception:
             gone.add(peer)
-            incoming.pop(peer, None)
-    moved, looked = time.monotonic(), time.monotonic()
-    while (incoming or outgoing) and time.monotonic() - moved < patience:
-        for peer, request in list(outgoing.items()):
-            ended = _ended(mpi, request)
-            if ended is not False:
-                del outgoing[peer]
-        for peer, (request, place) in list(incoming.items()):
+
+    def tell(peer: int, of: int) -> None:
+        out = np.frombuffer(heard[of], np.uint8)
+        try:
+            outgoing.append((peer, comm.Isend([out, mpi.BYTE], peer, tag_of(me, of)), out))
+        except mpi.Exception:
+            gone.add(peer)
+
+    for peer in (p for p in range(size) if p != me and p not in gone):
+        listen(peer, peer)
+        for of in range(size) if peer in near else ():
+            if of not in (me, peer):
+                listen(peer, of)
+        tell(peer, me)
+    moved = looked = time.monotonic()
+    while time.monotonic() - moved < patience:
+        outgoing = [(peer, request, out) for peer, request, out in outgoing if _ended(mpi, request) is False]
+        for (peer, of), (request, place) in list(incoming.items()):
             status = mpi.Status()
             ended = _ended(mpi, request, status)
-            if ended:
-                heard[peer] = place[: status.Get_count(mpi.BYTE)].tobytes()
-            elif ended is None:
+            if ended is False:
+                continue
+            del incoming[peer, of]
+            if ended is None:
                 gone.add(peer)
-            if ended is not False:
-                del incoming[peer]
+            elif of not in heard:
+                heard[of] = place[: status.Get_count(mpi.BYTE)].tobytes()
                 moved = time.monotonic()
+                for other in near - gone - {peer, of}:
+                    tell(other, of)
+        all_told = all(peer in gone or peer not in near for peer, _, _ in outgoing)
+        if all_told and all(peer in heard or peer in gone for peer in range(size)):
+            break
         time.sleep(0.0005)
         if time.monotonic() - looked > 0.05:
             looked = time.monotonic()
-            for peer in failed_ranks(mpi, comm):
-                gone.add(peer)
-                incoming.pop(peer, None)
-                outgoing.pop(peer, None)
-    return heard, gone
+            gone.update(failed_ranks(mpi, comm))
+    _leave(mpi, incoming)
+    _kept.append(outgoing)  # what is still under way needs its memory
+    return heard, gone - set(heard)
+
+
+_kept: list[Any] = []
+
+
+def _leave(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Any]]) -> None:
+    """Take back what was listened for and is not needed: told by somebody else, or never."""
+    for request, place in incoming.values():
+        try:
+            request.Cancel()
+            request.Wait()
+        except mpi.Exception:
+            _kept.append((request, place))
 
 
 def _ended(mpi: Any, request: Any, status: Any = None) -> bool | None:
