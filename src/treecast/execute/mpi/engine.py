@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 
 WINDOW = 4
 """How many messages of a lane are under way at once: more gain nothing in shared memory."""
-_NAP_AFTER, _NAP = 200, 50e-6  # looks in vain before the processor is left to others, and for how long
+_NAP_AFTER, _NAP = 2, 100e-6  # looks in vain before a rank sleeps, and how long: looks cost others time
 _LACKING = 4  # times as long a rank waits when it lacks something
 
 
