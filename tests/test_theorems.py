@@ -4,6 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests import statements
 from treecast.errors import PlanError
 from treecast.networks import Star
 from treecast.plans import plan, star_trees
@@ -12,8 +13,7 @@ from treecast.trees import TreeSet
 
 
 def verdict(name, n, paper="star"):
-    statement = next(s for s in PAPERS[paper] if s.name == name)
-    return statement.check(n, lambda done, total: None)
+    return statements.verdict(paper, name, n)
 
 
 def test_every_statement_of_the_star_paper_holds():

@@ -1,15 +1,14 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
+from tests import statements
 from treecast.plans import eyes
 from treecast.theorems import PAPERS, check_theorems, mesh
 
 NAMES = [statement.name for statement in PAPERS["mesh"]]
-
-
-def verdict(name, k):
-    statement = next(s for s in PAPERS["mesh"] if s.name == name)
-    return statement.check(k, lambda done, total: None)
+verdict = partial(statements.verdict, "mesh")
 
 
 @pytest.mark.parametrize("statement", PAPERS["mesh"], ids=NAMES)

@@ -1,20 +1,19 @@
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tests import statements
 from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.theorems import PAPERS, check_theorems, trees
 from treecast.theorems.gatherings import begins_earlier, ends_earlier
 
 NAMES = [statement.name for statement in PAPERS["trees"]]
-
-
-def verdict(name, n):
-    statement = next(s for s in PAPERS["trees"] if s.name == name)
-    return statement.check(n, lambda done, total: None)
+verdict = partial(statements.verdict, "trees")
 
 
 @pytest.mark.parametrize("statement", PAPERS["trees"], ids=NAMES)
@@ -79,7 +78,7 @@ def test_what_takes_too_long_is_found_out(monkeypatch):
 
     def slow(*args):
         found = right(*args)
-        return SimpleNamespace(tokens=found.tokens, collection=found.collection, done=found.done, rest=found.rest + 50)
+        return replace(found, rest=found.rest + 50)
 
     monkeypatch.setattr(trees, "certificates", slow)
     for name in ("Theorem 3", "multi-port", "… or Theorem 3", "erratum: C"):
@@ -91,7 +90,7 @@ def test_what_takes_no_time_is_found_out(monkeypatch):
 
     def fast(*args):
         found = right(*args)
-        return SimpleNamespace(tokens=found.tokens, collection=0, done=0, rest=0)
+        return SimpleNamespace(tokens=found.tokens, collection=0, done=0, rest=0, steps=1)
 
     monkeypatch.setattr(trees, "certificates", fast)
     assert not verdict("lower bound", 12).holds

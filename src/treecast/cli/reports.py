@@ -374,11 +374,8 @@ def _reached(network: Network, collective: Collective, model: Model) -> tuple[Sc
 
 
 def _gap_figures(schedule: Schedule, report: Report) -> dict[str, object]:
-    distance, bound = report.distance or 0, best(list(report.bounds), "tcd").value
-    return {
-        "builder": schedule.builder, "verified": report.holds, "tcd": distance, "tcd_lower_bound": bound,
-        "gap": distance - bound, "minimal": report.holds and distance == bound,
-    }  # fmt: skip
+    found = figures(schedule, report)
+    return {key: found[key] for key in ("builder", "verified", "tcd", "tcd_lower_bound", "gap", "minimal")}
 
 
 def show_rows(schedule: Schedule, every: bool, as_json: bool) -> None:

@@ -10,6 +10,7 @@ flits for depth D or more, and D - 1 (Theorem 1): so what is kept of each is ``h
 import numpy as np
 
 from treecast.kernels.compiled import njit
+from treecast.kernels.spanning import arcs_into
 
 
 @njit
@@ -26,7 +27,7 @@ def nearest(first, target, link, root, order, distance, flits, parent, by, depth
     """
     k = len(parent)
     load = np.zeros(k, np.float64)
-    start, source, number = _into(first, target)
+    start, source, number = arcs_into(first, target)
     _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
     low = k + 1
     while low < len(order):
@@ -84,22 +85,6 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
         if not found:
             load[t] = np.inf
             alive -= 1
-
-
-@njit
-def _into(first, target):
-    n = len(first) - 1
-    start = np.zeros(n + 1, np.int64)
-    for v in target:
-        start[v + 1] += 1
-    start = np.cumsum(start)
-    source, number, filled = np.empty(len(target), np.int32), np.empty(len(target), np.int32), start[:-1].copy()
-    for u in range(n):
-        for i in range(first[u], first[u + 1]):
-            v = target[i]
-            source[filled[v]], number[filled[v]] = u, i
-            filled[v] += 1
-    return start, source, number
 
 
 @njit

@@ -10,9 +10,8 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 _LOOKED_AT = 4096  # arcs that are looked at before a node is left for a later round
-_REFRESHED = (
-    1 << 26
-)  # arcs that are looked at to tell how far on what is left would go, before that is done more seldom
+# arcs that are looked at to tell how far on what is left would go, before that is done more seldom
+_REFRESHED = 1 << 26
 
 
 @njit

@@ -51,10 +51,8 @@ def wormhole(network: Network, collective: Collective, copies: int) -> list[Boun
 
 _PROVED = "in the fewest steps; proved in docs/mesh.md"
 _MOST_SPANNED = 4096  # targets that a shortest tree joins
-_MOST_DIVIDED, _MOST_HALVED = (
-    512,
-    4096,
-)  # nodes of a broadcast of which all ways to divide them, or halve them, are gone through
+# nodes of a broadcast of which all ways to divide them, or halve them, are gone through
+_MOST_DIVIDED, _MOST_HALVED = 512, 4096
 _MOST_PLANES = 2**20
 LEAST_OF_ALL = "least of all"
 """The formula of the bound that is the minimum."""

@@ -219,7 +219,7 @@ def _beside_certificates(n: int, tell: object) -> Verdict:
     for _ in range(2 * _PLANNED):
         lengths = [0, *(rng.integers(0, 6, n - 1) * (rng.random(n - 1) < 0.5)).tolist()]
         lengths[int(rng.integers(1, n))] = 1  # if all were null, nobody would be told to begin
-        found = _steps(certificates(breadth_first(network(f"path:{n}"), 0), ints(lengths)))
+        found = certificates(breadth_first(network(f"path:{n}"), 0), ints(lengths)).steps
         more.append(found - _data_steps(_on_path(lengths)) - 2 * (n - 1))
     return Verdict(set(more) <= {0, -1}, f"{2 * (n - 1)} steps more, or 1 less than that")
 
@@ -232,10 +232,6 @@ def _both(case: _Case, ports: str = "one") -> tuple[Certificates, Certificates]:
     return slots, walk
 
 
-def _steps(found: Certificates) -> int:
-    return found.done + 1 + found.rest
-
-
 def _theorem_3(n: int, tell: object) -> Verdict:
     over = list[int]()
     for case in _random(n, _TRIES):
@@ -244,9 +240,9 @@ def _theorem_3(n: int, tell: object) -> Verdict:
             continue
         found = certificates(case.tree, case.flits)
         b, c = found.tokens, found.collection
-        if found.rest > case.total + b + height - 1 or _steps(found) > 2 * b + c + case.total + height - 1:
-            return Verdict(False, f"{_steps(found)} steps: B = {b}, C = {c}, M = {case.total}, H = {height}")
-        over.append(_steps(found) - (2 * b + c + case.total))
+        if found.rest > case.total + b + height - 1 or found.steps > 2 * b + c + case.total + height - 1:
+            return Verdict(False, f"{found.steps} steps: B = {b}, C = {c}, M = {case.total}, H = {height}")
+        over.append(found.steps - (2 * b + c + case.total))
     met = sum(value <= 0 for value in over)
     return Verdict(True, f"{met} of {len(over)} without H - 1, the worst is {max([0, *over])} over that")
 
@@ -268,10 +264,10 @@ def _figure(n: int, tell: object) -> Verdict:
     for case in _random(n, _TRIES):
         found = certificates(case.tree, case.flits)
         if case.total:
-            excess.append(_steps(found) - (2 * found.tokens + _sorting(case) + case.total))
+            excess.append(found.steps - (2 * found.tokens + _sorting(case) + case.total))
     met = sum(value <= 0 for value in excess)
     path = certificates(breadth_first(network(f"path:{n}"), 0), ints([0] * (n - 1) + [1]))  # where nothing is sorted
-    over = _steps(path) - (2 * path.tokens + 1)
+    over = path.steps - (2 * path.tokens + 1)
     right = over == 2 * (n - 1) - 1 > 0
     return Verdict(right, f"{met} of {len(excess)} trees meet it, the worst is {max(excess):.1f} over; a path {over}")
 
@@ -294,9 +290,9 @@ def _lower(n: int, tell: object) -> Verdict:
         least, found = _least_broadcast(case.tree), certificates(case.tree, case.flits)
         bound = max(least, case.total)
         above += found.tokens > least
-        if least > found.tokens or _steps(found) < bound:
-            return Verdict(False, f"{_steps(found)} steps, at least {bound}")
-        ratios.append(_steps(found) / bound)
+        if least > found.tokens or found.steps < bound:
+            return Verdict(False, f"{found.steps} steps, at least {bound}")
+        ratios.append(found.steps / bound)
     return Verdict(
         True, f"{min(ratios):.2f} to {max(ratios):.2f} times; B of the fixed order is more for {above} of {_TRIES}"
     )
@@ -345,7 +341,7 @@ def _walk(n: int, tell: object) -> Verdict:
         slots, walk = _both(case)
         if walk.done + 1 != 2 * (n - 1):
             return Verdict(False, f"the walk takes {walk.done + 1} steps, not {2 * (n - 1)}")
-        gain.append(_steps(walk) - _steps(slots))
+        gain.append(walk.steps - slots.steps)
     return Verdict(min(gain) >= 0, f"slots are {np.mean(gain):.1f} steps faster on average, {min(gain)} to {max(gain)}")
 
 
@@ -358,7 +354,7 @@ def _multiport(n: int, tell: object) -> Verdict:
         most = int(branch.max())
         if (found.tokens, found.collection) != (height, height) or found.rest > (most + 2 * height - 1 if most else 0):
             return Verdict(False, f"{found.tokens}, {found.collection}, {found.rest} steps, H = {height}, M = {most}")
-        gain.append(_steps(certificates(case.tree, case.flits)) - _steps(found))
+        gain.append(certificates(case.tree, case.flits).steps - found.steps)
     return Verdict(min(gain) >= 0, f"{min(gain)} to {max(gain)} steps less than over one port")
 
 
