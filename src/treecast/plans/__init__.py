@@ -1,6 +1,5 @@
 """Plans: a file per collective or scheme, and the registry by which a collective on a network finds its builder."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +31,7 @@ from treecast.plans import (
     tree_gather,
     tree_scatter,
 )
-from treecast.plans.built import Built
+from treecast.plans.built import Built, memory
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Rows, Schedule
 from treecast.trees import RootedTree, TreeSet
@@ -417,8 +416,8 @@ def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
 
 
 def _check_memory(rows: int, what: str) -> None:
-    needed, there = rows * _BYTES_PER_ROW, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
+    needed = rows * _BYTES_PER_ROW
+    if needed > memory():
         raise PlanError(
             f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
             "one node's rows of a broadcast can still be had, by program()"

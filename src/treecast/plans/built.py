@@ -17,7 +17,12 @@ class Built(NamedTuple):
     """With the chunks numbered as the rows have it, where the builder chooses that."""
 
 
+def memory() -> int:
+    """Return how many bytes of memory this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def check_memory(size: int, what: str) -> None:
     """Raise PlanError when what takes so many bytes does not fit in this machine's memory."""
-    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if size > memory():
         raise PlanError(f"{what}: about {size / 2**30:,.0f} GiB are too many for this machine's memory")
