@@ -5,264 +5,138 @@
 
 Every rank of the communicator calls the same function. Buffers are those of mpi4py's upper-case methods: contiguous arrays or
 bytes, ``[buffer, count, datatype]``, MPI.IN_PLACE. Each function returns the ranks whose data did not come because they have
-failed (a tuple, empty when all is well), and raises DeliveryError when more is missing.
+failed (a tuple, empty when all is well), and raises DeliveryError when more is missing. The keywords of each function:
 
-``survive``: how many failures of ranks, which nobody knows of, must keep no data of a living rank from the living. The job has to
-run under fault tolerance for that: ``treecast launch``. ``deadline``: after so many seconds without any message the links that a
-rank waits for count as cut; None, the default, waits for ever, as MPI does.
+``survive``: how many failures of ranks, which nobody knows of, must keep no data of a living rank from the living; 0 by default.
+The job has to run under fault tolerance for that: ``treecast launch``.
+``deadline``: seconds without any message after which the links that a rank waits for count as cut; by default it waits for ever.
+``network``: what joins the ranks, rank r at node r (``torus:4x8``, a Network, a networkx graph); by default a complete network
+in one memory, else one of the papers that has so many nodes.
+
+Raised besides: PlanError and NetworkError, for what cannot be done, before anything is sent.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.errors import DeliveryError, PlanError
-from treecast.execute.mpi import load_mpi, tags_of
 from treecast.execute.mpi.buffers import Message, message
-from treecast.execute.mpi.choose import contributions, lanes_for, messages_of, network_of
-from treecast.execute.mpi.engine import Bytes, Engine, Part, failed_ranks
-from treecast.execute.mpi.program import Lane, lanes_of
+from treecast.execute.mpi.channel import Channel, channel_of
+from treecast.execute.mpi.choose import chunk_of, contributions, lanes_for, messages_of
+from treecast.execute.mpi.engine import Bytes, Outcome, Part, failed_ranks
+from treecast.execute.mpi.program import lanes_of
+from treecast.networks import Network
 from treecast.plans import plan
 
 __all__ = ["Allgather", "Allreduce", "Alltoall", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv"]
 
-_EPOCHS = 16  # operations after which tags are used again
-_FLIT = 1 << 18  # bytes of a flit of scatterv and gatherv
-_FOREVER = 1e9
+
+class Options(TypedDict, total=False):
+    """The keywords that every collective takes."""
+
+    survive: int
+    deadline: float | None
+    network: str | Network | None
 
 
-class _Channel:
-    """A communicator of our own beside the user's, and how many operations went over it."""
-
-    def __init__(self, comm: Any, mpi: Any) -> None:
-        self.mpi, self.comm, self.epoch = mpi, comm.Dup(), 0
-        self.comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self.tags = tags_of(mpi) // _EPOCHS
-        self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-
-    def run(self, lanes: tuple[Lane, ...], part: Part, deadline: float | None) -> Any:
-        """Carry out one operation, with tags that no operation shortly before it had."""
-        self.epoch = (self.epoch + 1) % _EPOCHS
-        patience = _FOREVER if deadline is None else deadline
-        return Engine(self.mpi, self.comm, lanes, part, patience, self.epoch * self.tags).run()
-
-
-_KEY: list[int] = []  # under which a communicator keeps its channel
-
-
-def _channel(comm: Any) -> _Channel:
-    mpi = load_mpi()
-    if not _KEY:
-        _KEY.append(mpi.Comm.Create_keyval(delete_fn=_forget))
-    found = comm.Get_attr(_KEY[0])
-    if found is None:
-        found = _Channel(comm, mpi)
-        comm.Set_attr(_KEY[0], found)
-    return found
-
-
-def _forget(comm: Any, key: int, channel: Any) -> None:
-    if not channel.mpi.Is_finalized():
-        channel.comm.Free()
-
-
-def _root(channel: _Channel, root: int) -> None:
-    if not 0 <= root < channel.size:
-        raise PlanError(f"root {root} is no rank: ranks go from 0 to {channel.size - 1}")
-
-
-def _cuts(size: int, count: int, item: int = 1) -> list[int]:
-    """Return where each of ``count`` chunks of ``size`` bytes begins, and the end, between items."""
-    return [c * (size // item) // count * item for c in range(count + 1)]
-
-
-class _Places:
-    """Where chunks lie: in blocks of ``count`` chunks, ``block(b)`` the memory of block b, or None if it only passes."""
-
-    def __init__(self, size: int, count: int, block: Callable[[int], Bytes | None], item: int = 1) -> None:
-        self._cuts, self._count, self._block = _cuts(size, count, item), count, block
-        self._passing: dict[int, Bytes] = {}
-
-    def __call__(self, chunk: int) -> Bytes:
-        b, place = divmod(chunk, self._count)
-        memory = self._block(b)
-        first, stop = self._cuts[place], self._cuts[place + 1]
-        if memory is not None:
-            return memory[first:stop]
-        if chunk not in self._passing:
-            self._passing[chunk] = np.empty(stop - first, np.uint8)
-        return self._passing[chunk]
-
-
-def _finished(channel: _Channel, collective: Collective, outcome: Any, wanted: Iterable[int]) -> tuple[int, ...]:
-    """Return the failed ranks whose data is missing. Raises DeliveryError when data of a living one is."""
-    lacking = [chunk for chunk in wanted if chunk not in outcome.held]
-    if not lacking:
-        return ()
-    dead = {*outcome.dead, *failed_ranks(channel.mpi, channel.comm)}
-    sources = {int(collective.source_of(chunk)) for chunk in lacking}
-    if sources <= dead and not collective.sums and (collective.all_source or collective.direction == "to"):
-        return tuple(sorted(sources))
-    who = f"ranks {', '.join(map(str, sorted(dead)))} have failed" if dead else "no rank is known to have failed"
-    cut = f", links to {', '.join(map(str, sorted(outcome.cut)))} count as cut" if outcome.cut else ""
-    raise DeliveryError(f"{collective.kind}: rank {channel.rank} lacks {len(lacking):,} chunks: {who}{cut}")
-
-
-def Bcast(comm: Any, buf: Any, root: int = 0, *, survive: int = 0, deadline: float | None = None) -> tuple[int, ...]:  # noqa: N802
+def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Bring the buffer of the root to all ranks."""
-    channel = _channel(comm)
-    _root(channel, root)
+    channel = _rooted(comm, root)
     data = message(channel.mpi, buf, "the buffer", channel.rank != root).data
-    return _broadcast(channel, data, root, survive, deadline)
+    return _broadcast(channel, data, root, options)
 
 
-def _broadcast(
-    channel: _Channel, data: Bytes, root: int, survive: int, deadline: float | None, chunks: int | None = None
-) -> tuple[int, ...]:
-    if channel.size == 1:
-        return ()
-    count = chunks or messages_of("broadcast", channel.size, len(data), survive)
-    collective, lanes, _ = lanes_for("broadcast", channel.size, channel.rank, root, count, survive, channel.tags)
-    held = range(count) if channel.rank == root else ()
-    outcome = channel.run(lanes, Part(_Places(len(data), count, lambda b: data), held), deadline)
-    return _finished(channel, collective, outcome, range(count))
+def _broadcast(channel: Channel, data: Bytes, root: int, options: Options) -> tuple[int, ...]:
+    held = [0] if channel.rank == root else []
+    return _moved(channel, "broadcast", root, len(data), options, lambda block: data, held, [0])
 
 
-def _blocks(received: Message, size: int, what: str) -> list[Bytes]:
-    block, rest = divmod(len(received.data), size)
-    if rest:
-        raise PlanError(f"{what} of {len(received.data):,} bytes cannot be cut into {size} equal blocks")
-    return [received.data[b * block : (b + 1) * block] for b in range(size)]
-
-
-def _same(a: int, b: int, what: str) -> None:
-    if a != b:
-        raise PlanError(f"{what}: {a:,} bytes are sent where {b:,} are received")
-
-
-def Allgather(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Bring the block of every rank to all ranks: block h of ``recvbuf`` is that of rank h."""
-    channel = _channel(comm)
+    channel = channel_of(comm)
     mpi, me, size = channel.mpi, channel.rank, channel.size
     blocks = _blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
     if sendbuf is not mpi.IN_PLACE:
-        own = message(mpi, sendbuf, "the send buffer").data
-        _same(len(own), len(blocks[me]), "allgather")
-        blocks[me][:] = own
-    if size == 1:
-        return ()
-    count = messages_of("allgather", size, len(blocks[me]), survive)
-    collective, lanes, _ = lanes_for("allgather", size, me, 0, count, survive, channel.tags)
-    part = Part(_Places(len(blocks[me]), count, lambda b: blocks[b]), range(me * count, (me + 1) * count))
-    return _finished(channel, collective, channel.run(lanes, part, deadline), range(size * count))
+        _copied(message(mpi, sendbuf, "the send buffer").data, blocks[me], "allgather")
+    return _moved(channel, "allgather", 0, len(blocks[me]), options, blocks.__getitem__, [me], range(size))
 
 
-def Alltoall(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Bring block v of every rank's ``sendbuf`` to rank v: block h of its ``recvbuf`` is the one from rank h."""
-    channel = _channel(comm)
+    channel = channel_of(comm)
     mpi, me, size = channel.mpi, channel.rank, channel.size
     into = _blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
     if sendbuf is mpi.IN_PLACE:
         out = [block.copy() for block in into]
     else:
         out = _blocks(message(mpi, sendbuf, "the send buffer"), size, "the send buffer")
-    _same(len(out[me]), len(into[me]), "alltoall")
-    into[me][:] = out[me]
-    if size == 1:
-        return ()
-    count = messages_of("alltoall", size, len(out[me]), survive)
-    collective, lanes, _ = lanes_for("alltoall", size, me, 0, count, survive, channel.tags)
+    _copied(out[me], into[me], "alltoall")
 
-    def block(b: int) -> Bytes | None:
-        source, target = divmod(b, size)
+    def place(block: int) -> Bytes | None:
+        source, target = divmod(block, size)
         return out[target] if source == me else into[source] if target == me else None
 
-    part = Part(_Places(len(out[me]), count, block), range(me * size * count, (me + 1) * size * count))
-    wanted = (b * count + c for b in range(me, size * size, size) for c in range(count))
-    return _finished(channel, collective, channel.run(lanes, part, deadline), wanted)
+    mine, wanted = range(me * size, (me + 1) * size), range(me, size * size, size)
+    return _moved(channel, "alltoall", 0, len(out[me]), options, place, mine, wanted)
 
 
-def Scatter(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Deal out the root's ``sendbuf``: rank v gets block v."""
-    channel = _channel(comm)
-    _root(channel, root)
+    channel = _rooted(comm, root)
     mpi, me, size = channel.mpi, channel.rank, channel.size
     out: list[Bytes] = []
     if me == root:
         out = _blocks(message(mpi, sendbuf, "the send buffer"), size, "the send buffer")
-        into = out[me] if recvbuf is mpi.IN_PLACE else message(mpi, recvbuf, "the receive buffer", True).data
-        _same(len(out[me]), len(into), "scatter")
-        if recvbuf is not mpi.IN_PLACE:
-            into[:] = out[me]
-    else:
-        into = message(mpi, recvbuf, "the receive buffer", True).data
-    if size == 1:
-        return ()
-    count = messages_of("scatter", size, len(into), survive)
-    collective, lanes, _ = lanes_for("scatter", size, me, root, count, survive, channel.tags)
-    held = range(size * count) if me == root else ()
-    part = Part(_Places(len(into), count, lambda b: out[b] if out else into if b == me else None), held)
-    return _finished(channel, collective, channel.run(lanes, part, deadline), range(me * count, (me + 1) * count))
+    into = out[me] if recvbuf is mpi.IN_PLACE and out else message(mpi, recvbuf, "the receive buffer", True).data
+    if out and recvbuf is not mpi.IN_PLACE:
+        _copied(out[me], into, "scatter")
+
+    def place(block: int) -> Bytes | None:
+        return out[block] if out else into if block == me else None
+
+    return _moved(channel, "scatter", root, len(into), options, place, range(size) if out else (), [me])
 
 
-def Gather(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Collect every rank's ``sendbuf`` at the root: block h of its ``recvbuf`` is that of rank h."""
-    channel = _channel(comm)
-    _root(channel, root)
+    channel = _rooted(comm, root)
     mpi, me, size = channel.mpi, channel.rank, channel.size
     into: list[Bytes] = []
     if me == root:
         into = _blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
-        own = into[me]
-        if sendbuf is not mpi.IN_PLACE:
-            sent = message(mpi, sendbuf, "the send buffer").data
-            _same(len(sent), len(own), "gather")
-            own[:] = sent
-    else:
-        own = message(mpi, sendbuf, "the send buffer").data
-    if size == 1:
-        return ()
-    count = messages_of("gather", size, len(own), survive)
-    collective, lanes, _ = lanes_for("gather", size, me, root, count, survive, channel.tags)
-    part = Part(
-        _Places(len(own), count, lambda b: into[b] if into else own if b == me else None),
-        range(me * count, (me + 1) * count),
-    )
-    wanted = range(size * count) if me == root else ()
-    return _finished(channel, collective, channel.run(lanes, part, deadline), wanted)
+    own = into[me] if sendbuf is mpi.IN_PLACE and into else message(mpi, sendbuf, "the send buffer").data
+    if into and sendbuf is not mpi.IN_PLACE:
+        _copied(own, into[me], "gather")
+
+    def place(block: int) -> Bytes | None:
+        return into[block] if into else own if block == me else None
+
+    return _moved(channel, "gather", root, len(own), options, place, [me], range(size) if into else ())
 
 
 def Allreduce(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, op: Any = None, *, survive: int = 0, deadline: float | None = None
+    comm: Any, sendbuf: Any, recvbuf: Any, op: Any = None, **options: Unpack[Options]
 ) -> tuple[int, ...]:
     """Combine every rank's ``sendbuf``, item by item, by a commutative operation (MPI.SUM), and bring the result to all ranks.
 
-    Floating-point sums are added in an order of their own, the same one in every run.
+    Floating-point sums are added in the order in which they come.
     """
-    channel = _channel(comm)
+    channel = channel_of(comm)
     mpi, me, size = channel.mpi, channel.rank, channel.size
     op = mpi.SUM if op is None else op
     if not op.Is_commutative():
-        raise PlanError("allreduce needs a commutative operation: contributions come in the order of a tree")
+        raise PlanError("allreduce needs a commutative operation: contributions come in no order that could be told")
     received = message(mpi, recvbuf, "the receive buffer", True)
     if sendbuf is not mpi.IN_PLACE:
-        sent = message(mpi, sendbuf, "the send buffer")
-        _same(len(sent.data), len(received.data), "allreduce")
-        received.data[:] = sent.data
+        _copied(message(mpi, sendbuf, "the send buffer").data, received.data, "allreduce")
+    where = channel.network("allreduce", *_asked(options))
     if size == 1:
         return ()
-    count = messages_of("allreduce", size, -(-len(received.data) // size), survive)
-    collective, lanes, missing = lanes_for("allreduce", size, me, 0, count, survive, channel.tags)
+    count = messages_of("allreduce", where, -(-len(received.data) // size), 0, channel.rate)
+    collective, lanes, missing = lanes_for("allreduce", where, me, 0, count, 0, channel.tags)
     sums, item = collective.sums, received.itemsize
     # chunks are cut across the whole vector; a finished sum takes the place of the contribution, which is gone by then
     cuts = _cuts(len(received.data), sums, item)
@@ -276,34 +150,24 @@ def Allreduce(  # noqa: N802
         op.Reduce_local([contribution, numbers, received.datatype], [into, numbers, received.datatype])
 
     own = {c: sums + c for c in range(me * count, (me + 1) * count)}
-    outcome = channel.run(lanes, Part(view, (), missing, own, add), deadline)
+    outcome = channel.run(lanes, Part(view, (), missing, own, add), options.get("deadline"))
     return _finished(channel, collective, outcome, range(sums, 2 * sums))
 
 
-def Scatterv(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Deal out blocks of different lengths: ``sendbuf`` of the root is ``[buffer, counts, places, datatype]``."""
-    return _different(comm, "scatterv", sendbuf, recvbuf, root, survive, deadline)
+    return _different(_rooted(comm, root), "scatterv", sendbuf, recvbuf, root, options)
 
 
-def Gatherv(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, *, survive: int = 0, deadline: float | None = None
-) -> tuple[int, ...]:
+def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Collect blocks of different lengths: ``recvbuf`` of the root is ``[buffer, counts, places, datatype]``."""
-    return _different(comm, "gatherv", recvbuf, sendbuf, root, survive, deadline)
+    return _different(_rooted(comm, root), "gatherv", recvbuf, sendbuf, root, options)
 
 
-def _different(
-    comm: Any, kind: str, many: Any, one: Any, root: int, survive: int, deadline: float | None
-) -> tuple[int, ...]:
+def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, options: Options) -> tuple[int, ...]:
     """Carry out a scatterv or gatherv: ``many`` are the root's blocks, ``one`` a rank's own."""
-    channel = _channel(comm)
-    _root(channel, root)
-    mpi, me, size = channel.mpi, channel.rank, channel.size
-    if survive:
-        raise PlanError(f"{kind} sends each message one way, and survives no failure: leave survive out")
-    scatters = kind == "scatterv"
+    where = channel.network(kind, *_asked(options))
+    mpi, me, size, scatters = channel.mpi, channel.rank, channel.size, kind == "scatterv"
     blocks: list[Bytes] = []
     lengths = np.zeros(size, np.int64)
     if me == root:
@@ -312,7 +176,7 @@ def _different(
             raise PlanError(f"{kind}: the root gives a count for each of the {size} ranks: [buffer, counts, datatype]")
         blocks = [all_of.block(rank) for rank in range(size)]
         lengths[:] = [len(block) for block in blocks]
-    _broadcast(channel, lengths.view(np.uint8), root, 0, deadline)  # only the root knows them
+    _broadcast(channel, lengths.view(np.uint8), root, options)  # only the root knows them
     if one is mpi.IN_PLACE:
         own = blocks[me]
     else:
@@ -322,23 +186,24 @@ def _different(
         own = own[: lengths[me]]
     if me == root and one is not mpi.IN_PLACE:
         (own if scatters else blocks[me])[:] = blocks[me] if scatters else own
-    flits = -(-lengths // _FLIT)
+    flit = chunk_of(int(lengths.sum()), where.diameter, channel.rate)
+    flits = -(-lengths // flit)
     flits[root] = 0
     if size == 1 or not flits.any():
         return ()
     name = "farthest-first" if scatters else "nearest-first"
-    whole = plan(kind, network_of(size), root=root, lengths=flits.tolist(), builder=name, model="bufferless-multiport")
+    whole = plan(kind, where, root=root, lengths=flits.tolist(), builder=name, model="bufferless-multiport")
     mine = whole.program(me)
     layout: Lengths = mine.collective.lengths or Lengths.of(flits)
     passing: dict[int, Bytes] = {}
 
     def view(chunk: int) -> Bytes:
         rank = int(layout.node_of(chunk))
-        first = (chunk - int(layout.first[rank])) * _FLIT
+        first = (chunk - int(layout.first[rank])) * flit
         if blocks or rank == me:
-            return (blocks[rank] if blocks else own)[first : first + _FLIT]
+            return (blocks[rank] if blocks else own)[first : first + flit]
         if chunk not in passing:
-            passing[chunk] = np.empty(min(_FLIT, int(lengths[rank]) - first), np.uint8)
+            passing[chunk] = np.empty(min(flit, int(lengths[rank]) - first), np.uint8)
         return passing[chunk]
 
     everything, mine_alone = range(layout.total), range(int(layout.first[me]), int(layout.stop[me]))
@@ -348,5 +213,91 @@ def _different(
     elif scatters:
         wanted = range(0)
     lanes = lanes_of(mine, me, channel.tags)
-    outcome = channel.run(lanes, Part(view, held, contributions(mine, me)), deadline)
+    outcome = channel.run(lanes, Part(view, held, contributions(mine, me)), options.get("deadline"))
     return _finished(channel, mine.collective, outcome, wanted)
+
+
+# -- what they share ---------------------------------------------------------------------------------------------------
+
+
+def _rooted(comm: Any, root: int) -> Channel:
+    channel = channel_of(comm)
+    if not 0 <= root < channel.size:
+        raise PlanError(f"root {root} is no rank: ranks go from 0 to {channel.size - 1}")
+    return channel
+
+
+def _asked(options: Options) -> tuple[int, str | Network | None]:
+    return options.get("survive", 0), options.get("network")
+
+
+def _moved(
+    channel: Channel, kind: str, root: int, size: int, options: Options, place: Callable[[int], Bytes | None],
+    held: Iterable[int], wanted: Iterable[int],
+) -> tuple[int, ...]:  # fmt: skip
+    """Move blocks of ``size`` bytes: this rank has those in ``held``, and is to get those in ``wanted``.
+
+    ``place(block)``: where a block lies, None of one that only passes.
+    """
+    where, survive = channel.network(kind, *_asked(options)), options.get("survive", 0)
+    if channel.size == 1:
+        return ()
+    count = messages_of(kind, where, size, survive, channel.rate)
+    collective, lanes, _ = lanes_for(kind, where, channel.rank, root, count, survive, channel.tags)
+
+    def chunks(blocks: Iterable[int]) -> Iterable[int]:
+        return (chunk for block in blocks for chunk in range(block * count, (block + 1) * count))
+
+    outcome = channel.run(lanes, Part(_Places(size, count, place), chunks(held)), options.get("deadline"))
+    return _finished(channel, collective, outcome, chunks(wanted))
+
+
+class _Places:
+    """Where chunks lie: in blocks of ``count`` chunks, ``block(b)`` the memory of block b, or None if it only passes."""
+
+    def __init__(self, size: int, count: int, block: Callable[[int], Bytes | None]) -> None:
+        self._cuts, self._count, self._block = _cuts(size, count), count, block
+        self._passing: dict[int, Bytes] = {}
+
+    def __call__(self, chunk: int) -> Bytes:
+        b, place = divmod(chunk, self._count)
+        memory = self._block(b)
+        first, stop = self._cuts[place], self._cuts[place + 1]
+        if memory is not None:
+            return memory[first:stop]
+        if chunk not in self._passing:
+            self._passing[chunk] = np.empty(stop - first, np.uint8)
+        return self._passing[chunk]
+
+
+def _cuts(size: int, count: int, item: int = 1) -> list[int]:
+    """Return where each of ``count`` chunks of ``size`` bytes begins, and the end, between items."""
+    return [c * (size // item) // count * item for c in range(count + 1)]
+
+
+def _finished(channel: Channel, collective: Collective, outcome: Outcome, wanted: Iterable[int]) -> tuple[int, ...]:
+    """Return the failed ranks whose data is missing. Raises DeliveryError when data of a living one is."""
+    lacking = [chunk for chunk in wanted if chunk not in outcome.held]
+    if not lacking:
+        return ()
+    dead = {*outcome.dead, *failed_ranks(channel.mpi, channel.comm)}
+    sources = {int(collective.source_of(chunk)) for chunk in lacking}
+    if sources <= dead and not collective.sums and (collective.all_source or collective.direction == "to"):
+        return tuple(sorted(sources))
+    who = f"ranks {', '.join(map(str, sorted(dead)))} have failed" if dead else "no rank is known to have failed"
+    cut = f", links to {', '.join(map(str, sorted(outcome.cut)))} count as cut" if outcome.cut else ""
+    raise DeliveryError(f"{collective.kind}: rank {channel.rank} lacks {len(lacking):,} chunks: {who}{cut}")
+
+
+def _blocks(received: Message, size: int, what: str) -> list[Bytes]:
+    block, rest = divmod(len(received.data), size)
+    if rest:
+        raise PlanError(f"{what} of {len(received.data):,} bytes cannot be cut into {size} equal blocks")
+    return [received.data[b * block : (b + 1) * block] for b in range(size)]
+
+
+def _copied(source: Bytes, target: Bytes, what: str) -> None:
+    """Copy a rank's own block. Raises PlanError when the lengths differ."""
+    if len(source) != len(target):
+        raise PlanError(f"{what}: {len(source):,} bytes are sent where {len(target):,} are received")
+    target[:] = source

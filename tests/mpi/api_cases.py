@@ -9,7 +9,7 @@ import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.execute.mpi.choose import check_survive
+from treecast.execute.mpi.choose import network_of
 
 comm = MPI.COMM_WORLD
 me, size = comm.rank, comm.size
@@ -28,7 +28,7 @@ def same(what, mine, theirs):
 def survivable(kind):
     for survive in (2, 1):
         try:
-            check_survive(kind, size, survive)
+            network_of(kind, size, survive, True)
         except ValueError:
             continue
         return (0, survive)

@@ -5,9 +5,9 @@ import pytest
 
 from treecast import plan, verify
 from treecast.errors import PlanError
-from treecast.execute.mpi.choose import check_survive, network_of, relayed
+from treecast.execute.mpi.choose import check_survive, family, messages_of, most_survived, network_of
 from treecast.execute.mpi.program import lanes_of
-from treecast.faults import sweep
+from treecast.networks import network
 
 JOBS = [
     ("broadcast", "star:4", {"messages": 7, "survive": 2}), ("scatter", "star:4", {"messages": 2, "survive": 1}),
@@ -19,8 +19,8 @@ JOBS = [
 @pytest.mark.parametrize("tags", [2**20, 40])
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{job[0]} {job[1]}")
 def test_both_ends_agree_on_every_message(job, tags):
-    kind, network, options = job
-    schedule = plan(kind, network, **options)
+    kind, spec, options = job
+    schedule = plan(kind, spec, **options)
     nodes = schedule.network.nodes
     said = {True: [], False: []}
     for rank in range(nodes):
@@ -55,33 +55,56 @@ def test_too_few_tags_are_refused():
         lanes_of(schedule.program(0), 0, 2)
 
 
-@pytest.mark.parametrize(("ranks", "survive"), [(3, 1), (5, 2), (7, 3), (10, 1), (12, 4)])
-def test_relayed_broadcasts_hold_and_survive(ranks, survive):
-    schedule = relayed(ranks, ranks - 1, 9, survive)
-    assert verify(schedule).holds, verify(schedule).violations
-    assert sweep(schedule, survive, "nodes").failing == 0
-
-
 @pytest.mark.parametrize(
     ("ranks", "spec"),
     [(1, "hypercube:0"), (2, "hypercube:1"), (3, "ring:3"), (6, "star:3"), (7, "ring:7"), (8, "hypercube:3"), (10, "ring:10"),
      (12, "torus:3x4"), (24, "star:4"), (30, "torus:5x6"), (36, "torus:3x3x4"), (64, "hypercube:6"), (120, "star:5")],
 )  # fmt: skip
 def test_a_network_for_every_number_of_ranks(ranks, spec):
-    if ranks > 1:
-        assert network_of(ranks).spec == spec
-        assert network_of(ranks).nodes == ranks
+    assert network_of("broadcast", ranks, 0, near=False).spec == spec
+    assert network_of("broadcast", ranks, 0, near=True).spec == f"complete:{ranks}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "ranks", "survive", "spec"),
+    [("broadcast", 8, 2, "hypercube:3"), ("broadcast", 8, 3, "complete:8"), ("allgather", 23, 1, "complete:23"),
+     ("alltoall", 24, 2, "star:4"), ("scatter", 24, 5, "complete:24"), ("gather", 12, 1, "complete:12")],
+)  # fmt: skip
+def test_where_the_papers_networks_do_not_survive_it_a_complete_one_does(kind, ranks, survive, spec):
+    where = network_of(kind, ranks, survive, near=False)
+    assert where.spec == spec
+    assert verify(plan(kind, where, survive=survive)).holds
 
 
 def test_what_cannot_be_survived_is_said():
-    check_survive("broadcast", 7, 5)
-    for kind, ranks, survive in (("allgather", 7, 1), ("allreduce", 8, 1), ("scatterv", 8, 1), ("allgather", 8, 3)):
+    assert network_of("broadcast", 7, 5, near=False).spec == "complete:7"
+    for kind, ranks, survive in (("allgather", 7, 6), ("allreduce", 8, 1), ("scatterv", 8, 1), ("broadcast", 2, 1)):
         with pytest.raises(PlanError, match="survives at most"):
-            check_survive(kind, ranks, survive)
+            network_of(kind, ranks, survive, near=False)
+    with pytest.raises(PlanError, match="complete:9 survives 7"):
+        check_survive("broadcast", network("torus:3x3"), 1)
     with pytest.raises(PlanError, match="from 0"):
-        check_survive("broadcast", 8, -1)
+        check_survive("broadcast", network("ring:8"), -1)
 
 
 def test_random_numbers_of_ranks_have_networks():
     for ranks in np.random.default_rng(3).integers(2, 700, 60).tolist():
-        assert network_of(ranks).nodes == ranks
+        assert family(ranks).nodes == ranks
+
+
+@pytest.mark.parametrize("spec", ["hypercube:3", "star:4", "ring:7", "complete:9"])
+@pytest.mark.parametrize("survive", [0, 1])
+def test_chunks_grow_with_the_data_and_with_the_rate_of_links(spec, survive):
+    where = network(spec)
+    for kind in ("broadcast", "allgather"):
+        if survive > most_survived(kind, where):
+            continue
+        for rate in (2.5e6, 1.25e7, 1.25e9):
+            counts = [messages_of(kind, where, size, survive, rate) for size in (0, 1000, 10**6, 10**7, 10**8)]
+            assert counts[:2] == [1, 1]
+            assert counts == sorted(counts)
+            faster = [messages_of(kind, where, size, survive, 4 * rate) for size in (10**6, 10**7, 10**8)]
+            assert all(a >= b for a, b in zip(counts[2:], faster, strict=True))
+    straight = network("complete:8")
+    assert messages_of("broadcast", straight, 10**9, 0) == 1
+    assert messages_of("broadcast", straight, 3 * 2**30, 0) == 3

@@ -17,6 +17,7 @@ from treecast.verifier import verify
 STARS = [f"star:{n}" for n in range(2, 7)]
 CUBES = [f"hypercube:{d}" for d in range(8)]
 TORI = ["torus:3x3", "torus:2x3", "torus:3x5", "torus:4x4x4", *(f"ring:{n}" for n in range(2, 8))]
+COMPLETE = [f"complete:{n}" for n in (1, 2, 3, 5, 8)]
 OTHERS = ["mesh:2x3", "path:1", "path:4", "tree:2,2"]
 SMALL = [
     "star:2",
@@ -60,7 +61,7 @@ def sum_of_depths(spec):
     return found
 
 
-@pytest.mark.parametrize("spec", STARS + CUBES + TORI + OTHERS)
+@pytest.mark.parametrize("spec", STARS + CUBES + TORI + COMPLETE + OTHERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_plan_is_right_by_every_judge(kind, spec):
     where = network(spec)

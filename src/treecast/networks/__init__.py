@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.errors import NetworkError
+from treecast.networks.complete import Complete
 from treecast.networks.core import Cayley, Network, Rotational
 from treecast.networks.graph import Graph
 from treecast.networks.hypercube import Hypercube
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FAMILIES",
     "Cayley",
+    "Complete",
     "Family",
     "Graph",
     "Hypercube",
@@ -51,6 +53,10 @@ def _star(text: str) -> Network:
     return Star(_whole("star", text))
 
 
+def _complete(text: str) -> Network:
+    return Complete(_whole("complete", text))
+
+
 def _hypercube(text: str) -> Network:
     return Hypercube(_whole("hypercube", text))
 
@@ -58,6 +64,7 @@ def _hypercube(text: str) -> Network:
 FAMILIES: dict[str, Family] = {
     "star": Family("star:N", "star:5", "the N! permutations, swapped with their first symbol (not K(1,N))", _star),
     "hypercube": Family("hypercube:D", "hypercube:6", "2^D words of D bits, one flipped", _hypercube),
+    "complete": Family("complete:N", "complete:24", "every node joined to every other: one switch, or one memory", _complete),
     "mesh": Family("mesh:AxBx…", "mesh:8x8x8", "grid without wrap-around", Mesh.parse),
     "torus": Family("torus:AxBx…", "torus:4x4x4", "grid with wrap-around", Torus.parse),
     "path": Family("path:N", "path:9", "mesh of one dimension", Mesh.parse_path),

@@ -12,7 +12,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.models import WORMHOLE, Model
 from treecast.models import model as find_model
-from treecast.networks import Cayley, Graph, Hypercube, Mesh, Network, Rotational, Star, Torus
+from treecast.networks import Cayley, Complete, Graph, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
 from treecast.networks.core import Ints
 from treecast.plans import (
@@ -20,6 +20,7 @@ from treecast.plans import (
     alltoall,
     bisection,
     broadcast,
+    complete,
     cover,
     dimension_order,
     exhaustive,
@@ -113,8 +114,16 @@ _WORMHOLE = tuple(f"{name}{half}" for name in WORMHOLE for half in ("", ",half")
 _TREES, _ONE_TREE, _MATCHED = "disjoint-trees", "breadth-first-tree", "port-matching"
 
 
-def _over_trees(collective: str, what: str, build: Build, at: Any = None, most: Any = _every_port) -> Builder:
-    return Builder(_TREES, collective, Rotational, _ALL_PORT, f"the k disjoint trees: {what}", most, build, at)
+def _over_trees(
+    collective: str, what: str, build: Build, at: Any = None, most: Any = _every_port, family: type[Network] = Rotational
+) -> Builder:  # fmt: skip
+    return Builder(_TREES, collective, family, _ALL_PORT, f"the k disjoint trees: {what}", most, build, at)
+
+
+def _over_relays(collective: str, build: Build) -> Builder:
+    return Builder(
+        "relays", collective, Complete, _ALL_PORT, "x ways, each by way of a relay of its own", _every_port, build
+    )
 
 
 def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
@@ -214,6 +223,9 @@ BUILDERS = (
     _by_search("multicast", Mesh),
     *_without_buffers(),
     _over_trees("broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at),
+    _over_trees(
+        "broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at, family=Complete
+    ),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
         _one, broadcast.over_shortest_path_tree,
@@ -221,8 +233,10 @@ BUILDERS = (
     _over_one_tree("broadcast", "one breadth-first tree of any network", broadcast.over_breadth_first_tree),
     _over_trees("scatter", "farthest first", scatter.over_disjoint_trees),
     _over_one_tree("scatter", "one breadth-first tree, farthest first", scatter.over_breadth_first_tree),
+    _over_relays("scatter", complete.scatter),
     _over_trees("gather", "scatter backwards", _backwards("scatter", scatter.over_disjoint_trees)),
     _over_one_tree("gather", "scatter backwards", _backwards("scatter", scatter.over_breadth_first_tree)),
+    _over_relays("gather", _backwards("scatter", complete.scatter)),
     _over_trees(
         "reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_disjoint_trees),
         _backwards("broadcast", broadcast.over_disjoint_trees_at), _one,
@@ -238,11 +252,13 @@ BUILDERS = (
         _MATCHED, "allgather", Cayley, _ALL_PORT, "each step joins ports with new nodes by a maximum matching",
         _one, allgather.over_matchings,
     ),
+    _over_relays("allgather", complete.allgather),
     Builder(
         "shortest-paths", "alltoall", Cayley, _ALL_PORT, "shortest paths, necklace by necklace or matched with ports",
         _one, alltoall.over_shortest_paths,
     ),
     _over_trees("alltoall", "necklace by necklace", alltoall.over_disjoint_trees),
+    _over_relays("alltoall", complete.alltoall),
     _over_trees("reduce-scatter", "allgather backwards", _backwards("allgather", allgather.over_disjoint_trees), most=_one),
     Builder(
         _MATCHED, "reduce-scatter", Cayley, _ALL_PORT, "allgather backwards",
@@ -545,6 +561,6 @@ def _fitting(collective: str, network: Network, model: str | Model | None, name:
         kinds = sorted({b.collective for b in BUILDERS if isinstance(network, b.family)})
         raise PlanError(
             f"there is no plan of {collective} on {network.spec} yet; there it is {', '.join(kinds)}; "
-            f"{collective} needs a network that looks the same from every node: star, hypercube, torus or ring"
+            f"{collective} needs a network that looks the same from every node: star, hypercube, torus, ring or complete"
         )
     return fitting

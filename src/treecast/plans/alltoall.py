@@ -45,7 +45,7 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     left = np.flatnonzero(~whole[entry])
     if len(left):
         left = left[np.lexsort((place[left], entry[left]))]
-        began, more = _packed(entry[left], port[left], dealt.length[entry[left]], network.ports)
+        began, more = packed(entry[left], port[left], dealt.length[entry[left]], network.ports)
         step[left] = steps + began
         steps += more
     rows = Rows.of(
@@ -55,7 +55,7 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
-def _packed(packet: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, int]:
+def packed(packet: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, int]:
     """Return when each hop begins, and the number of steps: a greedy list schedule, the longest way to go first.
 
     Hops come packet by packet, in order; each keeps its port busy for ``length`` steps.

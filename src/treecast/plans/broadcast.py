@@ -1,4 +1,4 @@
-"""Broadcast: over the disjoint trees of a star network or hypercube, or down one tree of any network.
+"""Broadcast: over the disjoint trees of a star network, hypercube or complete network, or down one tree of any network.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Source: Fragopoulou & Akl, sections 4.2 and 4.3.
@@ -7,14 +7,14 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 from collections.abc import Iterator
 
 from treecast.collectives import Collective
-from treecast.networks import Network, Rotational, Star
+from treecast.networks import Network, Star
 from treecast.plans import rotational, star_trees
 from treecast.plans.built import Built
 from treecast.plans.pipelines import Hop, claims, rows_at_node, rows_of_trees
 from treecast.plans.single_tree import breadth_first_tree
 
 
-def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+def over_disjoint_trees(network: Network, collective: Collective, copies: int) -> Built:
     """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
 
     ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
@@ -23,7 +23,7 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
 
 
-def over_disjoint_trees_at(network: Rotational, collective: Collective, copies: int, node: int) -> Built:
+def over_disjoint_trees_at(network: Network, collective: Collective, copies: int, node: int) -> Built:
     """All-port: what one node does in ``over_disjoint_trees``, from its label alone, whatever the size of the network.
 
     The claims are those of the whole schedule.

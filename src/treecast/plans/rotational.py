@@ -1,17 +1,19 @@
-"""The networks that look the same from every node and over every port, star network and hypercube: their disjoint trees."""
+"""The networks that look the same from every node and over every port: their disjoint trees."""
 
 from types import ModuleType
 from typing import Any, Protocol, cast
 
 from treecast.errors import PlanError
-from treecast.networks import Hypercube, Network, Rotational, Star
-from treecast.plans import hypercube_trees, star_trees
+from treecast.networks import Complete, Hypercube, Network, Star
+from treecast.plans import complete_trees, hypercube_trees, star_trees
 from treecast.plans.pipelines import TreeHop
 from treecast.trees import TreeSet
 
 
 class Trees(Protocol):
-    """What is known of the disjoint trees of a family of networks: ``star_trees`` and ``hypercube_trees`` offer it."""
+    """What is known of the disjoint trees of a family of networks: ``star_trees``, ``hypercube_trees`` and
+    ``complete_trees`` offer it.
+    """
 
     def disjoint_trees(self, network: Any, root: int = 0, /) -> TreeSet:
         """Return the trees at ``root``, one per port."""
@@ -34,14 +36,18 @@ class Trees(Protocol):
         ...
 
 
-_TREES: dict[type[Network], tuple[ModuleType, str]] = {Star: (star_trees, "n"), Hypercube: (hypercube_trees, "d")}
+_TREES: dict[type[Network], tuple[ModuleType, str]] = {
+    Star: (star_trees, "n"),
+    Hypercube: (hypercube_trees, "d"),
+    Complete: (complete_trees, "nodes"),
+}
 
 
 def trees_of(network: Network) -> Trees:
     """Return what is known of the disjoint trees of a network. Raises PlanError when none are known."""
     if type(network) not in _TREES:
         raise PlanError(
-            f"no set of disjoint trees is known yet on {network.spec}; there is one on star:N and hypercube:D"
+            f"no set of disjoint trees is known yet on {network.spec}; there is one on star:N, hypercube:D and complete:N"
         )
     return cast(Trees, _TREES[type(network)][0])
 
@@ -51,6 +57,6 @@ def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
     return trees_of(network).disjoint_trees(network, root)
 
 
-def depth(network: Rotational) -> int:
+def depth(network: Network) -> int:
     """Return how deep the disjoint trees of a network are, by their closed form."""
     return trees_of(network).exact_depth(getattr(network, _TREES[type(network)][1]))

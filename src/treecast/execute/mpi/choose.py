@@ -1,29 +1,39 @@
 """Which network a number of ranks is taken for, in how many chunks data goes, and a rank's lanes: found once, then kept."""
 
-from functools import lru_cache, reduce
-from importlib import import_module
-from math import factorial
-from typing import Any
-
-import numpy as np
+from functools import lru_cache
+from math import factorial, isqrt
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.execute.mpi.program import Lane, lanes_of
-from treecast.models import model
-from treecast.networks import Network, Rotational, network
+from treecast.networks import Complete, Network, Rotational, network
 from treecast.plans import builders, plan, program
-from treecast.schedule import Payloads, Rows, Schedule
+from treecast.schedule import Schedule
 
-CHUNK = 1 << 22
-"""The bytes of a chunk of large data: smaller ones were slower in shared memory (1 MiB: 1.6 times MPI_Bcast; 4 MiB: 1.1)."""
-_SMALL = 1 << 16  # bytes that go as one chunk
+OVERHEAD = 50e-6
+"""The seconds that a message takes beside those on the wire: it is what makes many small chunks slow."""
+_SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
+_WHOLE = 1 << 16  # bytes that go as one chunk
+_MOST = 1 << 30  # bytes of a message that every MPI can send
 _KEPT = 64
 
 
 @lru_cache(_KEPT)
-def network_of(ranks: int) -> Network:
-    """Return the network that ``ranks`` ranks are taken for: n! a star, 2^d a hypercube, else a torus, or a ring."""
+def network_of(kind: str, ranks: int, survive: int, near: bool) -> Network:
+    """Return the network that ``ranks`` ranks are taken for.
+
+    ``near``, in one memory: a complete one. Else 2^d a hypercube, n! a star, others a torus or a ring; a complete one where
+    these do not survive so many failures. Raises PlanError when none does.
+    """
+    where = network(f"complete:{ranks}") if near else family(ranks)
+    if survive > most_survived(kind, where):
+        where = network(f"complete:{ranks}")
+    check_survive(kind, where, survive)
+    return where
+
+
+def family(ranks: int) -> Network:
+    """Return the network of the papers with so many nodes: 2^d a hypercube, n! a star, others a torus or a ring."""
     if ranks & (ranks - 1) == 0:
         return network(f"hypercube:{ranks.bit_length() - 1}")
     for n in range(3, 13):
@@ -50,58 +60,77 @@ def _sides(ranks: int) -> list[int]:
     return sorted(sides)
 
 
-def check_survive(kind: str, ranks: int, survive: int) -> None:
-    """Raise PlanError when ``survive`` failures cannot be survived, with the sizes at which they can."""
+def check_survive(kind: str, where: Network, survive: int) -> None:
+    """Raise PlanError when ``survive`` failures cannot be survived, with how many can."""
     if survive < 0:
         raise PlanError(f"survive is a number of failures from 0, not {survive}")
-    most = _most_survived(kind, ranks)
+    most = most_survived(kind, where)
     if survive > most:
-        sizes = (
-            "at any size above survive + 1" if kind == "broadcast"
-            else "at no size" if kind.endswith("v") or Collective(kind, 2, 1).sums
-            else "with 2^d ranks up to d - 1, with n! ranks up to n - 2"
-        )  # fmt: skip
-        raise PlanError(f"{kind} over {ranks} ranks survives at most {most} failures, not {survive}; more: {sizes}")
+        why = ""
+        if kind.endswith("v"):
+            why = ": it sends each message one way"
+        elif Collective(kind, 2, 1).sums:
+            why = ": contributions that went two ways would be added twice"
+        elif not isinstance(where, Complete):
+            why = f"; complete:{where.nodes} survives {max(0, where.nodes - 2)}"
+        raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
 
 
-def _most_survived(kind: str, ranks: int) -> int:
-    if kind == "broadcast":
-        return max(0, ranks - 2)
-    if kind.endswith("v") or ranks < 2:
+def most_survived(kind: str, where: Network) -> int:
+    """Return how many failures a collective survives on a network."""
+    if kind.endswith("v"):
         return 0
-    where = network_of(ranks)
-    if kind == "alltoall" and not isinstance(where, Rotational):
-        return 0
-    return max((b.trees(where) for b in builders(kind, where) if "all-port" in b.models), default=1) - 1
+    return max(0, *(b.trees(where) - 1 for b in builders(kind, where) if "all-port" in b.models), 0)
 
 
-def messages_of(kind: str, ranks: int, size: int, survive: int, chunk: int = CHUNK) -> int:
-    """Return in how many chunks ``size`` bytes go: the data of a root, or the block of each source or pair."""
-    if size <= _SMALL:
+def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0) -> int:
+    """Return in how many chunks ``size`` bytes go: the data of a root, or the block of each source or pair.
+
+    ``rate``: bytes per second over a link; 0 of ranks that share one memory, where what goes straight to its target is best
+    left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
+    c = sqrt(b · overhead · rate / d).
+    """
+    if not rate and not survive and isinstance(where, Complete):
+        return max(1, -(-size // _MOST))
+    if size <= _WHOLE:
         return 1
-    count = -(-size // chunk)
-    if kind != "broadcast":
-        return count
-    trees = trees_of(ranks, survive)
-    return -(-count // trees) * trees
+    trees = trees_of(where, survive) if kind == "broadcast" else 1
+    share = -(-size * (survive + 1) // trees)
+    count = -(-size // chunk_of(share, where.diameter + 1, rate))
+    spread = min(trees, -(-size // _WHOLE))
+    return -(-count // spread) * spread
 
 
-def trees_of(ranks: int, survive: int) -> int:
+def chunk_of(share: int, arcs: int, rate: float) -> int:
+    """Return how many bytes of ``share``, which pass so many arcs, a chunk should have; ``rate`` as in ``messages_of``."""
+    best = isqrt(int(share * OVERHEAD * rate / max(1, arcs))) if rate else _LARGEST
+    return min(max(best, _SMALLEST), _LARGEST)
+
+
+def trees_of(where: Network, survive: int) -> int:
     """Return over how many trees a broadcast goes."""
-    where = network_of(ranks)
-    if isinstance(where, Rotational) and survive < where.ports:
-        return where.ports
-    return max(survive + 1, min(ranks - 1, 4)) if ranks > 1 else 1
+    disjoint = isinstance(where, Rotational) or (isinstance(where, Complete) and survive)
+    return max(1, where.ports) if disjoint else 1
 
 
 @lru_cache(_KEPT)
 def lanes_for(
-    kind: str, ranks: int, rank: int, root: int, messages: int, survive: int, tags: int
+    kind: str, where: Network, rank: int, root: int, messages: int, survive: int, tags: int
 ) -> tuple[Collective, tuple[Lane, ...], dict[int, int]]:
-    """Return a collective among so many ranks, the lanes of one of them, and of sums how many contributions it is to add."""
-    check_survive(kind, ranks, survive)
-    mine = _program(kind, ranks, rank, root, messages, survive)
+    """Return a collective on a network, the lanes of one rank, and of sums how many contributions it is to add."""
+    check_survive(kind, where, survive)
+    if kind == "broadcast" and trees_of(where, survive) > 1:
+        mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
+    else:
+        mine = _whole(kind, where, root, messages, survive).program(rank)
     return mine.collective, lanes_of(mine, rank, tags), contributions(mine, rank)
+
+
+@lru_cache(8)
+def _whole(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
+    straight = kind == "broadcast" and trees_of(where, survive) == 1
+    builder = "breadth-first-tree" if straight else None
+    return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)
 
 
 def contributions(program: Schedule, rank: int) -> dict[int, int]:
@@ -114,57 +143,3 @@ def contributions(program: Schedule, rank: int) -> dict[int, int]:
             for chunk in range(first, min(stop, sums)):
                 missing[chunk] += 1
     return missing
-
-
-def _program(kind: str, ranks: int, rank: int, root: int, messages: int, survive: int) -> Schedule:
-    where = network_of(ranks)
-    if kind == "broadcast":
-        if isinstance(where, Rotational) and survive < where.ports:
-            return program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
-        return relayed(ranks, root, messages, survive).program(rank)
-    return _whole(kind, ranks, root, messages, survive).program(rank)
-
-
-@lru_cache(8)
-def _whole(kind: str, ranks: int, root: int, messages: int, survive: int) -> Schedule:
-    return plan(kind, network_of(ranks), root=root, messages=messages, survive=survive, model="all-port")
-
-
-@lru_cache(_KEPT)
-def _complete(ranks: int) -> Network:
-    networkx: Any = import_module("networkx")
-    return network(networkx.complete_graph(ranks))
-
-
-def relayed(ranks: int, root: int, messages: int, survive: int) -> Schedule:
-    """Return a broadcast among ranks that are all joined: each tree goes to a relay of its own, and from it to all others.
-
-    The ways of two trees to a rank share no other rank, so x of them survive x - 1 failures.
-    """
-    where, copies = _complete(ranks), survive + 1
-    trees = trees_of(ranks, survive)
-    ends = [messages * part // trees for part in range(trees + 1)]
-    payloads = Payloads.of([
-        _joined([(ends[p], ends[p + 1]) for p in sorted((t - c) % trees for c in range(copies)) if ends[p] < ends[p + 1]])
-        for t in range(trees)
-    ])  # fmt: skip
-    rows: list[tuple[int, int, int, int]] = []
-    for tree in range(trees):
-        if not payloads.lengths[tree]:
-            continue
-        relay = (root + 1 + tree) % ranks
-        rows.append((0, root, relay, tree))
-        rows.extend((1, relay, other, tree) for other in range(ranks) if other not in (root, relay))
-    step, src, dst, tree = np.array(rows, np.int64).reshape(-1, 4).T
-    port = where.port_between(src, dst)
-    table = Rows.of(
-        payloads, step=step, steps=payloads.lengths[tree], src=src, dst=dst, port=port, tree=tree, payload=tree
-    )
-    return Schedule(where, Collective("broadcast", ranks, messages, root), model("all-port"), table, copies)
-
-
-def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    def join(done: list[tuple[int, int]], one: tuple[int, int]) -> list[tuple[int, int]]:
-        return [*done[:-1], (done[-1][0], one[1])] if done and done[-1][1] == one[0] else [*done, one]
-
-    return reduce(join, ranges, list[tuple[int, int]]())

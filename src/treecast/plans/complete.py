@@ -1,0 +1,99 @@
+"""Collectives on the complete network whose copies go by way of relays: one arc to the target itself, or two by way of a relay.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one. For one copy the builders of
+any network do: they use the arcs to the targets alone. Broadcasts go over the trees of ``plans/complete_trees.py``.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.alltoall import packed
+from treecast.plans.built import Built
+from treecast.schedule import Claims, Payloads, Rows
+
+
+def scatter(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
+
+    Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
+    """
+    messages, others = collective.messages, np.arange(1, network.nodes)
+    none, columns = np.zeros_like(others), list[tuple[Ints, ...]]()
+    for way in range(1, copies):
+        relay = (others - 1 + way) % len(others) + 1
+        start, tree = (np.full(len(others), number) for number in ((way - 1) * messages, way))
+        columns += [(start, none, relay, others, tree), (start + 1, relay, others, others, tree)]
+    columns.append((none + (copies - 1) * messages, none, others, others, none))
+    step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    source, target, block = (network.translate(collective.root, u) for u in (source, target, block))
+    return _built(network, messages, step, source, target, block, tree, copies * messages, 1)
+
+
+def allgather(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: every node sends to x relays, and they to all others, one relay after the other.
+
+    M (x + 1) steps, one message time above the bound; Mx (N - 1) N transmissions. An orbit: no two rows of a step have one port.
+    """
+    messages, others = collective.messages, np.arange(1, network.nodes)
+    relays = np.arange(1, copies + 1)
+    columns = [(relays * 0, relays * 0, relays, relays - 1)]
+    for relay in relays.tolist():
+        below = others[others != relay]
+        columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
+    step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    steps = messages * (copies + (network.nodes > 2))
+    return _built(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
+
+
+def alltoall(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
+
+    A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.
+    """
+    messages, nodes = collective.messages, network.nodes
+    relays = _balanced(nodes, copies - 1)
+    hops: list[tuple[int, int, int, int, int]] = []  # packet, source, target, block, tree
+    for v in range(1, nodes):
+        for way, relay in enumerate([0, *relays[v - 1]]):
+            packet = (v - 1) * copies + way
+            ends = [0, relay, v] if relay else [0, v]
+            hops += [(packet, a, b, v, way) for a, b in pairwise(ends)]
+    packet, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
+    length = np.full(len(packet), messages)
+    step, steps = packed(packet, network.port_between(source, target), length, network.ports)
+    return _built(network, messages, step, source, target, block, tree, steps, nodes)
+
+
+def _balanced(nodes: int, ways: int) -> list[list[int]]:
+    """Return the relays of each node 1 … N-1 seen from node 0, such that the ports that they take are taken alike."""
+    load, found = np.zeros(nodes, np.int64), list[list[int]]()
+    for v in range(1, nodes):
+        found.append([])
+        free = np.array([relay for relay in range(1, nodes) if relay != v], np.int64)
+        for _ in range(ways):
+            taken = np.maximum(load[free], load[(v - free) % nodes]) * 2 * nodes + load[free] + load[(v - free) % nodes]
+            place = int(np.argmin(taken))
+            relay = int(free[place])
+            free = np.delete(free, place)
+            load[relay] += 1
+            load[(v - relay) % nodes] += 1
+            found[-1].append(relay)
+    return found
+
+
+def _built(
+    network: Complete, messages: int, step: Ints, source: Ints, target: Ints, block: Ints, tree: Ints, steps: int, sources: int
+) -> Built:  # fmt: skip
+    """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
+    every = np.arange(network.nodes) * messages
+    table = Payloads(np.arange(network.nodes + 1), every, every + messages)
+    rows = Rows.of(
+        table, step=step, steps=np.full(len(step), messages), src=source, dst=target,
+        port=network.port_between(source, target), tree=tree, payload=block,
+    )  # fmt: skip
+    return Built(rows, Claims(steps if len(step) else 0, len(step) * messages * sources))
