@@ -45,7 +45,7 @@ def run(
     once
         Run COMMAND once, in the lab but on no host, for debugging: -- ip netns exec h3 ping h5.
     mpirun
-        More options for mpirun, in quotes: "--with-ft ulfm".
+        More options for mpirun, in quotes: "--mca coll_tuned_priority 50".
     timeout
         Seconds after which everything is taken down.
     """

@@ -1,10 +1,11 @@
 """How the inner loops are compiled, and run over both cores with progress and a clean Ctrl-C."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from itertools import islice
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -23,6 +24,19 @@ def njit(function: Callable[..., Any]) -> Callable[..., Any]:
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` into each of its callers."""
     return _numba.njit(cache=True, nogil=True, inline="always")(function)
+
+
+def compiled(module: ModuleType, names: Sequence[str], **others: Any) -> dict[str, Any]:
+    """Return functions of a module, each before those that call it, compiled into their callers; ``others`` stand in for what
+    else they call. The module's own stay as they are.
+    """
+    found: dict[str, Any] = {**vars(module), **others}
+    for name in names:
+        plain: FunctionType = getattr(module, name)
+        copy = FunctionType(plain.__code__, found, name, plain.__defaults__)
+        copy.__module__, copy.__qualname__ = module.__name__, plain.__qualname__
+        found[name] = inline(copy)
+    return found
 
 
 @_extending.intrinsic

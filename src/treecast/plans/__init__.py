@@ -120,10 +120,23 @@ def _over_trees(
     return Builder(_TREES, collective, family, _ALL_PORT, f"the k disjoint trees: {what}", most, build, at)
 
 
-def _over_relays(collective: str, build: Build) -> Builder:
-    return Builder(
-        "relays", collective, Complete, _ALL_PORT, "x ways, each by way of a relay of its own", _every_port, build
-    )
+def _on_complete() -> list[Builder]:
+    """Return the builders of complete networks beside the disjoint trees."""
+    dealt = [
+        ("scatter", complete.scatter), ("gather", _backwards("scatter", complete.scatter)),
+        ("allgather", complete.allgather), ("alltoall", complete.alltoall),
+    ]  # fmt: skip
+    spread = [
+        ("broadcast", complete.broadcast), ("reduce", _backwards("broadcast", complete.broadcast)),
+        ("reduce-broadcast", _both("broadcast", complete.broadcast)),
+        ("reduce-scatter", _backwards("allgather", complete.allgather)),
+        ("allreduce", _both("allgather", complete.allgather)),
+    ]  # fmt: skip
+    relays, one = "to the target itself; more copies by way of relays", "one copy, to the target itself"
+    return [
+        *(Builder("direct", kind, Complete, _ALL_PORT, relays, _every_port, build) for kind, build in dealt),
+        *(Builder("direct", kind, Complete, _ALL_PORT, one, _one, build) for kind, build in spread),
+    ]
 
 
 def _over_one_tree(collective: str, what: str, build: Build) -> Builder:
@@ -226,6 +239,7 @@ BUILDERS = (
     _over_trees(
         "broadcast", "pipelines", broadcast.over_disjoint_trees, broadcast.over_disjoint_trees_at, family=Complete
     ),
+    *_on_complete(),
     Builder(
         "shortest-path-tree", "broadcast", Star, _ALL_PORT, "one shortest-path tree: the baseline of Fragopoulou & Akl",
         _one, broadcast.over_shortest_path_tree,
@@ -233,10 +247,8 @@ BUILDERS = (
     _over_one_tree("broadcast", "one breadth-first tree of any network", broadcast.over_breadth_first_tree),
     _over_trees("scatter", "farthest first", scatter.over_disjoint_trees),
     _over_one_tree("scatter", "one breadth-first tree, farthest first", scatter.over_breadth_first_tree),
-    _over_relays("scatter", complete.scatter),
     _over_trees("gather", "scatter backwards", _backwards("scatter", scatter.over_disjoint_trees)),
     _over_one_tree("gather", "scatter backwards", _backwards("scatter", scatter.over_breadth_first_tree)),
-    _over_relays("gather", _backwards("scatter", complete.scatter)),
     _over_trees(
         "reduce", "broadcast backwards", _backwards("broadcast", broadcast.over_disjoint_trees),
         _backwards("broadcast", broadcast.over_disjoint_trees_at), _one,
@@ -252,13 +264,11 @@ BUILDERS = (
         _MATCHED, "allgather", Cayley, _ALL_PORT, "each step joins ports with new nodes by a maximum matching",
         _one, allgather.over_matchings,
     ),
-    _over_relays("allgather", complete.allgather),
     Builder(
         "shortest-paths", "alltoall", Cayley, _ALL_PORT, "shortest paths, necklace by necklace or matched with ports",
         _one, alltoall.over_shortest_paths,
     ),
     _over_trees("alltoall", "necklace by necklace", alltoall.over_disjoint_trees),
-    _over_relays("alltoall", complete.alltoall),
     _over_trees("reduce-scatter", "allgather backwards", _backwards("allgather", allgather.over_disjoint_trees), most=_one),
     Builder(
         _MATCHED, "reduce-scatter", Cayley, _ALL_PORT, "allgather backwards",

@@ -1,8 +1,8 @@
 """Collectives on the complete network whose copies go by way of relays: one arc to the target itself, or two by way of a relay.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one. For one copy the builders of
-any network do: they use the arcs to the targets alone. Broadcasts go over the trees of ``plans/complete_trees.py``.
+The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one. One copy goes to
+its target itself. Broadcasts in more than one copy go over the trees of ``plans/complete_trees.py``.
 """
 
 from itertools import pairwise
@@ -15,6 +15,17 @@ from treecast.networks.core import Ints
 from treecast.plans.alltoall import packed
 from treecast.plans.built import Built
 from treecast.schedule import Claims, Payloads, Rows
+
+
+def broadcast(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
+    others = np.delete(np.arange(network.nodes), collective.root)
+    rows = Rows.of(
+        Payloads.of([[(0, collective.messages)]]), step=others * 0, steps=np.full(len(others), collective.messages),
+        src=np.full(len(others), collective.root), dst=others, port=network.port_between(collective.root, others),
+        tree=others * 0, payload=others * 0,
+    )  # fmt: skip
+    return Built(rows, Claims(collective.messages * min(1, len(others)), collective.messages * len(others)))
 
 
 def scatter(network: Complete, collective: Collective, copies: int) -> Built:
@@ -35,11 +46,14 @@ def scatter(network: Complete, collective: Collective, copies: int) -> Built:
 
 
 def allgather(network: Complete, collective: Collective, copies: int) -> Built:
-    """All-port: every node sends to x relays, and they to all others, one relay after the other.
+    """All-port: one copy goes to all others. Of more, x relays get one each, and send to all others, one after the other.
 
-    M (x + 1) steps, one message time above the bound; Mx (N - 1) N transmissions. An orbit: no two rows of a step have one port.
+    M steps, for x > 1 M (x + 1), which is M above the bound; Mx (N - 1) N transmissions. An orbit.
     """
     messages, others = collective.messages, np.arange(1, network.nodes)
+    if copies == 1:
+        straight = others * 0, others * 0, others, others * 0, others * 0
+        return _built(network, messages, *straight, messages, network.nodes)
     relays = np.arange(1, copies + 1)
     columns = [(relays * 0, relays * 0, relays, relays - 1)]
     for relay in relays.tolist():

@@ -8,6 +8,7 @@ Everything is computed for the root 0 and carried to any other root by translati
 import numpy as np
 
 from treecast.errors import NetworkError
+from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.plans.pipelines import TreeHop
 from treecast.trees import TreeSet
@@ -31,8 +32,6 @@ def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
 
     SPT spans the nodes that, seen from the root, do not have symbol 1 in front. Raises NetworkError for those that have.
     """
-    from treecast.kernels.star import spt_position
-
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
         return None
@@ -40,7 +39,7 @@ def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
         raise NetworkError(
             f"{star.label(node)} is not in the shortest-path tree: its symbol 1 is in front, seen from the root"
         )
-    port = int(spt_position(word, inverse, identity)) - 1
+    port = star_node.shortest_parent(word, inverse & 15, identity) - 1
     return int(star.neighbor(node, port)), port
 
 
@@ -63,12 +62,10 @@ def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
 
     From the label alone, in time O(n).
     """
-    from treecast.kernels.star import parent_position
-
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
         return None
-    port = int(parent_position(word, inverse, _checked_tree(star, tree) + 1, identity)) - 1
+    port = star_node.disjoint_parent(word, inverse, _checked_tree(star, tree) + 1, identity) - 1
     return int(star.neighbor(node, port)), port
 
 
@@ -77,10 +74,8 @@ def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
 
     From the label alone, in time O(n²): the neighbours that have this node as their parent. The root has one child.
     """
-    from treecast.kernels.star import child_positions
-
     word, inverse, identity = _seen_from(star, node, root)
-    mask = int(child_positions(word, inverse, _checked_tree(star, tree) + 1, star.n, identity))
+    mask = star_node.child_positions(word, inverse, _checked_tree(star, tree) + 1, star.n, identity)
     turned = ((tree + turn) % star.ports for turn in range(star.ports))
     ports = [port for port in turned if mask >> (port + 1) & 1]
     return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
@@ -88,10 +83,8 @@ def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
 
 def depth_of(star: Star, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
-    from treecast.kernels.star import depth_in_tree
-
     word, inverse, identity = _seen_from(star, node, root)
-    return int(depth_in_tree(word, inverse, _checked_tree(star, tree) + 1, identity))
+    return star_node.depth_in_tree(word, inverse, _checked_tree(star, tree) + 1, identity)
 
 
 def disjoint_trees(star: Star, root: int = 0) -> TreeSet:

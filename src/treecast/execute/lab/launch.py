@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from treecast.errors import LabError
 from treecast.execute.lab.topology import DAEMONS_SUBNET, HOSTS_SUBNET, Topology, host
+from treecast.execute.mpi.launch import FAULT_TOLERANT
 
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
@@ -27,7 +28,7 @@ _EAGER_BYTES = 1_000_000
 
 
 def mpi_command(plan: Topology, command: Sequence[str], options: Sequence[str] = ()) -> list[str]:
-    """Return mpirun's command line: rank r on host r. ``options`` come behind treecast's own.
+    """Return mpirun's command line: rank r on host r, fault-tolerant. ``options`` come behind treecast's own.
 
     Raises LabError when there is no mpirun.
     """
@@ -49,7 +50,7 @@ def mpi_command(plan: Topology, command: Sequence[str], options: Sequence[str] =
         **dict.fromkeys(_EAGER, str(_EAGER_BYTES)),
     }
     return [
-        mpirun, "--allow-run-as-root",
+        mpirun, "--allow-run-as-root", *FAULT_TOLERANT,
         *(word for name, value in daemons.items() for word in ("--prtemca", name, value)),
         *(word for name, value in ranks.items() for word in ("--mca", name, value)),
         "--host", ",".join(f"{host(u)}:1" for u in nodes), "--map-by", "node", "--bind-to", "none", "-n", str(len(nodes)),

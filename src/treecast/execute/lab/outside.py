@@ -116,7 +116,11 @@ def _order(plan: Topology, command: list[str], how: How, cuts: Sequence[Cut], op
         "batches": [[batch.tool, batch.host, batch.lines] for batch in batches(plan)],
         "files": {"agent": launch.AGENT, "hosts": hosts_file(plan)},
         "commands": commands,
-        "environment": {"PATH": launch.search_path()},
+        "environment": {
+            "PATH": launch.search_path(),
+            "TREECAST_NETWORK": plan.network.spec,
+            "TREECAST_RATE": str(int(plan.rate)),
+        },
         "starts": 0 if how == "once" else plan.network.nodes,
         "cuts": [
             [[(host(cut.u), device(cut.v)), (host(cut.v), device(cut.u))], cut.seconds, cut.after_mark] for cut in cuts

@@ -128,8 +128,8 @@ def lanes_for(
 
 @lru_cache(8)
 def _whole(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
-    straight = kind == "broadcast" and trees_of(where, survive) == 1
-    builder = "breadth-first-tree" if straight else None
+    straight = kind == "broadcast" and isinstance(where, Complete)
+    builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)
 
 
