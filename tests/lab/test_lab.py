@@ -137,10 +137,7 @@ def test_a_plan_with_two_copies_gets_past_a_link_that_is_cut(tmp_path):
     data.write_bytes(os.urandom(3_000_000))
     program = [sys.executable, "-m", "treecast", "run", str(plan_file), "--mpi", "--input", str(data)]
     program += ["--deadline", "2", "--json"]
-    options = ["--with-ft", "ulfm", "--mca", "async_mpi_finalize", "1"]
-    outcome, out = run(
-        "hypercube:3", 50 * 10**6, program, tmp_path, cuts=[Cut(0, 1, 0.05, after_mark=True)], options=options
-    )
+    outcome, out = run("hypercube:3", 50 * 10**6, program, tmp_path, cuts=[Cut(0, 1, 0.05, after_mark=True)])
     found = json.loads(out)
     assert outcome.status == 0
     assert [link[:2] for link in outcome.cuts] == [(0, 1)]

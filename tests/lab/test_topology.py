@@ -152,7 +152,7 @@ def test_one_way_and_unconnected_networks_are_refused():
 def test_ranks_are_nodes(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name, path=None: f"/bin/{name}")
     plan = topology(network("hypercube:2"), 10**8)
-    words = launch.mpi_command(plan, ["prog", "--flag", "a b"], ["--with-ft", "ulfm"])
+    words = launch.mpi_command(plan, ["prog", "--flag", "a b"], ["--mca", "coll", "^han"])
     assert words[words.index("--host") + 1] == "h0:1,h1:1,h2:1,h3:1"
     assert words[words.index("-n") + 1] == "4"
     assert words[-3:] == ["prog", "--flag", "a b"]

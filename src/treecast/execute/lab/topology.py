@@ -124,6 +124,10 @@ def device(v: int) -> str:
     return f"to{v}"
 
 
+_TRAIN = 16384
+"""Bytes of frames that pass a link one behind the other as one: each by itself would cost the processors a timer."""
+
+
 def bucket(rate: int) -> int:
     """Return the bytes of a token bucket, which a link may send at once after a pause: 64,000, or what passes in 5 ms if more.
 
@@ -159,7 +163,7 @@ def _batches_of(plan: Topology, u: int) -> list[Batch]:
     near = [b if a == u else a for a, b in plan.links if u in (a, b)]
     lines = ["link set lo up", "link add self type bridge", f"addr add {address(u)}/32 dev self", "link set self up"]
     lines += [f"addr add 10.200.0.{u + 1}/24 dev daemons", "link set daemons up"]
-    lines += [f"link set {device(v)} up" for v in near]
+    lines += [f"link set {device(v)} gso_max_size {_TRAIN} up" for v in near]
     for v, hop in enumerate(plan.next_hop[u]):
         if v != u:
             by = f"dev {device(v)}" if hop == v else f"via {address(hop)} dev {device(hop)} onlink"

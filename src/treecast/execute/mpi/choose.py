@@ -10,7 +10,7 @@ from treecast.networks import Complete, Network, Rotational, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
 
-OVERHEAD = 50e-6
+OVERHEAD = 200e-6
 """The seconds that a message takes beside those on the wire: it is what makes many small chunks slow."""
 _SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
 _WHOLE = 1 << 16  # bytes that go as one chunk

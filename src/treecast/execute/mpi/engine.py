@@ -24,7 +24,8 @@ Bytes = NDArray[np.uint8]
 
 WINDOW = 4
 """How many messages of a lane are under way at once: more gain nothing in shared memory."""
-_NAP_AFTER, _NAP = 2, 100e-6  # looks in vain before a rank sleeps, and how long: looks cost others time
+_NAP_AFTER = 2  # looks in vain before a rank sleeps: looks cost others time
+_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 100e-6, 1e-3  # of the time since something moved, in seconds
 _LACKING = 4  # times as long a rank waits when it lacks something
 
 
@@ -62,11 +63,13 @@ class Outcome:
 
 @dataclass(eq=False)
 class _Moving:
-    """A lane as it goes: the next chunk to post, and what is under way in order: (request, chunk, buffer)."""
+    """A lane as it goes: the next chunk to post, and what is under way in order: (request, chunk, buffer, whether that is where
+    the chunk belongs).
+    """
 
     lane: Lane
     next: int
-    under_way: deque[tuple[Any, int, Bytes]] = field(default_factory=deque[tuple[Any, int, Bytes]])
+    under_way: deque[tuple[Any, int, Bytes, bool]] = field(default_factory=deque[tuple[Any, int, Bytes, bool]])
     closed: bool = False
 
     @property
@@ -129,7 +132,8 @@ class Engine:
             idle += 1
             os.sched_yield()
             if idle > _NAP_AFTER:
-                time.sleep(_NAP)
+                waited = time.monotonic() - self._moved
+                time.sleep(min(max(_NAP_SHARE * waited, _SHORTEST_NAP), _LONGEST_NAP))
                 self._give_up_in_time()
                 active = [moving for moving in active if not moving.finished]
         self._leave()
@@ -143,10 +147,13 @@ class Engine:
         lane = moving.lane
         while not moving.closed and moving.next < lane.stop and len(moving.under_way) < WINDOW:
             chunk = moving.next
-            buffer = self._outgoing(lane, chunk) if lane.sends else self._landing_place(chunk)
-            if buffer is None:
-                self._awaiting.setdefault(chunk, []).append(moving)
-                return
+            if lane.sends:
+                buffer, lands = self._outgoing(lane, chunk), False
+                if buffer is None:
+                    self._awaiting.setdefault(chunk, []).append(moving)
+                    return
+            else:
+                buffer, lands = self._landing_place(chunk)
             try:
                 begin = self._comm.Isend if lane.sends else self._comm.Irecv
                 request = begin([buffer, self._mpi.BYTE], lane.peer, self._first_tag + lane.tag_of(chunk))
@@ -155,7 +162,7 @@ class Engine:
                 return
             if lane.sends:
                 self._die_at(lane.step_of(chunk))
-            moving.under_way.append((request, chunk, buffer))
+            moving.under_way.append((request, chunk, buffer, lands))
             moving.next += 1
 
     def _outgoing(self, lane: Lane, chunk: int) -> Bytes | None:
@@ -170,20 +177,20 @@ class Engine:
             expected = sum(count for (c, _), count in self._expected.items() if c == chunk)
         return None if expected else _NOTHING
 
-    def _landing_place(self, chunk: int) -> Bytes:
-        """Return where a chunk is received: where it belongs, unless it is there or on its way there already, or a sum."""
+    def _landing_place(self, chunk: int) -> tuple[Bytes, bool]:
+        """Return where a chunk is received, and whether it belongs there: unless it is there, or on its way, or a sum."""
         own = self._part.view(chunk)
         if chunk in self._missing or chunk in self.outcome.held or chunk in self._landing:
             spare = self._spare.get(len(own))
-            return spare.pop() if spare else np.empty(len(own), np.uint8)
+            return spare.pop() if spare else np.empty(len(own), np.uint8), False
         self._landing.add(chunk)
-        return own
+        return own, True
 
     def _poll(self, moving: _Moving) -> bool:
         """Take from a lane what has gone through; return whether anything has."""
         lane, moved = moving.lane, False
         while moving.under_way:
-            request, chunk, buffer = moving.under_way[0]
+            request, chunk, buffer, lands = moving.under_way[0]
             try:
                 if not request.Test(self._status):
                     break
@@ -197,35 +204,34 @@ class Engine:
             else:
                 self._die_at(lane.step_of(chunk))
                 self.outcome.received += 1
-                self._arrived(lane, chunk, buffer, self._status.Get_count(self._mpi.BYTE) == len(buffer))
+                self._arrived(lane, chunk, buffer, lands, self._status.Get_count(self._mpi.BYTE) == len(buffer))
         if moved:
             self._post(moving)
         return moved
 
-    def _arrived(self, lane: Lane, chunk: int, buffer: Bytes, full: bool) -> None:
+    def _arrived(self, lane: Lane, chunk: int, buffer: Bytes, lands: bool, full: bool) -> None:
         """Take in what has arrived: add it, keep it, or note that it was void."""
-        own, new = self._part.view(chunk), False
-        elsewhere = len(own) > 0 and buffer.ctypes.data != own.ctypes.data
+        new = False
         if not full:
             self.outcome.voids += 1
         elif chunk in self._missing:
-            if self._part.add is not None and len(own):
-                self._part.add(own, buffer)
+            if self._part.add is not None and len(buffer):
+                self._part.add(self._part.view(chunk), buffer)
             self._missing[chunk] -= 1
             if not self._missing[chunk]:
                 self._complete(chunk)
                 new = True
         elif chunk not in self.outcome.held:
-            if elsewhere:
-                own[:] = buffer
+            if not lands:
+                self._part.view(chunk)[:] = buffer
             self._hold(chunk)
             new = True
         if new:
             self.outcome.by_tree[lane.tree] = self.outcome.by_tree.get(lane.tree, 0) + 1
-        if elsewhere:
-            self._spare.setdefault(len(buffer), []).append(buffer)
-        else:
+        if lands:
             self._landing.discard(chunk)
+        else:
+            self._spare.setdefault(len(buffer), []).append(buffer)
         self._settled(lane, chunk, full)
 
     def _settled(self, lane: Lane, chunk: int, full: bool) -> None:
@@ -296,7 +302,7 @@ class Engine:
             moving.closed = True
         for moving in closing:
             lost = [] if moving.lane.sends else _outstanding(moving)
-            for request, chunk, buffer in moving.under_way:
+            for request, chunk, buffer, _ in moving.under_way:
                 if not moving.lane.sends:
                     self._landing.discard(chunk)
                     self._cancel(request)
@@ -331,7 +337,7 @@ _ABANDONED: list[tuple[Any, Bytes]] = []  # MPI may still write there
 
 
 def _outstanding(moving: _Moving) -> list[int]:
-    return [*(chunk for _, chunk, _ in moving.under_way), *range(moving.next, moving.lane.stop)]
+    return [*(chunk for _, chunk, *_ in moving.under_way), *range(moving.next, moving.lane.stop)]
 
 
 def deaths(mpi: Any) -> tuple[int, ...]:

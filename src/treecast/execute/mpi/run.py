@@ -26,6 +26,7 @@ from treecast.schedule import Schedule
 
 _RECORD = 1 << 16  # bytes that a rank's closing words may have
 _TAGS = 16  # from here on: of what is passed on, by exchange and rank
+_NAP_SHARE = 0.1  # of the time since something was heard, until the next look
 _MOST_LOST = 20  # ranges of chunks that a rank names at most
 
 
@@ -123,9 +124,9 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     network, patience = prepared.program.network, 6 * wanted.deadline
     lanes = lanes_of(prepared.program, rank, tags_of(mpi))
     near = frozenset({lane.peer for lane in lanes} | set(network.neighbors(rank)))
-    exchange(
-        mpi, closing, b"", 0, set(), patience, near
-    )  # opens all connections: later a cut link would let none through
+    # opens all connections: later a cut link would let none through
+    exchange(mpi, closing, b"", 0, set(), patience, near)
+    world.Barrier()  # all begin at once
     if rank == 0:
         _begin_time()
     outcome = Engine(
@@ -136,6 +137,7 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
         wanted.deadline,
         kill_at=wanted.kill.get(rank),
     ).run()
+    near -= outcome.cut  # what is told over a cut link would never be under way
     _, dead = exchange(mpi, closing, b"", 1, outcome.dead, patience, near)
     words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 2, dead, patience, near)
     records = {place: json.loads(text) for place, text in words.items()}
@@ -302,7 +304,7 @@ def exchange(
         all_told = all(peer in gone or peer not in near for peer, _, _ in outgoing)
         if all_told and all(peer in heard or peer in gone for peer in range(size)):
             break
-        time.sleep(0.0005)
+        time.sleep(min(max(_NAP_SHARE * (time.monotonic() - moved), 0.0005), 0.02))  # others may still need the processor
         if time.monotonic() - looked > 0.05:
             looked = time.monotonic()
             gone.update(failed_ranks(mpi, comm))
