@@ -94,9 +94,15 @@ def test_messages_of_different_lengths(treecast, planned, tmp_path, collective, 
     for node in range(1, 7):
         (folder / str(node)).write_bytes(random.Random(node).randbytes(node * 1700 % 5000))
     plan = planned(collective, "ring:7", 1, "--files", folder, "--flit", 1000, "--builder", builder)
-    done = treecast("run", plan, "--mpi", "--input", folder, "--flit", 1000, "--json", "--timeout", 250)
+    ask = ["run", plan, "--mpi", "--input", folder, "--flit", 1000, "--json", "--timeout", 250, "--output"]
+    done = treecast(*ask, tmp_path / "arrived")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["delivered"] == 7
+    for node in range(1, 7):
+        assert (tmp_path / "arrived" / str(node)).read_bytes() == (folder / str(node)).read_bytes()
+    again = treecast(*ask, tmp_path / "arrived")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "not empty: name a new folder" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -135,6 +141,42 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
             done.stderr.splitlines()[0]
         ]
         assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("collective", "network", "copies"),
+    [("reduce-scatter", "star:3", 1), ("allgather", "torus:3x3", 1), ("broadcast", "tree:2,2", 1), ("alltoall", "complete:5", 3)],
+)  # fmt: skip
+def test_other_networks(treecast, planned, data, collective, network, copies):
+    data.write_bytes(data.read_bytes()[:30_001])
+    plan = planned(collective, network, 3, "--copies", copies)
+    done = treecast("run", plan, "--mpi", "--input", data, "--json", "--timeout", 250)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["mpirun_status"]) == (0, 0)
+    assert found["delivered"] == found["ranks"]
+
+
+def test_a_run_joins_an_mpirun_that_is_there(treecast, planned, data):
+    plan = planned("broadcast", "hypercube:2", 8, "--survive", 1)
+    program = [sys.executable, "-m", "treecast", "run", plan, "--mpi", "--input", data, "--kill", "2@3", "--json"]
+    done = treecast("launch", "-n", 4, "--timeout", 200, "--", *program)
+    found = json.loads(done.stdout)  # one rank alone reports
+    assert (done.returncode, found["delivered"], found["killed"]) == (0, 3, ["0b10"])
+
+
+def test_the_benchmark_measures_every_algorithm(treecast):
+    bench = [sys.executable, ROOT / "benchmarks" / "mpi.py", "-b", "4K", "--runs", "1", "--json"]
+    done = treecast("launch", "-n", 4, "--timeout", 200, "--", *bench)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert {line["collective"] for line in lines} == {
+        "broadcast", "scatter", "gather", "allgather", "alltoall", "allreduce"
+    }  # fmt: skip
+    assert not any(line["wrong"] for line in lines)
+    for collective, algorithms in (("broadcast", 9), ("allreduce", 6), ("scatter", 3)):
+        mine = [line["what"] for line in lines if line["collective"] == collective]
+        assert mine[:2] == ["treecast", "MPI, its own choice"]
+        assert len(mine) >= 2 + algorithms
 
 
 def test_a_time_limit_ends_everything(treecast):

@@ -448,11 +448,11 @@ def run(
         Of scatterv and gatherv: write what arrives into this folder, a file for each node.
     """
     if mpi:
-        if cut_links or random_faults or lying_nodes or lying_links or output is not None:
+        if cut_links or random_faults or lying_nodes or lying_links:
             raise _usage(
                 "over MPI processes can be killed (--kill 5@3), and nothing else can be had: leave the rest out"
             )
-        return _run_over_mpi(file, data, flit, (*kill, *kill_nodes), deadline, timeout, as_json)
+        return _run_over_mpi(file, data, flit, (*kill, *kill_nodes), deadline, timeout, output, as_json)
     if kill:
         raise _usage("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
     from treecast.cli import reports
@@ -789,8 +789,8 @@ def _relay(
 
 
 def _run_over_mpi(
-    file: str, data: str, flit: int, kill: tuple[str, ...], deadline: float, timeout: float, as_json: bool
-) -> int:
+    file: str, data: str, flit: int, kill: tuple[str, ...], deadline: float, timeout: float, output: str | None, as_json: bool
+) -> int:  # fmt: skip
     from treecast.cli.mpi_report import show_run
     from treecast.execute import mpi
     from treecast.execute.mpi import run as runs
@@ -803,7 +803,7 @@ def _run_over_mpi(
         if not mpi.has_mpi4py():
             raise _usage(mpi.MISSING)
         schedule, report = _load(file)
-        what = runs.request(schedule, file, data, flit, kill, deadline)
+        what = runs.request(schedule, file, data, flit, kill, deadline, output)
         found = run_ranks(what, schedule.network.nodes, timeout)
         show_run(found, what, schedule, report, as_json)
         return _status(found["delivered"] == found["living"])
@@ -811,7 +811,7 @@ def _run_over_mpi(
 
     def ask() -> runs.Request:
         loaded[:] = _load(file)
-        return runs.request(loaded[0], file, data, flit, kill, deadline)
+        return runs.request(loaded[0], file, data, flit, kill, deadline, output)
 
     found, status, what = runs.run_rank(ask)
     if found is not None and "error" in found:

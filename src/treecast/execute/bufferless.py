@@ -136,10 +136,14 @@ def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
     Raises FormatError when the folder cannot be written, is not empty, or is the one that the files are in.
     """
     check_target(files, folder)
-    target = Path(folder)
+    for node in done.intact:
+        write_message(done.contents[node], files[node], folder)
+
+
+def write_message(content: bytes | memoryview, file: Path, folder: str) -> None:
+    """Write what arrived of one file into ``folder``, called as before. Raises FormatError when that cannot be."""
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FormatError(f"{named(folder)} cannot be made: {error.strerror}") from None
-    for node in done.intact:
-        write_whole(target / files[node].name, done.contents[node])
+    write_whole(Path(folder, file.name), content)

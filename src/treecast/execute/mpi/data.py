@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
+from treecast.execute.bufferless import check_target, write_message
 from treecast.execute.local import chunk_bounds
 from treecast.execute.mpi.choose import contributions
 from treecast.execute.mpi.engine import Bytes, Part
@@ -42,10 +43,17 @@ class Source:
     files: dict[int, Path] | None = None
 
 
-def find_source(network: Network, collective: Collective, name: str, flit: int) -> Source:
-    """Return the input and how it is cut. Raises FormatError when it is not there, PlanError when it does not fit the plan."""
+def find_source(network: Network, collective: Collective, name: str, flit: int, output: str | None = None) -> Source:
+    """Return the input and how it is cut.
+
+    Raises FormatError when it is not there, or cannot go to ``output``, PlanError when it does not fit the plan.
+    """
     if collective.lengths is not None:
         source = _folder(network, collective, name, flit)
+        if output is not None:
+            check_target(source.files or {}, output)
+    elif output is not None:
+        raise PlanError("--output takes the files of a scatterv or gatherv: leave it out")
     else:
         path = Path(name)
         try:
@@ -136,6 +144,19 @@ def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:
 def _read_at(file: BinaryIO, start: int, length: int) -> bytes:
     file.seek(start)
     return file.read(length)
+
+
+def write_arrived(source: Source, rank: int, memory: Bytes, held: set[int], folder: str) -> None:
+    """Write the files that a rank of a scatterv or gatherv has got, and all of them, into ``folder``; raises FormatError."""
+    collective, lengths = source.collective, source.collective.lengths
+    if source.files is None or lengths is None:
+        return
+    mine = [rank] if collective.direction == "from" else list(source.files) if rank == collective.root else []
+    for node in mine:
+        chunks = range(int(lengths.first[node]), int(lengths.stop[node]))
+        if node in source.files and held.issuperset(chunks):
+            a, b = int(source.bounds[chunks.start]), int(source.bounds[chunks.stop])
+            write_message(memory[a:b].data, source.files[node], folder)
 
 
 def wanted_ranges(collective: Collective, rank: int, dead: frozenset[int]) -> list[tuple[int, int]]:

@@ -53,11 +53,12 @@ def launch(
     timeout: float | None = None,
     environment: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
+    stderr: int | None = None,
 ) -> int:
     """Start ranks, wait for them, and return mpirun's exit status; 124 when ``timeout`` seconds passed first.
 
     Whatever is left then, or at Ctrl-C, is ended: mpirun, its process group and the processes that it started, no others.
-    Raises PlanError when mpirun cannot be started.
+    ``stderr``: an open file for what they complain of. Raises PlanError when mpirun cannot be started.
     """
     line = command(ranks, program, extra)
     # what an mpirun around us has set would confuse the one that we start
@@ -68,6 +69,7 @@ def launch(
             env={**inherited, **ENVIRONMENT, **(environment or {})},
             start_new_session=True,
             stdin=subprocess.DEVNULL,
+            stderr=stderr,
         )
     except OSError as error:
         raise PlanError(f"mpirun cannot be started: {error.strerror}") from None

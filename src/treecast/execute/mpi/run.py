@@ -34,7 +34,7 @@ class Request(NamedTuple):
     """A run that is to be: the plan, the input, who is to be killed at which step, and the patience of a rank.
 
     ``rule``: what the plan was made from, when each rank can find its own rows from its label alone; else None, and each rank
-    reads the plan and keeps its own rows.
+    reads the plan and keeps its own rows. ``output``: the folder into which files of a scatterv or gatherv are written.
     """
 
     plan: str
@@ -43,10 +43,11 @@ class Request(NamedTuple):
     kill: dict[int, int]
     deadline: float
     rule: dict[str, str | int] | None
+    output: str | None = None
 
 
 def request(
-    schedule: Schedule, path: str, name: str, flit: int, kill: tuple[str, ...], deadline: float
+    schedule: Schedule, path: str, name: str, flit: int, kill: tuple[str, ...], deadline: float, output: str | None = None
 ) -> Request:  # fmt: skip
     """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
     if schedule.sparing:
@@ -61,8 +62,8 @@ def request(
         rows = schedule.program(node).rows
         if not bool((rows.step + rows.steps > step).any()):
             raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
-    data_of.find_source(schedule.network, schedule.collective, name, flit)
-    return Request(path, name, flit, killed, deadline, _rule(schedule))
+    data_of.find_source(schedule.network, schedule.collective, name, flit, output)
+    return Request(path, name, flit, killed, deadline, _rule(schedule), output)
 
 
 def _rule(schedule: Schedule) -> dict[str, str | int] | None:
@@ -139,13 +140,16 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     ).run()
     near -= outcome.cut  # what is told over a cut link would never be under way
     _, dead = exchange(mpi, closing, b"", 1, outcome.dead, patience, near)
-    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead), 2, dead, patience, near)
+    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead, wanted.output), 2, dead, patience, near)
     records = {place: json.loads(text) for place, text in words.items()}
     status = int(any(record["lacks"] for record in records.values()))
     found = None
     if rank == min(records):
         found = _findings(prepared, records, dead)
         status = int(found["delivered"] < found["living"])
+        failed = [record["unwritten"] for record in records.values() if record["unwritten"]]
+        if failed:
+            found, status = {"error": failed[0]}, 2
     if any(record["cut"] for record in records.values()):
         atexit.register(_leave_unfinalized, status)
     return found, status, wanted
@@ -194,8 +198,12 @@ def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
     return _Prepared(mine, source, part, memory)
 
 
-def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int]) -> bytes:
-    """Return what a rank says at the end: the digest of what it should have, and of what it has."""
+def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int], output: str | None) -> bytes:
+    """Write the files of a rank, and return what it says at the end: the digest of what it has, and what is missing."""
+    _, unwritten = (
+        _attempt(lambda: data_of.write_arrived(prepared.source, rank, prepared.memory, outcome.held, output))
+        if output else (None, "")
+    )  # fmt: skip
     collective = prepared.program.collective
     wanted = data_of.wanted_ranges(collective, rank, frozenset(dead))
     lacks = [pair for first, stop in wanted for pair in _lacking(first, stop, outcome.held)]
@@ -203,7 +211,7 @@ def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int]) -> 
         "digest": data_of.digest(prepared.memory, prepared.source.bounds, wanted), "lacks": lacks[:_MOST_LOST],
         "by_tree": {tree: count for tree, count in sorted(outcome.by_tree.items()) if tree >= 0},
         "sent": outcome.sent, "received": outcome.received, "seconds": round(outcome.seconds, 6),
-        "cut": sorted(outcome.cut), "rows": len(prepared.program),
+        "cut": sorted(outcome.cut), "rows": len(prepared.program), "unwritten": unwritten,
     }).encode()  # fmt: skip
 
 
@@ -304,7 +312,9 @@ def exchange(
         all_told = all(peer in gone or peer not in near for peer, _, _ in outgoing)
         if all_told and all(peer in heard or peer in gone for peer in range(size)):
             break
-        time.sleep(min(max(_NAP_SHARE * (time.monotonic() - moved), 0.0005), 0.02))  # others may still need the processor
+        time.sleep(
+            min(max(_NAP_SHARE * (time.monotonic() - moved), 0.0005), 0.02)
+        )  # others may still need the processor
         if time.monotonic() - looked > 0.05:
             looked = time.monotonic()
             gone.update(failed_ranks(mpi, comm))
