@@ -35,11 +35,11 @@ def past_a_cut(network: str, rate: str, size: int, messages: int, link: str, sec
             program = [*TREECAST, "run", plan, "--mpi", "--input", str(data), "--deadline", str(deadline), "--json"]
             lab = [*TREECAST, "lab", "run", network, "--rate", rate, *cuts, "--", *program]
             done = subprocess.run(lab, check=False, stdout=subprocess.PIPE, text=True)
-            if not done.stdout:
+            if done.returncode or not done.stdout:
                 return done.returncode or 2
             found = json.loads(done.stdout)
-            free = sorted(node["seconds"] for node in found["node_reports"] if not node.get("cut_off"))
-            ends = [node["seconds"] for node in found["node_reports"] if node.get("cut_off")]
+            free = sorted(node["seconds"] for node in found["node_reports"] if not node["cut_off"])
+            ends = [node["seconds"] for node in found["node_reports"] if node["cut_off"]]
             waited = f", the two at the cut after {max(ends):.3f} s (deadline {deadline:g})" if ends else ""
             what = f"{link} cut after {seconds:g} s" if cuts else "no cut"
             print(

@@ -11,7 +11,7 @@ where ranks share a clock, of the run whose slowest rank is fastest. algbw: size
 The bound, in a lab: bytes that have to cross the links of one node, headers with them, less what its buckets hold. Elsewhere a
 yardstick: as many bytes as the ranks have to get, copied by all of them at once, measured in the same run. Where all read the
 same bytes, as in a broadcast, caches can make a collective a little faster than that.
-Where an algorithm takes segments, whole messages and segments of 64 KiB are tried, and the faster is shown.
+Every algorithm is tried with whole messages and with segments of 64 KiB, which some of them ignore; the faster is shown.
 """
 
 import argparse
@@ -63,6 +63,8 @@ def measure(
     """Measure one collective of one size on all ranks of a communicator; the lines are the same on all of them."""
     import tuned
 
+    if collective != "broadcast":
+        size = max(1, size // comm.size) * comm.size  # as many bytes to each rank
     job, least = prepared(comm, collective, size, survive, network), bound(comm, collective, size)
     lines = [timed(comm, f"treecast{f', survive {survive}' if survive else ''}", size, job, job.ours, runs, least)]
     lines.append(timed(comm, "MPI, its own choice", size, job, lambda: job.theirs(comm), runs, least))
@@ -105,7 +107,7 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
     import treecast.mpi as ours
 
     n, me = comm.size, comm.rank
-    block = max(1, size // n)
+    block = -(-size // n)
     options: Any = {"survive": survive, "network": network}
 
     def data(source: int, target: int = 0) -> np.ndarray:
@@ -160,8 +162,8 @@ def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
 
     channel = channel_of(comm)
     where = channel.network(collective, options["survive"], options["network"])
-    data = size if collective == "broadcast" else -(-size // comm.size)
-    count = choose.messages_of(collective, where, data, options["survive"], channel.rate)
+    data = size if collective == "broadcast" else size // comm.size
+    count = choose.messages_of(collective, where, data, options["survive"], channel.rate(where))
     straight = collective == "broadcast" and choose.trees_of(where, options["survive"]) == 1
     builder = "direct" if straight and where.spec.startswith("complete") else None
     return plan(collective, where, messages=count, survive=options["survive"], model="all-port", builder=builder).steps
@@ -178,12 +180,8 @@ def bound(comm: Any, collective: str, size: int) -> float:
     from treecast.execute.lab.topology import bucket
 
     where = treecast.network(os.environ["TREECAST_NETWORK"])
-    most = where.degree_at(0)  # of a node of least degree, if they differ
-    most = (
-        min([most, *(where.degree_at(u) for u in range(where.nodes))])
-        if collective in ("allgather", "allreduce")
-        else most
-    )
+    degrees = [where.degree_at(u) for u in range(where.nodes)]
+    most = min(degrees) if collective in ("allgather", "allreduce") else degrees[0]
     across = {
         "broadcast": size / most, "scatter": (n - 1) * block / most, "gather": (n - 1) * block / most,
         "allgather": (n - 1) * block / most, "allreduce": 2 * (n - 1) * block / most,
@@ -268,7 +266,7 @@ def by_treecast(ranks: int, draw: random.Random, plan: str, data: str) -> tuple[
     ]
     done = subprocess.run(ask, capture_output=True, text=True, check=False)
     if not done.stdout:
-        return 124, False
+        return 124 if "did not end" in done.stderr else done.returncode, False
     found = json.loads(done.stdout)
     return int(found["mpirun_status"]), found["delivered"] == found["living"] == ranks - 2
 
@@ -343,7 +341,7 @@ def sweep(given: argparse.Namespace) -> None:
     os.environ[DYNAMIC] = "1"  # before MPI starts
     from mpi4py import MPI
 
-    sizes = [given.b]
+    sizes = [max(1, given.b)]
     while sizes[-1] * given.f <= given.e and given.f > 1:
         sizes.append(sizes[-1] * given.f)
     for collective in given.collectives.split(","):

@@ -83,11 +83,13 @@ def chosen(comm: Any, collective: str, number: int, segment: int) -> Iterator[An
     """Give a duplicate of a communicator on which a collective has this algorithm, in segments of so many bytes (0: whole)."""
     name = f"coll_tuned_{_NAMES.get(collective, collective)}_algorithm"
     settings = {name: number, f"{name}_segmentsize": segment}
-    for setting, value in settings.items():
-        _write(setting, value)
-    other = comm.Dup()
-    for setting in settings:
-        _write(setting, 0)
+    try:
+        for setting, value in settings.items():
+            _write(setting, value)
+        other = comm.Dup()
+    finally:
+        for setting in settings:
+            _write(setting, 0)
     try:
         yield other
     finally:

@@ -10,14 +10,14 @@ failed (a tuple, empty when all is well), and raises DeliveryError when more is 
 ``survive``: how many failures of ranks, which nobody knows of, must keep no data of a living rank from the living; 0 by default.
 The job has to run under fault tolerance for that: ``treecast launch``.
 ``deadline``: seconds without any message after which the links that a rank waits for count as cut; by default it waits for ever.
-``network``: what joins the ranks, rank r at node r (``torus:4x8``, a Network, a networkx graph); by default a complete network
-in one memory, else one of the papers that has so many nodes.
+``network``: what joins the ranks, rank r at node r (``torus:4x8``, a Network, a networkx graph with its nodes in that order); by
+default a complete network in one memory, else one of the papers that has so many nodes.
 
-Raised besides: PlanError and NetworkError, for what cannot be done, before anything is sent.
+Raised besides: PlanError and NetworkError, for what cannot be done, before any data is sent.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from treecast.execute.mpi.channel import Channel, channel_of
 from treecast.execute.mpi.choose import chunk_of, contributions, lanes_for, messages_of
 from treecast.execute.mpi.engine import Bytes, Outcome, Part, failed_ranks
 from treecast.execute.mpi.program import lanes_of
-from treecast.networks import Network
 from treecast.plans import plan
 
 __all__ = ["Allgather", "Allreduce", "Alltoall", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv"]
@@ -39,19 +38,27 @@ class Options(TypedDict, total=False):
 
     survive: int
     deadline: float | None
-    network: str | Network | None
+    network: Any
+
+
+class _Asked(NamedTuple):
+    """The same, with defaults; what is spelled wrong raises TypeError."""
+
+    survive: int = 0
+    deadline: float | None = None
+    network: Any = None
 
 
 def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Bring the buffer of the root to all ranks."""
     channel = _rooted(comm, root)
     data = message(channel.mpi, buf, "the buffer", channel.rank != root).data
-    return _broadcast(channel, data, root, options)
+    return _broadcast(channel, data, root, _Asked(**options))
 
 
-def _broadcast(channel: Channel, data: Bytes, root: int, options: Options) -> tuple[int, ...]:
+def _broadcast(channel: Channel, data: Bytes, root: int, asked: _Asked) -> tuple[int, ...]:
     held = [0] if channel.rank == root else []
-    return _moved(channel, "broadcast", root, len(data), options, lambda block: data, held, [0])
+    return _moved(channel, "broadcast", root, len(data), asked, lambda block: data, held, [0])
 
 
 def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
@@ -61,7 +68,7 @@ def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options])
     blocks = _blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
     if sendbuf is not mpi.IN_PLACE:
         _copied(message(mpi, sendbuf, "the send buffer").data, blocks[me], "allgather")
-    return _moved(channel, "allgather", 0, len(blocks[me]), options, blocks.__getitem__, [me], range(size))
+    return _moved(channel, "allgather", 0, len(blocks[me]), _Asked(**options), blocks.__getitem__, [me], range(size))
 
 
 def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
@@ -80,7 +87,7 @@ def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) 
         return out[target] if source == me else into[source] if target == me else None
 
     mine, wanted = range(me * size, (me + 1) * size), range(me, size * size, size)
-    return _moved(channel, "alltoall", 0, len(out[me]), options, place, mine, wanted)
+    return _moved(channel, "alltoall", 0, len(out[me]), _Asked(**options), place, mine, wanted)
 
 
 def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
@@ -97,7 +104,7 @@ def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
     def place(block: int) -> Bytes | None:
         return out[block] if out else into if block == me else None
 
-    return _moved(channel, "scatter", root, len(into), options, place, range(size) if out else (), [me])
+    return _moved(channel, "scatter", root, len(into), _Asked(**options), place, range(size) if out else (), [me])
 
 
 def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
@@ -114,7 +121,7 @@ def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpa
     def place(block: int) -> Bytes | None:
         return into[block] if into else own if block == me else None
 
-    return _moved(channel, "gather", root, len(own), options, place, [me], range(size) if into else ())
+    return _moved(channel, "gather", root, len(own), _Asked(**options), place, [me], range(size) if into else ())
 
 
 def Allreduce(  # noqa: N802
@@ -132,10 +139,11 @@ def Allreduce(  # noqa: N802
     received = message(mpi, recvbuf, "the receive buffer", True)
     if sendbuf is not mpi.IN_PLACE:
         _copied(message(mpi, sendbuf, "the send buffer").data, received.data, "allreduce")
-    where = channel.network("allreduce", *_asked(options))
+    asked = _Asked(**options)
+    where = channel.network("allreduce", asked.survive, asked.network)
     if size == 1:
         return ()
-    count = messages_of("allreduce", where, -(-len(received.data) // size), 0, channel.rate)
+    count = messages_of("allreduce", where, -(-len(received.data) // size), 0, channel.rate(where))
     collective, lanes, missing = lanes_for("allreduce", where, me, 0, count, 0, channel.tags)
     sums, item = collective.sums, received.itemsize
     # chunks are cut across the whole vector; a finished sum takes the place of the contribution, which is gone by then
@@ -150,43 +158,49 @@ def Allreduce(  # noqa: N802
         op.Reduce_local([contribution, numbers, received.datatype], [into, numbers, received.datatype])
 
     own = {c: sums + c for c in range(me * count, (me + 1) * count)}
-    outcome = channel.run(lanes, Part(view, (), missing, own, add), options.get("deadline"))
+    outcome = channel.run(lanes, Part(view, (), missing, own, add), asked.deadline)
     return _finished(channel, collective, outcome, range(sums, 2 * sums))
 
 
 def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Deal out blocks of different lengths: ``sendbuf`` of the root is ``[buffer, counts, places, datatype]``."""
-    return _different(_rooted(comm, root), "scatterv", sendbuf, recvbuf, root, options)
+    return _different(_rooted(comm, root), "scatterv", sendbuf, recvbuf, root, _Asked(**options))
 
 
 def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
     """Collect blocks of different lengths: ``recvbuf`` of the root is ``[buffer, counts, places, datatype]``."""
-    return _different(_rooted(comm, root), "gatherv", recvbuf, sendbuf, root, options)
+    return _different(_rooted(comm, root), "gatherv", recvbuf, sendbuf, root, _Asked(**options))
 
 
-def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, options: Options) -> tuple[int, ...]:
+def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, asked: _Asked) -> tuple[int, ...]:
     """Carry out a scatterv or gatherv: ``many`` are the root's blocks, ``one`` a rank's own."""
-    where = channel.network(kind, *_asked(options))
+    where = channel.network(kind, asked.survive, asked.network)
     mpi, me, size, scatters = channel.mpi, channel.rank, channel.size, kind == "scatterv"
     blocks: list[Bytes] = []
+    own, error = np.empty(0, np.uint8), ""
     lengths = np.zeros(size, np.int64)
-    if me == root:
-        all_of = message(mpi, many, "the root's buffer", not scatters)
-        if all_of.counts is None or len(all_of.counts) != size:
-            raise PlanError(f"{kind}: the root gives a count for each of the {size} ranks: [buffer, counts, datatype]")
-        blocks = [all_of.block(rank) for rank in range(size)]
-        lengths[:] = [len(block) for block in blocks]
-    _broadcast(channel, lengths.view(np.uint8), root, options)  # only the root knows them
-    if one is mpi.IN_PLACE:
-        own = blocks[me]
-    else:
-        own = message(mpi, one, "a rank's own buffer", scatters).data
-        if len(own) < lengths[me] or (not scatters and len(own) != lengths[me]):
-            raise PlanError(f"{kind}: rank {me} has a buffer of {len(own):,} bytes where the root says {lengths[me]:,}")
-        own = own[: lengths[me]]
+    try:
+        if me == root:
+            all_of = message(mpi, many, "the root's buffer", not scatters)
+            if all_of.counts is None or len(all_of.counts) != size:
+                raise PlanError(
+                    f"{kind}: the root gives a count for each of the {size} ranks: [buffer, counts, datatype]"
+                )
+            blocks = [all_of.block(rank) for rank in range(size)]
+            lengths[:] = [len(block) for block in blocks]
+        own = blocks[me] if one is mpi.IN_PLACE and blocks else message(mpi, one, "a rank's own buffer", scatters).data
+    except PlanError as wrong:
+        error = str(wrong)
+    _broadcast(channel, lengths.view(np.uint8), root, asked)  # only the root knows them
+    if not error and (len(own) < lengths[me] or (not scatters and len(own) != lengths[me])):
+        error = f"{kind}: rank {me} has a buffer of {len(own):,} bytes where the root says {lengths[me]:,}"
+    first = channel.comm.allreduce((0, error) if error else (1, ""), mpi.MIN)[1] if size > 1 else error
+    if first:  # nobody may wait for a rank that has stopped
+        raise PlanError(error or f"{kind}: another rank cannot: {first}")
+    own = own[: lengths[me]]
     if me == root and one is not mpi.IN_PLACE:
         (own if scatters else blocks[me])[:] = blocks[me] if scatters else own
-    flit = chunk_of(int(lengths.sum()), where.diameter, channel.rate)
+    flit = chunk_of(int(lengths.sum()), where.diameter + 1, channel.rate(where))
     flits = -(-lengths // flit)
     flits[root] = 0
     if size == 1 or not flits.any():
@@ -213,7 +227,7 @@ def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, opti
     elif scatters:
         wanted = range(0)
     lanes = lanes_of(mine, me, channel.tags)
-    outcome = channel.run(lanes, Part(view, held, contributions(mine, me)), options.get("deadline"))
+    outcome = channel.run(lanes, Part(view, held, contributions(mine, me)), asked.deadline)
     return _finished(channel, mine.collective, outcome, wanted)
 
 
@@ -227,28 +241,24 @@ def _rooted(comm: Any, root: int) -> Channel:
     return channel
 
 
-def _asked(options: Options) -> tuple[int, str | Network | None]:
-    return options.get("survive", 0), options.get("network")
-
-
 def _moved(
-    channel: Channel, kind: str, root: int, size: int, options: Options, place: Callable[[int], Bytes | None],
+    channel: Channel, kind: str, root: int, size: int, asked: _Asked, place: Callable[[int], Bytes | None],
     held: Iterable[int], wanted: Iterable[int],
 ) -> tuple[int, ...]:  # fmt: skip
     """Move blocks of ``size`` bytes: this rank has those in ``held``, and is to get those in ``wanted``.
 
     ``place(block)``: where a block lies, None of one that only passes.
     """
-    where, survive = channel.network(kind, *_asked(options)), options.get("survive", 0)
+    where, survive = channel.network(kind, asked.survive, asked.network), asked.survive
     if channel.size == 1:
         return ()
-    count = messages_of(kind, where, size, survive, channel.rate)
+    count = messages_of(kind, where, size, survive, channel.rate(where))
     collective, lanes, _ = lanes_for(kind, where, channel.rank, root, count, survive, channel.tags)
 
     def chunks(blocks: Iterable[int]) -> Iterable[int]:
         return (chunk for block in blocks for chunk in range(block * count, (block + 1) * count))
 
-    outcome = channel.run(lanes, Part(_Places(size, count, place), chunks(held)), options.get("deadline"))
+    outcome = channel.run(lanes, Part(_Places(size, count, place), chunks(held)), asked.deadline)
     return _finished(channel, collective, outcome, chunks(wanted))
 
 
@@ -272,7 +282,7 @@ class _Places:
 
 def _cuts(size: int, count: int, item: int = 1) -> list[int]:
     """Return where each of ``count`` chunks of ``size`` bytes begins, and the end, between items."""
-    return [c * (size // item) // count * item for c in range(count + 1)]
+    return [c * (size // max(item, 1)) // count * item for c in range(count + 1)]
 
 
 def _finished(channel: Channel, collective: Collective, outcome: Outcome, wanted: Iterable[int]) -> tuple[int, ...]:

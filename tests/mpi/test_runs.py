@@ -118,6 +118,11 @@ def test_every_collective_agrees_with_mpi(treecast, ranks):
     agrees_with_mpi(treecast, ranks, "0,1,777,65536,3000000")
 
 
+def test_what_cannot_be_done_is_refused_by_every_rank(treecast):
+    done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, ROOT / "tests" / "mpi" / "api_errors.py")
+    assert (done.returncode, done.stdout) == (0, "11 refusals are right\n"), done.stdout + done.stderr
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [6, 7, 8, 12, 16, 23, 24, 64])
 def test_every_root(treecast, ranks):

@@ -60,7 +60,7 @@ def allgather(network: Complete, collective: Collective, copies: int) -> Built:
         below = others[others != relay]
         columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
     step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    steps = messages * (copies + (network.nodes > 2))
+    steps = messages * (copies + 1)
     return _built(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
 
 
@@ -79,7 +79,7 @@ def alltoall(network: Complete, collective: Collective, copies: int) -> Built:
             hops += [(packet, a, b, v, way) for a, b in pairwise(ends)]
     packet, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
     length = np.full(len(packet), messages)
-    step, steps = packed(packet, network.port_between(source, target), length, network.ports)
+    step, steps = packed(packet, network.port_between(source, target), length, network.ports) if hops else (packet, 0)
     return _built(network, messages, step, source, target, block, tree, steps, nodes)
 
 

@@ -50,6 +50,8 @@ def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
         given = rest[1] if len(rest) > 1 and rest[1] is not None else None
         ends = np.cumsum((0, *counts))
         places = tuple(int(p) for p in (ends[:-1] if given is None else given))
+        if min((*counts, *places), default=0) < 0:
+            raise PlanError(f"{what}: counts and places are numbers from 0")
         needed = max((p + c for p, c in zip(places, counts, strict=True)), default=0)
     else:
         needed = int(amount) if amount is not None else len(data) // max(itemsize, 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from treecast.errors import PlanError
 from treecast.execute.mpi import load_mpi, tags_of
-from treecast.execute.mpi.choose import check_survive, family, network_of
+from treecast.execute.mpi.choose import check_survive, network_of
 from treecast.execute.mpi.engine import Engine, Outcome, Part
 from treecast.execute.mpi.program import Lane
 from treecast.networks import Network
@@ -21,7 +21,7 @@ _PROBE = 1 << 18  # bytes by which the rate of links is measured
 class Channel:
     """A duplicate of the user's communicator, which returns errors, and how many operations went over it.
 
-    ``near``: whether all ranks share one memory. ``rate``: the bytes per second of a link, 0 where they do.
+    ``near``: whether all ranks share one memory.
     """
 
     def __init__(self, comm: Any, mpi: Any) -> None:
@@ -32,28 +32,46 @@ class Channel:
         here = self.comm.Split_type(mpi.COMM_TYPE_SHARED)
         self.near = int(here.Get_size()) == self.size
         here.Free()
-        self.rate = 0.0 if self.near else self._measured_rate()
+        self._rates: dict[Network, float] = {}
+        self._named: dict[str, Network] = {}
 
-    def _measured_rate(self) -> float:
-        """Return how many bytes a link carries in a second: the least that is seen when all ranks use one link each at once."""
-        where, probe, place = family(self.size), np.zeros(_PROBE, np.uint8), np.empty(_PROBE, np.uint8)
-        ahead = where.neighbor(np.arange(self.size), 0)
-        to, source, seconds = int(ahead[self.rank]), int(np.flatnonzero(ahead == self.rank)[0]), 0.0
-        for size in (1, _PROBE):  # the first opens the connection
-            self.comm.Barrier()
-            began = time.monotonic()
-            self.comm.Sendrecv(probe[:size], to, 0, place[:size], source, 0)
-            seconds = time.monotonic() - began
-        return _PROBE / float(self.comm.allreduce(seconds, self.mpi.MAX))
+    def rate(self, where: Network) -> float:
+        """Return how many bytes a link of the network carries in a second, measured once; 0 where ranks share one memory.
 
-    def network(self, kind: str, survive: int, given: "str | Network | None") -> Network:
-        """Return the network that the ranks are taken for.
+        Every rank sends to one neighbour, all at once: the slowest counts, of the faster of two runs.
+        """
+        if self.near or self.size == 1:
+            return 0.0
+        if where not in self._rates:
+            aims = [
+                where.neighbors(u)[-1] for u in range(self.size)
+            ]  # over the last port: the first may stay inside a host
+            sources = [u for u, aim in enumerate(aims) if aim == self.rank]
+            seconds = [
+                self._probed(size, aims[self.rank], sources) for size in (1, _PROBE, _PROBE)
+            ]  # the first opens connections
+            self._rates[where] = _PROBE / min(seconds[1:])
+        return self._rates[where]
+
+    def _probed(self, size: int, aim: int, sources: list[int]) -> float:
+        probe, places = np.zeros(size, np.uint8), [np.empty(size, np.uint8) for _ in sources]
+        self.comm.Barrier()
+        began = time.monotonic()
+        waiting = [self.comm.Irecv(place, source) for place, source in zip(places, sources, strict=True)]
+        waiting.append(self.comm.Isend(probe, aim))
+        self.mpi.Request.Waitall(waiting)
+        return float(self.comm.allreduce(time.monotonic() - began, self.mpi.MAX))
+
+    def network(self, kind: str, survive: int, given: Any) -> Network:
+        """Return the network that the ranks are taken for: the one given, if any is (a spelling, a Network, a networkx graph).
 
         Raises PlanError when the one that is given has another number of nodes, or none survives so many failures.
         """
         if given is None:
             return network_of(kind, self.size, survive, self.near)
-        where = find_network(given)
+        if isinstance(given, str) and given not in self._named:
+            self._named[given] = find_network(given)  # reading a file again and again would cost more than sending
+        where = self._named[given] if isinstance(given, str) else find_network(given)
         if where.nodes != self.size:
             raise PlanError(f"{where.spec} has {where.nodes:,} nodes, and the communicator {self.size:,} ranks")
         check_survive(kind, where, survive)

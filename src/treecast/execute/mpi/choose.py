@@ -5,7 +5,7 @@ from math import factorial, isqrt
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.execute.mpi.program import Lane, lanes_of
+from treecast.execute.mpi.program import Lane, contributions, lanes_of
 from treecast.networks import Complete, Network, Rotational, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
@@ -71,8 +71,8 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
             why = ": it sends each message one way"
         elif Collective(kind, 2, 1).sums:
             why = ": contributions that went two ways would be added twice"
-        elif not isinstance(where, Complete):
-            why = f"; complete:{where.nodes} survives {max(0, where.nodes - 2)}"
+        elif not isinstance(where, Complete) and survive <= where.nodes - 2:
+            why = f"; complete:{where.nodes} survives {where.nodes - 2}"
         raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
 
 
@@ -80,7 +80,7 @@ def most_survived(kind: str, where: Network) -> int:
     """Return how many failures a collective survives on a network."""
     if kind.endswith("v"):
         return 0
-    return max(0, *(b.trees(where) - 1 for b in builders(kind, where) if "all-port" in b.models), 0)
+    return max(1, *(b.trees(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
 
 
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0) -> int:
@@ -131,15 +131,3 @@ def _whole(kind: str, where: Network, root: int, messages: int, survive: int) ->
     straight = kind == "broadcast" and isinstance(where, Complete)
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)
-
-
-def contributions(program: Schedule, rank: int) -> dict[int, int]:
-    """Return how many contributions a rank is to add to each sum."""
-    sums, rows = program.collective.sums, program.rows
-    missing = dict.fromkeys(range(sums), 0)
-    adding: list[int] = rows.payload[rows.dst == rank].tolist() if sums else []
-    for payload in adding:
-        for first, stop in rows.payloads.ranges(payload):
-            for chunk in range(first, min(stop, sums)):
-                missing[chunk] += 1
-    return missing

@@ -18,8 +18,8 @@ from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
 from treecast.execute.bufferless import check_target, write_message
 from treecast.execute.local import chunk_bounds
-from treecast.execute.mpi.choose import contributions
 from treecast.execute.mpi.engine import Bytes, Part
+from treecast.execute.mpi.program import contributions
 from treecast.execute.node_files import flits_of, node_files
 from treecast.files import named
 from treecast.networks import Network

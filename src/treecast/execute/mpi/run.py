@@ -20,6 +20,7 @@ from treecast.execute.mpi.engine import Engine, Outcome, failed_ranks
 from treecast.execute.mpi.program import lanes_of
 from treecast.faults import parse_faults
 from treecast.formats.header import header_of
+from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.plans import plan, program
 from treecast.schedule import Schedule
@@ -27,6 +28,7 @@ from treecast.schedule import Schedule
 _RECORD = 1 << 16  # bytes that a rank's closing words may have
 _TAGS = 16  # from here on: of what is passed on, by exchange and rank
 _NAP_SHARE = 0.1  # of the time since something was heard, until the next look
+_RELAYS = 16  # neighbours at most who pass on what they hear
 _MOST_LOST = 20  # ranges of chunks that a rank names at most
 
 
@@ -124,7 +126,7 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     world.Barrier()
     network, patience = prepared.program.network, 6 * wanted.deadline
     lanes = lanes_of(prepared.program, rank, tags_of(mpi))
-    near = frozenset({lane.peer for lane in lanes} | set(network.neighbors(rank)))
+    near = frozenset({lane.peer for lane in lanes if network.degree <= _RELAYS} | set(_relays(network, rank)))
     # opens all connections: later a cut link would let none through
     exchange(mpi, closing, b"", 0, set(), patience, near)
     world.Barrier()  # all begin at once
@@ -153,6 +155,14 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     if any(record["cut"] for record in records.values()):
         atexit.register(_leave_unfinalized, status)
     return found, status, wanted
+
+
+def _relays(network: Network, rank: int) -> list[int]:
+    """Return to whom a rank passes on what it has heard: its neighbours, or where they are many some that join all ranks."""
+    if network.degree <= _RELAYS:
+        return network.neighbors(rank)
+    ways = [1 << place for place in range((network.nodes - 1).bit_length())]
+    return [(rank + way) % network.nodes for away in ways for way in (away, -away)]
 
 
 def _begin_time() -> None:
@@ -186,10 +196,9 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
-    if what.rule is None:
-        nodes = formats.read(what.plan).network.nodes if size > 1 or rank == 0 else 0
-    else:
-        nodes = find_network(str(what.rule["network"])).nodes
+    nodes = (
+        formats.read(what.plan).network.nodes if what.rule is None else find_network(str(what.rule["network"])).nodes
+    )
     if nodes != size:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {size:,} ranks: start it with -n {nodes}")
     mine = own_program(what, rank)
