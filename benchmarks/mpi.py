@@ -158,15 +158,12 @@ def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
     from treecast.execute.mpi import choose
     from treecast.execute.mpi.channel import channel_of
-    from treecast.plans import plan
 
     channel = channel_of(comm)
     where = channel.network(collective, options["survive"], options["network"])
     data = size if collective == "broadcast" else size // comm.size
     count = choose.messages_of(collective, where, data, options["survive"], channel.rate(where))
-    straight = collective == "broadcast" and choose.trees_of(where, options["survive"]) == 1
-    builder = "direct" if straight and where.spec.startswith("complete") else None
-    return plan(collective, where, messages=count, survive=options["survive"], model="all-port", builder=builder).steps
+    return choose.schedule_for(collective, where, 0, count, options["survive"]).steps
 
 
 def bound(comm: Any, collective: str, size: int) -> float:

@@ -43,14 +43,11 @@ class Channel:
         if self.near or self.size == 1:
             return 0.0
         if where not in self._rates:
-            aims = [
-                where.neighbors(u)[-1] for u in range(self.size)
-            ]  # over the last port: the first may stay inside a host
+            # over the last port, since the first may lead to the same host
+            aims = [where.neighbors(u)[-1] for u in range(self.size)]
             sources = [u for u, aim in enumerate(aims) if aim == self.rank]
-            seconds = [
-                self._probed(size, aims[self.rank], sources) for size in (1, _PROBE, _PROBE)
-            ]  # the first opens connections
-            self._rates[where] = _PROBE / min(seconds[1:])
+            self._probed(1, aims[self.rank], sources)  # opens connections
+            self._rates[where] = _PROBE / min(self._probed(_PROBE, aims[self.rank], sources) for _ in range(2))
         return self._rates[where]
 
     def _probed(self, size: int, aim: int, sources: list[int]) -> float:

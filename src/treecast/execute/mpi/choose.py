@@ -122,12 +122,13 @@ def lanes_for(
     if kind == "broadcast" and trees_of(where, survive) > 1:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
-        mine = _whole(kind, where, root, messages, survive).program(rank)
+        mine = schedule_for(kind, where, root, messages, survive).program(rank)
     return mine.collective, lanes_of(mine, rank, tags), contributions(mine, rank)
 
 
 @lru_cache(8)
-def _whole(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
-    straight = kind == "broadcast" and isinstance(where, Complete)
+def schedule_for(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
+    """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
+    straight = kind == "broadcast" and isinstance(where, Complete) and not survive
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)
