@@ -156,8 +156,8 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
 
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
-    from treecast.execute.mpi import choose
-    from treecast.execute.mpi.channel import channel_of
+    from treecast.mpi.engine import choose
+    from treecast.mpi.engine.channel import channel_of
 
     channel = channel_of(comm)
     where = channel.network(collective, options["survive"], options["network"])
@@ -174,7 +174,7 @@ def bound(comm: Any, collective: str, size: int) -> float:
         each = {"broadcast": size, "scatter": block, "gather": block, "allreduce": 2 * size * (n - 1) // n}
         return copying(comm, each.get(collective, (n - 1) * block))
     import treecast
-    from treecast.execute.lab.topology import bucket
+    from treecast.lab.wiring import bucket
 
     where = treecast.network(os.environ["TREECAST_NETWORK"])
     degrees = [where.degree_at(u) for u in range(where.nodes)]
@@ -270,7 +270,7 @@ def by_treecast(ranks: int, draw: random.Random, plan: str, data: str) -> tuple[
 
 def by_mpi(ranks: int, draw: random.Random, plan: str, data: str) -> tuple[int, bool]:
     """The same by MPI_Bcast."""
-    from treecast.execute.mpi.launch import launch
+    from treecast.mpi.job.launch import launch
 
     victims = ",".join(map(str, draw.sample(range(1, ranks), 2)))
     with tempfile.TemporaryDirectory() as folder:
@@ -320,8 +320,8 @@ def main() -> None:
     parser.add_argument("--plain-with-deaths", default="", help=argparse.SUPPRESS)
     parser.add_argument("--witness", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    from treecast.execute.mpi import inside_mpirun
-    from treecast.execute.mpi.launch import launch
+    from treecast.mpi.job.launch import launch
+    from treecast.mpi.library import inside_mpirun
 
     if given.plain_with_deaths:
         plain_with_deaths([int(rank) for rank in given.plain_with_deaths.split(",")], given.witness)

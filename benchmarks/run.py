@@ -17,16 +17,17 @@ from math import prod
 
 import numpy as np
 
-from treecast.faults import random_faults, sweep
-from treecast.gossip import gossip
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
 from treecast.networks import Graph, Star, network
 from treecast.networks.permutations import place_values
-from treecast.plans import plan, star_trees
-from treecast.plans.bisection import minimum, transform
+from treecast.plans import plan
+from treecast.plans.trees import star as star_trees
+from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.schedule import Schedule
-from treecast.verifier import verify
+from treecast.simulation.bit_replay import gossip
+from treecast.simulation.faults import random_faults, sweep
+from treecast.verification.verifier import verify
 
 
 def best(work: Callable[[], object], runs: int = 5) -> float:

@@ -1,6 +1,6 @@
 """Statements of papers, by name."""
 
-from treecast.theorems import PAPERS
+from treecast.papers import PAPERS
 
 
 def verdict(paper, name, size):

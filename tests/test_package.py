@@ -7,7 +7,7 @@ import pytest
 
 import treecast
 from treecast.errors import NetworkError, PlanError
-from treecast.models import MODELS, model
+from treecast.machine import MODELS, model
 from treecast.networks import FAMILIES, Network, network
 
 

@@ -32,7 +32,7 @@ def test_one_tree_of_3628800_nodes_is_no_more_than_its_arrays():
     assert (
         peak_gib("""
 from treecast import network
-from treecast.plans.star_trees import disjoint_tree
+from treecast.plans.trees.star import disjoint_tree
 tree = disjoint_tree(network("star:10"), 4)
 assert tree.depth == 16
 """)
@@ -45,7 +45,7 @@ def test_all_trees_of_s_11_one_by_one_within_8_gib():
     assert (
         peak_gib("""
 from treecast import network
-from treecast.plans.star_trees import disjoint_tree
+from treecast.plans.trees.star import disjoint_tree
 star = network("star:11")
 for t in range(10):
     assert disjoint_tree(star, t).depth == 17
@@ -56,7 +56,7 @@ for t in range(10):
 
 @pytest.mark.long
 def test_every_node_of_every_tree_of_s_11():
-    from treecast.theorems import check_theorems
+    from treecast.papers import check_theorems
 
     found = {f.name: f for f in check_theorems("star", up_to=11)}
     assert all(f.holds for f in found.values())

@@ -12,59 +12,59 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treecast.collectives import Collective as Collective
     from treecast.errors import TreecastError as TreecastError
-    from treecast.execute.election import Election as Election
-    from treecast.execute.election import elect as elect
-    from treecast.execute.local import Execution as Execution
-    from treecast.execute.local import run as run
-    from treecast.faults import Faults as Faults
-    from treecast.faults import Sweep as Sweep
-    from treecast.faults import parse_faults as parse_faults
-    from treecast.faults import random_faults as random_faults
-    from treecast.faults import sweep as sweep
+    from treecast.execution.election import Election as Election
+    from treecast.execution.election import elect as elect
+    from treecast.execution.local import Execution as Execution
+    from treecast.execution.local import run as run
     from treecast.formats import load as load
     from treecast.formats import save as save
     from treecast.lower_bounds import Bound as Bound
     from treecast.lower_bounds import bounds as bounds
-    from treecast.models import Cost as Cost
-    from treecast.models import Model as Model
+    from treecast.machine import Cost as Cost
+    from treecast.machine import Model as Model
     from treecast.networks import Cayley as Cayley
     from treecast.networks import Network as Network
     from treecast.networks import network as network
+    from treecast.papers import check_theorems as check_theorems
     from treecast.plans import disjoint_trees as disjoint_trees
     from treecast.plans import plan as plan
     from treecast.plans import program as program
     from treecast.protocols import Conversation as Conversation
     from treecast.protocols import agrees as agrees
-    from treecast.report import Report as Report
-    from treecast.report import Violation as Violation
     from treecast.schedule import Claims as Claims
     from treecast.schedule import Payloads as Payloads
     from treecast.schedule import Rows as Rows
     from treecast.schedule import Schedule as Schedule
-    from treecast.simulator import Trace as Trace
-    from treecast.simulator import simulate as simulate
-    from treecast.theorems import check_theorems as check_theorems
-    from treecast.trees import TreeSet as TreeSet
-    from treecast.verifier import verify as verify
+    from treecast.schedule.trees import TreeSet as TreeSet
+    from treecast.simulation.faults import Faults as Faults
+    from treecast.simulation.faults import Sweep as Sweep
+    from treecast.simulation.faults import parse_faults as parse_faults
+    from treecast.simulation.faults import random_faults as random_faults
+    from treecast.simulation.faults import sweep as sweep
+    from treecast.simulation.replay import Trace as Trace
+    from treecast.simulation.replay import simulate as simulate
+    from treecast.verification.report import Report as Report
+    from treecast.verification.report import Violation as Violation
+    from treecast.verification.verifier import verify as verify
 
 _WHERE = {
     "collectives": ("Collective",),
     "errors": ("TreecastError",),
-    "execute.election": ("Election", "elect"),
-    "execute.local": ("Execution", "run"),
-    "faults": ("Faults", "Sweep", "parse_faults", "random_faults", "sweep"),
+    "execution.election": ("Election", "elect"),
+    "execution.local": ("Execution", "run"),
     "formats": ("load", "save"),
     "lower_bounds": ("Bound", "bounds"),
-    "models": ("Cost", "Model"),
+    "machine": ("Cost", "Model"),
     "networks": ("Cayley", "Network", "network"),
+    "papers": ("check_theorems",),
     "plans": ("disjoint_trees", "plan", "program"),
     "protocols": ("Conversation", "agrees"),
-    "report": ("Report", "Violation"),
     "schedule": ("Claims", "Payloads", "Rows", "Schedule"),
-    "simulator": ("Trace", "simulate"),
-    "theorems": ("check_theorems",),
-    "trees": ("TreeSet",),
-    "verifier": ("verify",),
+    "schedule.trees": ("TreeSet",),
+    "simulation.faults": ("Faults", "Sweep", "parse_faults", "random_faults", "sweep"),
+    "simulation.replay": ("Trace", "simulate"),
+    "verification.report": ("Report", "Violation"),
+    "verification.verifier": ("verify",),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 

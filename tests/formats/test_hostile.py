@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.strategies import arbitrary
 from treecast import formats
 from treecast.errors import FormatError, TreecastError
-from treecast.formats import binary, text
+from treecast.formats.native import binary, text
 from treecast.plans import plan
-from treecast.verifier import verify
+from treecast.verification.verifier import verify
 
 HEAD = """treecast 1
 network {network}

@@ -12,8 +12,8 @@ from tests.strategies import payload, planned
 from treecast import formats
 from treecast.collectives import Collective
 from treecast.errors import FormatError
-from treecast.formats import binary, text
-from treecast.models import model
+from treecast.formats.native import binary, text
+from treecast.machine import model
 from treecast.networks import Cayley, network
 from treecast.plans import plan
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows, Schedule

@@ -17,8 +17,8 @@ import pytest
 from treecast import formats, network, plan
 from treecast.cli import main
 from treecast.errors import LabError
-from treecast.execute.lab import outside
-from treecast.execute.lab.topology import Cut, bucket, topology
+from treecast.lab import outside
+from treecast.lab.wiring import Cut, bucket, topology
 
 HERE = Path(__file__).parent
 

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.execute.mpi.choose import family, most_survived
+from treecast.mpi.engine.choose import family, most_survived
 from treecast.networks import network
 
 comm = MPI.COMM_WORLD

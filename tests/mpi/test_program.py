@@ -5,8 +5,8 @@ import pytest
 
 from treecast import plan, verify
 from treecast.errors import PlanError
-from treecast.execute.mpi.choose import check_survive, family, messages_of, most_survived, network_of
-from treecast.execute.mpi.program import lanes_of
+from treecast.mpi.engine.choose import check_survive, family, messages_of, most_survived, network_of
+from treecast.mpi.engine.lanes import lanes_of
 from treecast.networks import network
 
 JOBS = [

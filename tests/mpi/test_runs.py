@@ -9,7 +9,7 @@ import pytest
 
 from tests.mpi.conftest import ROOT
 from treecast.errors import PlanError
-from treecast.execute.mpi.launch import command
+from treecast.mpi.job.launch import command
 
 NETWORKS = [("star:4", 24), ("hypercube:3", 8)]
 

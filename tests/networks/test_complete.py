@@ -2,12 +2,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.oracle import graph_of
+from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError, PlanError
-from treecast.faults import sweep
 from treecast.networks import Complete, network
-from treecast.plans import disjoint_trees, plan, rotational
-from treecast.verifier import verify
+from treecast.plans import disjoint_trees, plan
+from treecast.plans.trees import disjoint as rotational
+from treecast.simulation.faults import sweep
+from treecast.verification.verifier import verify
 
 SIZES = range(1, 9)
 

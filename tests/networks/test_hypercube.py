@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.oracle import graph_of
+from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
 from treecast.networks import Hypercube, network
 

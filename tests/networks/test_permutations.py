@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle import lexicographic
+from tests.oracles.plain import lexicographic
 from treecast.networks import permutations as perm
 
 

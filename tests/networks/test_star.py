@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle import graph_of, lexicographic
+from tests.oracles.plain import graph_of, lexicographic
 from treecast.errors import NetworkError
 from treecast.networks import Star, network
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from treecast import console
-from treecast.comparison import Comparison, Entry, Table
+from treecast.cli import console
+from treecast.papers.compare import Comparison, Entry, Table
 
 
 def show_comparison(found: Comparison, as_json: bool) -> None:

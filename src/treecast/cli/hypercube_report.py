@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from treecast import console
-from treecast.hypercube_times import Crossing, Time, Timing, crossings, fastest
-from treecast.models import Cost
-from treecast.paths import Paths
+from treecast.cli import console
+from treecast.machine import Cost
+from treecast.papers.hypercube.times import Crossing, Time, Timing, crossings, fastest
+from treecast.papers.paths import Paths
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

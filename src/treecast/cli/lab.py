@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from treecast import console
+from treecast.cli import console
 
 lab = App(
     name="lab",
@@ -51,8 +51,8 @@ def run(
     """
     from treecast import networks
     from treecast.errors import LabError
-    from treecast.execute.lab import outside
-    from treecast.execute.lab.topology import parse_cuts, parse_rate, topology
+    from treecast.lab import outside
+    from treecast.lab.wiring import parse_cuts, parse_rate, topology
 
     if no_mpi and once:
         raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from treecast import console
-from treecast.execute.mpi.run import Found, Request
-from treecast.report import Report, figures
+from treecast.cli import console
+from treecast.mpi.job.run import Found, Request
 from treecast.schedule import Schedule
+from treecast.verification.report import Report, figures
 
 _MANY = 130
 _MARKS = {"intact": "green", "dead": "dim", "INCOMPLETE": "bold red"}

@@ -2,9 +2,9 @@
 
 from hashlib import sha256
 
-from treecast import console
-from treecast.execute.bufferless import Relay
-from treecast.report import Report, figures
+from treecast.cli import console
+from treecast.execution.relay import Relay
+from treecast.verification.report import Report, figures
 
 _MANY = 130
 

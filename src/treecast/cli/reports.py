@@ -5,24 +5,24 @@ from dataclasses import asdict
 
 import numpy as np
 
-from treecast import console
+from treecast.cli import console
 from treecast.collectives import Collective
-from treecast.draw.text import completion_text
-from treecast.execute.election import Election
-from treecast.execute.local import Execution
-from treecast.faults import Sweep
-from treecast.formats import text
-from treecast.gossip import Gossip
+from treecast.drawing.text.tree import completion_text
+from treecast.execution.election import Election
+from treecast.execution.local import Execution
+from treecast.formats.native import text
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best
 from treecast.lower_bounds import bounds as lower_bounds
-from treecast.models import Model
+from treecast.machine import Model
 from treecast.networks import FAMILIES, Cayley, Network
+from treecast.papers import Finding
 from treecast.plans import BUILDERS, builders, one_tree_steps, plan, single_tree_steps
-from treecast.report import Report, figures
 from treecast.schedule import Schedule
-from treecast.simulator import NEVER, Trace
-from treecast.theorems import Finding
-from treecast.verifier import verify
+from treecast.simulation.bit_replay import Gossip
+from treecast.simulation.faults import Sweep
+from treecast.simulation.replay import NEVER, Trace
+from treecast.verification.report import Report, figures
+from treecast.verification.verifier import verify
 
 _MANY_NODES = 130  # with more, only those are shown that are dead or lack something
 _MANY_ROWS = 200

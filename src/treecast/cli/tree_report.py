@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from treecast import console, protocols
+from treecast import protocols
+from treecast.cli import console
 from treecast.schedule import Schedule
 
 _SHOWN = 5

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from treecast import console
+from treecast.cli import console
 from treecast.cli.lab import lab
 
 if TYPE_CHECKING:
-    from treecast.faults import Faults
-    from treecast.report import Report
     from treecast.schedule import Schedule
+    from treecast.simulation.faults import Faults
+    from treecast.verification.report import Report
 
 
 _MANY_SENDS = 2**20  # of an orbit: more are replayed with a bit per source, where that can be done
@@ -166,9 +166,10 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import formats, plans, verifier
+    from treecast import formats, plans
     from treecast.cli import reports
-    from treecast.plans import bisection
+    from treecast.plans.wormhole import bisection
+    from treecast.verification import verifier
 
     if as_json and output == "-":
         raise _usage("--json and '-o -' both want standard output: choose one")
@@ -233,9 +234,9 @@ def verify(
         Count all failing sets, instead of stopping at the first.
     """
     from treecast.cli import reports
-    from treecast.faults import sweep as sweep_faults
     from treecast.formats import read
-    from treecast.verifier import verify as check
+    from treecast.simulation.faults import sweep as sweep_faults
+    from treecast.verification.verifier import verify as check
 
     _not_negative(seed)
     schedule = read(file)
@@ -280,9 +281,9 @@ def simulate(
         Of scatterv and gatherv: let every node find out by itself what to say, and compare that with the schedule.
     """
     from treecast.cli import reports
-    from treecast.gossip import gossip, is_gossip
-    from treecast.models import Cost
-    from treecast.simulator import simulate as replay
+    from treecast.machine import Cost
+    from treecast.simulation.bit_replay import gossip, is_gossip
+    from treecast.simulation.replay import simulate as replay
 
     _not_negative(startup, per_byte, chunk_bytes)
     schedule, report = _load(file)
@@ -330,7 +331,7 @@ def bounds(
     from treecast import networks, plans
     from treecast.cli import reports
     from treecast.collectives import Collective
-    from treecast.models import model as find_model
+    from treecast.machine import model as find_model
 
     where = networks.network(network)
     start, given = where.node(root), _lengths(network, root, lengths, files, flit, seed)
@@ -372,9 +373,9 @@ def draw(
     in_ascii
         Draw text without box-drawing characters.
     """
-    from treecast.draw.lanes_text import lanes_text
-    from treecast.draw.text import space_time_text, tree_text
-    from treecast.simulator import simulate as replay
+    from treecast.drawing.text.lanes import lanes_text
+    from treecast.drawing.text.tree import space_time_text, tree_text
+    from treecast.simulation.replay import simulate as replay
 
     if kind in ("steps", "sources") and output is None:
         raise _usage(f"a picture of {kind} goes into a file: give -o {kind}.png")
@@ -387,7 +388,7 @@ def draw(
         used = [tree]
         schedule = schedule if kind == "trees" else schedule.on_tree(tree)
     if output is not None:
-        from treecast.draw.figures import draw as draw_figure
+        from treecast.drawing.pictures import draw as draw_figure
 
         draw_figure(schedule, output, kind, faults, None if tree is None or kind != "trees" else used)
         console.say(f"written: {output}")
@@ -456,10 +457,10 @@ def run(
     if kill:
         raise _usage("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
     from treecast.cli import reports
-    from treecast.execute.election import elect
-    from treecast.execute.local import run as execute
-    from treecast.faults import parse_faults
+    from treecast.execution.election import elect
+    from treecast.execution.local import run as execute
     from treecast.files import read_whole
+    from treecast.simulation.faults import parse_faults
 
     if file == data == "-":
         raise _usage("the schedule and the data cannot both be standard input: name a file for one of them")
@@ -507,7 +508,7 @@ def launch(
     timeout
         Seconds after which all ranks are ended; the exit status is then 124.
     """
-    from treecast.execute.mpi.launch import launch as start
+    from treecast.mpi.job.launch import launch as start
 
     if timeout is not None:
         _not_negative(timeout)
@@ -569,7 +570,7 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
         of the tree), as far as each check can go.
     """
     from treecast.cli import reports
-    from treecast.theorems import check_theorems as check
+    from treecast.papers import check_theorems as check
 
     with console.progress("theorems") as tell:
         found = check(paper, up_to, lambda what, done, total: tell(done, total, what))
@@ -598,9 +599,10 @@ def compare(
     tables
         Print the paper's tables of lower bounds (1 to 3) for these star networks and hypercubes instead: nothing is planned.
     """
-    from treecast import comparison, plans
     from treecast import networks as known
+    from treecast import plans
     from treecast.cli import comparison_report
+    from treecast.papers import compare as comparison
 
     where, wanted = [known.network(spec) for spec in specs], plans.copies_of(copies, survive)
     if tables:
@@ -650,10 +652,10 @@ def times(
     output
         Also draw a picture into this file: SVG, PNG or PDF.
     """
-    from treecast import hypercube_times
     from treecast import networks as known
     from treecast.cli import hypercube_report
-    from treecast.models import Cost
+    from treecast.machine import Cost
+    from treecast.papers.hypercube import times as hypercube_times
 
     _not_negative(startup, per_byte, chunk_bytes)
     cube = known.network(network)
@@ -663,8 +665,8 @@ def times(
     jobs = [hypercube_times.Job(collective, model, cube.d, k, fault_free) for model in hypercube_times.MODELS]
     found = [hypercube_times.timings(job) for job in jobs]
     if output is not None:
-        from treecast.draw.figures import save
-        from treecast.draw.times_figure import draw_times
+        from treecast.drawing.figures.times import draw_times
+        from treecast.drawing.pictures import save
 
         save(draw_times(collective, cube.d, k, fault_free), output)
     cost = Cost(startup, per_byte) if startup or per_byte else None
@@ -700,13 +702,13 @@ def paths(
     """
     from treecast import networks as known
     from treecast.cli import hypercube_report
-    from treecast.paths import node_disjoint_paths
+    from treecast.papers.paths import node_disjoint_paths
 
     where = known.network(network)
     found = node_disjoint_paths(where, where.node(node), where.node(root), _order(order))
     if output is not None:
-        from treecast.draw.figures import save
-        from treecast.draw.paths_figure import draw_paths
+        from treecast.drawing.figures.paths import draw_paths
+        from treecast.drawing.pictures import save
 
         save(draw_paths(found), output)
     hypercube_report.show_paths(found, as_json)
@@ -754,7 +756,7 @@ def _lengths(network: str, root: str, text: str | None, folder: str | None, flit
     """Return the lengths that were asked for as plans take them, or None."""
     from treecast import networks as known
     from treecast.cli.lengths import parse_lengths
-    from treecast.execute.node_files import flits_of, node_files
+    from treecast.execution.folders import flits_of, node_files
 
     _not_negative(seed)
     if text is not None and folder is not None:
@@ -771,8 +773,8 @@ def _relay(
     schedule: "Schedule", report: "Report", folder: str, flit: int, faults: "Faults", output: str | None, as_json: bool
 ) -> int:
     from treecast.cli.relay_report import show_relay
-    from treecast.execute import bufferless
-    from treecast.execute.node_files import flits_of, node_files
+    from treecast.execution import relay as bufferless
+    from treecast.execution.folders import flits_of, node_files
 
     files = node_files(schedule.network, folder, schedule.collective.root)
     flits_of(schedule.network, files, flit)
@@ -792,9 +794,9 @@ def _run_over_mpi(
     file: str, data: str, flit: int, kill: tuple[str, ...], deadline: float, timeout: float, output: str | None, as_json: bool
 ) -> int:  # fmt: skip
     from treecast.cli.mpi_report import show_run
-    from treecast.execute import mpi
-    from treecast.execute.mpi import run as runs
-    from treecast.execute.mpi.start import run_ranks
+    from treecast.mpi import library as mpi
+    from treecast.mpi.job import run as runs
+    from treecast.mpi.job.start import run_ranks
 
     _not_negative(timeout)
     if "-" in (file, data):
@@ -848,7 +850,7 @@ def _load(file: str) -> "tuple[Schedule, Report]":
 
 
 def _faults(schedule: "Schedule", nodes: tuple[str, ...], links: tuple[str, ...], count: int, seed: int) -> "Faults":
-    from treecast.faults import Faults, parse_faults, random_faults
+    from treecast.simulation.faults import Faults, parse_faults, random_faults
 
     _not_negative(seed)
     named = parse_faults(schedule.network, nodes, links)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from treecast.errors import FormatError
 from treecast.files import named, read_whole, write_whole
-from treecast.formats import binary, text
-from treecast.report import Report
+from treecast.formats.native import binary, text
 from treecast.schedule import Schedule
-from treecast.verifier import verify
+from treecast.verification.report import Report
+from treecast.verification.verifier import verify
 
 __all__ = ["decode", "encode", "load", "load_verified", "read", "save"]
 

@@ -1,6 +1,6 @@
 """Inner loops that replay a schedule under faults: what a node does not hold, it does not send.
 
-An atom's moves come sorted by step (see treecast.atoms.Moves). A fault takes effect at a step: from then on the node or
+An atom's moves come sorted by step (see treecast.schedule.atoms.Moves). A fault takes effect at a step: from then on the node or
 arc carries nothing.
 """
 # pyright: basic

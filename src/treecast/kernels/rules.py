@@ -1,6 +1,6 @@
 """Inner loops of the verifier: one pass over the rows each, whatever the length of their streams.
 
-Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.atoms). A row is *streaming*
+Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.schedule.atoms). A row is *streaming*
 when it sends one chunk a step, so that its atom at place p leaves p steps after the row begins.
 
 Loops that fill a table go through all rows, but heed only those whose node (or key) lies in ``low … high-1``, so that

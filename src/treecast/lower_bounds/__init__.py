@@ -7,7 +7,7 @@ from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.store_and_forward import tolerance_bounds
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
-from treecast.models import Model
+from treecast.machine import Model
 from treecast.networks import Cayley, Network
 
 __all__ = [

@@ -6,7 +6,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.distances import turned
-from treecast.models import Model
+from treecast.machine import Model
 from treecast.networks import Cayley, Network
 from treecast.networks.core import Ints
 

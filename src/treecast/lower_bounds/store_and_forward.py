@@ -16,7 +16,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
-from treecast.models import Model
+from treecast.machine import Model
 from treecast.networks import Cayley, Hypercube, Network
 
 

@@ -8,8 +8,8 @@ from treecast.errors import NetworkError
 from treecast.networks.complete import Complete
 from treecast.networks.core import Cayley, Network, Rotational
 from treecast.networks.graph import Graph
+from treecast.networks.grid import Mesh, Torus
 from treecast.networks.hypercube import Hypercube
-from treecast.networks.mesh import Mesh, Torus
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
 

@@ -10,32 +10,24 @@ import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
-from treecast.models import WORMHOLE, Model
-from treecast.models import model as find_model
+from treecast.machine import WORMHOLE, Model
+from treecast.machine import model as find_model
 from treecast.networks import Cayley, Complete, Graph, Hypercube, Mesh, Network, Rotational, Star, Torus
 from treecast.networks import network as find_network
 from treecast.networks.core import Ints
-from treecast.plans import (
-    allgather,
-    alltoall,
-    bisection,
-    broadcast,
-    complete,
-    cover,
-    dimension_order,
-    exhaustive,
-    eyes,
-    multicast,
-    rotational,
-    scatter,
-    spanning,
-    tree_gather,
-    tree_scatter,
-)
+from treecast.plans.all_port import allgather, alltoall, broadcast, scatter
+from treecast.plans.all_port import relays as complete
+from treecast.plans.bufferless import cover
+from treecast.plans.bufferless import gather as tree_gather
+from treecast.plans.bufferless import scatter as tree_scatter
 from treecast.plans.built import Built, memory
+from treecast.plans.combining import dimension_order
 from treecast.plans.reversal import one_after_the_other, reversed_in_time
+from treecast.plans.trees import disjoint as rotational
+from treecast.plans.trees import spanning
+from treecast.plans.wormhole import bisection, exhaustive, eyes, multicast
 from treecast.schedule import Rows, Schedule
-from treecast.trees import RootedTree, TreeSet
+from treecast.schedule.trees import RootedTree, TreeSet
 
 __all__ = [
     "BUILDERS",

@@ -18,7 +18,8 @@ from treecast.protocols.messages import Certificate, Content, Flit, Order, Token
 from treecast.protocols.node import Local, Think
 from treecast.protocols.shoulder import shoulder_tap
 from treecast.protocols.synchronous import Conversation, Place, Said, converse
-from treecast.schedule import Schedule, places
+from treecast.ragged import places
+from treecast.schedule import Schedule
 
 __all__ = [
     "Certificate", "Content", "Conversation", "Flit", "Order", "Said", "Token", "WakeUp", "agrees", "differences", "run",

@@ -1,0 +1,347 @@
+"""The picture of messages of any length in space and time: a parallelogram each, between the root and its node.
+
+Source: Bhatt, Pucci, Ranade & Rosenberg, Figures 1-4. Where nothing waits, a flit moves on a diagonal, and all diagonals meet
+the root: over one port no two messages overlap, whatever the tree, and over several ports none below one child of the root.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Passages, Streams
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, short, title
+from treecast.errors import TreecastError
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_SHAPES = 50_000  # messages and control flits
+_MOST_PANELS = 24
+_SHADES = (0.0, -0.45, 0.35)  # of each colour: as it is, with white, with black; then they begin again
+_FONT = 7.5
+_LETTER = 0.0085  # inches that a character takes per point
+_INK = {WAKE_UP: DARK, TOKEN: DARK, CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
+
+
+class Shapes(NamedTuple):
+    """What is drawn: message ``message`` passes the links at distances ``near … far`` from the root, ``flits`` flits wide.
+
+    Its first flit passes the link at ``near`` in ``step``. ``branch``: the child of the root above it. int64.
+    """
+
+    message: Ints
+    flits: Ints
+    step: Ints
+    near: Ints
+    far: Ints
+    branch: Ints
+
+
+_T = TypeVar("_T", Shapes, Controls)
+
+
+def shapes(passages: Passages, away: bool) -> Shapes:
+    """Join the passages of a message that follow each other, each a step behind the one before, to one shape."""
+    hop = passages.depth if away else -passages.depth
+    diagonal = passages.step - hop
+    order = np.lexsort((hop, diagonal, passages.flits, passages.first, passages.message, passages.branch))
+    key = np.column_stack([passages.branch, passages.message, passages.first, passages.flits, diagonal])[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(hop[order]) != 1)
+    head = np.flatnonzero(begins)
+    tail = np.append(head[1:], len(order)) - 1
+    first, last = order[head], order[tail[: len(head)]]
+    near, far = (first, last) if away else (last, first)
+    return Shapes(
+        passages.message[first], passages.flits[first], passages.step[near], passages.depth[near], passages.depth[far],
+        passages.branch[first],
+    )  # fmt: skip
+
+
+def corners(found: Shapes, away: bool) -> Any:
+    """Return six corners of each shape, (shapes, 6, 2): x in steps, y in distances from the root.
+
+    Halfway along each link a shape covers exactly the steps in which its flits pass. Of the parallelogram, the two tips that
+    would stick out of these steps, before its first and behind its last, are cut off.
+    """
+    turn = 1 if away else -1
+    half = turn * 0.5
+    top, bottom = found.near - 1.0, found.far + 0.0
+    left = found.step - half  # at the top
+    shift = turn * (bottom - top)
+    begin = np.minimum(found.step, found.step + turn * (found.far - found.near))
+    end = np.maximum(found.step, found.step + turn * (found.far - found.near)) + found.flits
+    wide = found.flits
+    if away:
+        points = (
+            (begin, top),
+            (left + wide, top),
+            (end, bottom - 0.5),
+            (end, bottom),
+            (left + shift, bottom),
+            (begin, top + 0.5),
+        )
+    else:
+        points = (
+            (left, top),
+            (end, top),
+            (end, top + 0.5),
+            (left + shift + wide, bottom),
+            (begin, bottom),
+            (begin, bottom - 0.5),
+        )
+    return np.stack([np.column_stack(point) for point in points], axis=1).astype(float)
+
+
+def draw_parallelograms(schedule: Schedule, bound: int | None = None) -> "Figure":
+    """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
+
+    A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
+    control flits. What is null stands on the right. Lines: the time taken, and ``bound``. Where messages overlap at the root
+    (several ports), each child of the root has a panel.
+    Raises TreecastError when there is too much to draw.
+    """
+    figure = empty_figure()
+    streams = Streams.of(schedule)
+    away = schedule.part.direction == "from"
+    passages, controls = streams.passages(), streams.controls()
+    found = shapes(passages, away)
+    if (many := len(found.step) + len(controls.step)) > _MOST_SHAPES:
+        raise TreecastError(
+            f"{many:,} messages and control flits cannot be drawn, {_MOST_SHAPES:,} at most: "
+            "draw it in the terminal, where it is cut"
+        )
+    panels, left_out = _panels(streams, found, controls)
+    steps = max(schedule.steps, bound or 0, 1)
+    strips = sum(panel.height for panel in panels)
+    unit = max(0.02, min(0.42 if strips > 4 else 0.65, (9 - 0.3 * len(panels)) / strips))
+    nulls = _nulls(streams, panels) if unit > 0.13 else [dict[int, str]()] * len(panels)
+    wide = min(max(0.3 * steps, 5.0), 14.0)
+    head, foot, left, gap = 0.95, 0.95, 0.75, 0.32
+    right = 0.35 + 0.062 * max((len(text) for texts in nulls for text in texts.values()), default=0)
+    width, height = wide + left + right, strips * unit + head + foot + gap * (len(panels) - 1)
+    figure.set_size_inches(width, height)
+    title(figure, schedule, Faults(), f": {left_out} more branches left out" if left_out else "")
+    at = height - head
+    handles: dict[str, Any] = {}
+    for panel, texts in zip(panels, nulls, strict=True):
+        at -= panel.height * unit
+        axes = figure.add_axes((left / width, at / height, wide / width, panel.height * unit / height))
+        at -= gap
+        axes.set(xlim=(0, steps), ylim=(panel.height, 0))
+        axes.spines[:].set_visible(False)
+        _draw_messages(axes, streams, panel.take(found), away, (wide / steps, unit), bound)
+        handles |= _draw_controls(axes, panel.take(controls), wide / steps, unit)
+        handles |= _draw_times(axes, schedule.steps, bound)
+        _draw_frame(axes, panel, texts, len(panels) > 1, streams, steps, wide, unit)
+        if panel is not panels[-1]:
+            axes.tick_params(axis="x", labelbottom=False)
+    figure.axes[-1].set_xlabel("step", fontsize=9)
+    inner = height - head - foot
+    figure.text(
+        0.22 / width, 1 - (head + inner / 2) / height, "distance from the root" if inner > 1.6 else "distance",
+        rotation=90, fontsize=9, ha="center", va="center", color=DARK,
+    )  # fmt: skip
+    return _with_legend(figure, handles, away)
+
+
+class _Panel(NamedTuple):
+    """A picture of its own below the others: the branches of the root in it, and how many distances it has."""
+
+    branches: Ints
+    height: int
+
+    def take(self, all_of_them: _T) -> _T:
+        """Return what is in these branches."""
+        mine = np.isin(all_of_them.branch, self.branches)
+        return type(all_of_them)(*(column[mine] for column in all_of_them))
+
+
+def _panels(streams: Streams, found: Shapes, controls: Controls) -> tuple[list[_Panel], int]:
+    """Return one panel where no two messages are at the root at once, else one for each child of the root."""
+    branch = np.concatenate([found.branch, controls.branch])
+    far = np.concatenate([found.far, controls.depth])
+    every = np.unique(branch)
+    at_root = found.near == 1
+    step, flits = found.step[at_root], found.flits[at_root]
+    order = np.argsort(step, kind="stable")
+    if len(every) < 2 or bool((step[order][1:] >= (step + flits)[order][:-1]).all()):
+        return [_Panel(every, max(1, int(far.max(initial=1))))], 0
+    panels = [_Panel(np.array([b]), int(far[branch == b].max())) for b in every.tolist()]
+    return panels[:_MOST_PANELS], len(panels[_MOST_PANELS:])
+
+
+def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
+    """Return for each panel what to write beside a distance: the nodes there whose messages are null."""
+    walk, network = streams.walk(), streams.schedule.network
+    null = np.flatnonzero(streams.flits == 0)
+    null = null[null != streams.schedule.part.root]
+    found: list[dict[int, str]] = []
+    for panel in panels:
+        mine = null[np.isin(walk.branch[null], panel.branches) | (len(panels) == 1)]
+        texts: dict[int, str] = {}
+        for far in np.unique(walk.depth[mine]).tolist():
+            nodes = mine[walk.depth[mine] == far]
+            named = [short(network.label(v)) for v in nodes[:3].tolist()]
+            more = [f"and {len(nodes) - 3} more"] if len(nodes) > 3 else []
+            if far <= panel.height:
+                texts[far] = f"{', '.join(named)} {' '.join(more)}".strip() + ": null"
+        found.append(texts)
+    return found
+
+
+def _draw_messages(
+    axes: Any, streams: Streams, found: Shapes, away: bool, size: tuple[float, float], bound: int | None
+) -> None:
+    """Draw the parallelograms, and labels where there is room; ``size``: of a step and a distance, in inches."""
+    from matplotlib.collections import PolyCollection
+
+    order = np.argsort(found.step, kind="stable")
+    found = Shapes(*(column[order] for column in found))
+    nodes, first = np.unique(found.message, return_index=True)
+    place = dict(zip(nodes[np.argsort(first)].tolist(), range(len(nodes)), strict=True))
+    inks = [colour(place[v] % 7, _SHADES[place[v] // 7 % len(_SHADES)]) for v in found.message.tolist()]
+    thin = min(1.0, 30 * size[0], 10 * size[1])
+    axes.add_collection(
+        PolyCollection(list(corners(found, away)), facecolors=inks, edgecolors="white", linewidths=thin, gid="messages",
+                       zorder=3)
+    )  # fmt: skip
+    if size[1] > 1.15 * _FONT / 72:
+        for i in range(len(inks)):
+            shape = Shapes(*(column[i : i + 1] for column in found))
+            if label := _label(streams, shape, away, size, bound):
+                axes.text(*label, fontsize=_FONT, ha="center", va="center_baseline", color=_readable(inks[i]), zorder=6,
+                          parse_math=False)  # fmt: skip
+
+
+def _label(
+    streams: Streams, shape: Shapes, away: bool, size: tuple[float, float], bound: int | None
+) -> tuple[float, float, str] | None:
+    """Return where in a shape its label has room, nearest its middle, but not on the line of the bound; and the label."""
+    message, wide, step, near, far, _ = (int(column[0]) for column in shape)
+    room = wide * size[0] - _FONT / 72 * size[0] / size[1] - 0.04
+    middle, turn = (near + far) / 2, 1 if away else -1
+    name = short(streams.schedule.network.label(message))
+    for text in (f"{name}: {counted(wide, 'flit')}", f"{name}: {wide}", name):
+        half = len(text) * _LETTER * _FONT / 2
+        if 2 * half > room:
+            continue
+        for hop in sorted(range(near, far + 1), key=lambda hop: abs(hop - middle))[:9]:
+            x = step + turn * (hop - near) + wide / 2
+            if bound is None or abs(x - bound) * size[0] > half + 0.03:
+                return x, hop - 0.5, text
+    return None
+
+
+def _readable(ink: str) -> str:
+    red, green, blue = (int(ink[i : i + 2], 16) for i in (1, 3, 5))
+    return DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 135 else "white"
+
+
+def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> dict[str, Any]:
+    """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    order = np.lexsort((controls.below, controls.what, controls.step, controls.depth))
+    at = np.column_stack([controls.depth, controls.step])[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (at[1:] != at[:-1]).any(axis=1)
+    group = np.cumsum(begins) - 1
+    size = np.bincount(group)[group] if len(order) else group
+    rank = np.arange(len(order)) - np.flatnonzero(begins)[group] if len(order) else group
+    slot = 0.8 / np.maximum(size, 1)  # of the width of a step
+    left = at[:, 1] + 0.1 + slot * rank
+    size_in_points = 72 * min(step * (0.75 if size.max(initial=1) > 1 else 1), unit)
+    head, line = max(1.2, min(4.5, 0.24 * size_in_points)), max(0.5, min(1.3, 0.07 * size_in_points))
+    handles: dict[str, Any] = {}
+    for what in np.unique(controls.what).tolist():
+        mine = np.flatnonzero(controls.what[order] == what)
+        x, y, far = left[mine] + 0.1 * slot[mine], at[mine, 0], np.where(size[mine] > 1, 0.5, 0.8) * slot[mine]
+        up, ink = what == CERTIFICATE, _INK[what]
+        sign = "^" if up else "D" if what == ORDER else "v"
+        begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
+        lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
+        for width, under in ((line + 1.2, "white"), (line, ink)):
+            axes.add_collection(
+                LineCollection(list(lines), colors=under, linewidths=width, zorder=4,
+                               gid=f"controls-{what}" if under == ink else None)
+            )  # fmt: skip
+        axes.plot(x + far, end, sign, color=ink, markersize=head * (0.85 if what == ORDER else 1.15), zorder=5,
+                  markeredgecolor="white", markeredgewidth=0.4, gid=f"heads-{what}")  # fmt: skip
+        handles[f"{CONTROLS[what]} ({'up' if up else 'down'})"] = Line2D(
+            [], [], color=ink, marker=sign, linewidth=1.2, markersize=5
+        )
+    return handles
+
+
+def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
+    """Draw the time and the lower bound as lines from top to bottom."""
+    if bound == steps:
+        line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
+        return {f"time = lower bound: {counted(steps, 'step')}": line}
+    line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
+    handles = {f"time: {counted(steps, 'step')}": line}
+    if bound is not None:
+        line = axes.axvline(bound, color=DARK, linestyle="--", linewidth=1.2, clip_on=False, zorder=7, gid="bound")
+        handles[f"lower bound: {counted(bound, 'step')}"] = line
+    return handles
+
+
+def _draw_frame(
+    axes: Any,
+    panel: _Panel,
+    nulls: dict[int, str],
+    several: bool,
+    streams: Streams,
+    steps: int,
+    wide: float,
+    unit: float,
+) -> None:
+    """Draw what lies behind: a line for each distance, a column for each step, and what stands beside them."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    axes.hlines(
+        range(panel.height + 1),
+        0,
+        steps,
+        color=GREY if unit > 0.2 else PALE,
+        linewidth=0.6 if unit > 0.05 else 0,
+        zorder=2,
+    )
+    if wide / steps > 0.1:
+        axes.vlines(range(steps + 1), 0, panel.height, color=PALE, linewidth=0.5, zorder=1)
+        for s in range(1, steps, 2):
+            axes.axvspan(s, s + 1, color=BAND, linewidth=0, zorder=0)
+    axes.yaxis.set_major_locator(
+        MaxNLocator(nbins=max(1, int(panel.height * unit / 0.2)), integer=True, steps=[1, 2, 5, 10])
+    )
+    axes.tick_params(axis="both", length=0, labelsize=8)
+    every = max(1, -(-int(steps * (0.15 + 0.07 * len(f"{steps:,}"))) // int(wide)))
+    every = next(n for n in (1, 2, 5, 10, 20, 50, *(10**k for k in range(2, 12))) if n >= every)
+    # the number of a step stands amid its column
+    axes.set_xticks([s + 0.5 for s in range(0, steps, every)], [f"{s:,}" for s in range(0, steps, every)])
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    for far, text in nulls.items():
+        axes.text(1 + 0.1 / wide, far, text, transform=axes.get_yaxis_transform(), fontsize=_FONT, color=GREY, va="center",
+                  parse_math=False)  # fmt: skip
+    if several:
+        name = short(streams.schedule.network.label(int(panel.branches[0])))
+        axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
+
+
+def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:
+    from matplotlib.patches import Patch
+
+    width, height = figure.get_size_inches()
+    handles = {"message " + ("for" if away else "of") + " a node (node: length)": Patch(color=colour(0)), **handles}
+    long = sum(0.65 + 0.065 * len(name) for name in handles)
+    figure.legend(
+        handles=list(handles.values()), labels=list(handles), loc="lower left", bbox_to_anchor=(MARGIN / width, 0.05 / height),
+        frameon=False, fontsize=8, ncols=len(handles) if long < width else max(1, int(width / 2.3)), handlelength=1.8,
+        columnspacing=1.5,
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,71 @@
+"""The picture of node-disjoint paths: a line and a colour each, from the root on the left to the node on the right."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, counted, empty_figure, short
+from treecast.papers.paths import Paths
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LINE, _HEAD, _FOOT = 0.62, 0.95, 0.5
+_BEND = 0.42  # how far from its first and last inner node a path leaves its line: the boxes of nodes end before
+_END = 0.4  # how far outside lie root and node
+Point = tuple[float, float]
+
+
+def draw_paths(paths: Paths) -> "Figure":
+    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
+    network = paths.network
+    slot = max(1.0, 0.085 * len(short(network.label(paths.node))) + 0.55)
+    across = max(3, max(len(way) for way in paths.ways) - 1)
+    width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
+    figure = empty_figure()
+    figure.set_size_inches(width, height)
+    heading = f"{counted(len(paths.ways), 'node-disjoint path')} on {network.spec}"
+    ends = f"from {short(network.label(paths.root))} to {short(network.label(paths.node))}"
+    for text, below, size, ink, weight in ((heading, 0.28, 13, DARK, "bold"), (ends, 0.54, 9, GREY, "normal")):
+        figure.text(MARGIN / width, 1 - below / height, text, fontsize=size, color=ink, weight=weight, va="center",
+                    parse_math=False)  # fmt: skip
+    tall = height - _HEAD - _FOOT
+    axes = figure.add_axes((MARGIN / width, _FOOT / height, 1 - 2 * MARGIN / width, tall / height))
+    axes.set(xlim=(-0.5 - _END, across + 0.5 + _END), ylim=(len(paths.ways) - 0.5, -0.5))
+    axes.set_axis_off()
+    middle = (len(paths.ways) - 1) / 2
+    for number in range(len(paths.ways)):
+        _draw_path(axes, paths, number, (-_END, middle), (across + _END, middle), across - 1.0)
+    for node, x in ((paths.root, -_END), (paths.node, across + _END)):
+        _draw_node(axes, short(network.label(node)), (x, middle), DARK, "white")
+    if paths.phase:
+        note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
+        figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=GREY)
+    return figure
+
+
+def _draw_path(axes: Any, paths: Paths, number: int, start: Point, end: Point, last: float) -> None:
+    """Draw one path: out to its own line, along it, and in again."""
+    way, ink, y = paths.ways[number], colour(number), float(number)
+    first, inner = 1.0, len(way) - 2
+    at = [(first + (last - first) * (i / (inner - 1) if inner > 1 else 0.5), y) for i in range(inner)]
+    stops: list[Point] = [start, *at, end]
+    for arc, (a, b) in enumerate(pairwise(stops)):
+        bends: list[Point] = [(x, y) for x, there in ((first - _BEND, a == start), (last + _BEND, b == end)) if there]
+        corners = [a, *(p for p in bends if p not in (a, b)), b]
+        unit = paths.unit(paths.steps[number][arc])
+        axes.plot([x for x, _ in corners], [h for _, h in corners], color=ink, linewidth=1.6, zorder=1,
+                  linestyle="-" if unit is None else "--", gid=f"arc-{number}-{arc}")  # fmt: skip
+        if unit is not None:
+            # on the longest straight stretch, away from the bends and the labels of nodes
+            p, q = max(pairwise(corners), key=lambda ends: abs(ends[1][0] - ends[0][0]))
+            axes.text((p[0] + q[0]) / 2, (p[1] + q[1]) / 2, str(unit), fontsize=8, color=DARK, ha="center", va="center",
+                      zorder=2, bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": ink})  # fmt: skip
+    for node, point in zip(way[1:-1], at, strict=True):
+        _draw_node(axes, short(paths.network.label(node)), point, "white", DARK, ink)
+
+
+def _draw_node(axes: Any, label: str, at: Point, fill: str, ink: str, edge: str = DARK) -> None:
+    box = {"boxstyle": "round,pad=0.3", "facecolor": fill, "edgecolor": edge, "linewidth": 1.3}
+    axes.text(
+        *at, label, fontsize=8, family=MONO, color=ink, ha="center", va="center", zorder=3, bbox=box, parse_math=False
+    )

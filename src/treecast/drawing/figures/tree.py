@@ -1,0 +1,245 @@
+"""The picture of the trees of a schedule: layers by depth, leaves spread evenly, parents amid their children."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
+from treecast.drawing.text.tree import DrawnTree, drawn_rows, ends, received
+from treecast.errors import TreecastError
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+from treecast.simulation.replay import simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_ARCS = 50_000
+_MOST_LABELS = 130  # nodes with labels
+_MOST_PORTS = 30  # nodes with port names beside them
+_WIDEST = 17.0  # inches of trees side by side
+
+
+def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: Faults | None = None) -> "Figure":
+    """Return a figure of the trees of a schedule (all, or those named), the root on top and a layer per depth.
+
+    Under ``faults`` the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks
+    arrive. Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
+    """
+    figure = empty_figure()
+    rows = schedule.rows
+    used = np.unique(rows.tree[rows.tree >= 0]).tolist() if trees is None else list(trees)
+    if not used:
+        raise TreecastError(
+            "the schedule uses no trees: there is nothing to draw; the other kind of picture is space-time"
+        )
+    if (arcs := int(np.isin(rows.tree, used).sum())) > _MOST_ARCS:
+        raise TreecastError(
+            f"trees of {arcs:,} arcs cannot be drawn: choose fewer trees or nodes, {_MOST_ARCS:,} arcs at most"
+        )
+    faults = faults or Faults()
+    arrived = _arrived(schedule, faults) if faults else rows.chunks_sent
+    drawn = [DrawnTree.of(schedule, tree) for tree in used]
+    layouts = [_Layout.of(tree) for tree in drawn]
+    sizes = _Sizes.of(schedule, layouts)
+    columns = _columns(len(used), sizes)
+    head, foot = 0.85, 0.45 if faults else 0.15
+    width = max(columns * sizes.width + 2 * MARGIN, 5.5)
+    height = -(-len(used) // columns) * sizes.height + head + foot
+    figure.set_size_inches(width, height)
+    title(figure, schedule, faults)
+    if faults:
+        note = "crossed out: dies   dashed: some of the chunks arrive over this tree   dotted: none do"
+        figure.text(MARGIN / width, 0.2 / height, note, fontsize=8, color=GREY)
+    for i, (tree, one, layout) in enumerate(zip(used, drawn, layouts, strict=True)):
+        left = MARGIN + i % columns * sizes.width
+        below = height - head - (i // columns + 1) * sizes.height
+        axes = figure.add_axes((left / width, below / height, sizes.width / width, sizes.height / height))
+        axes.set(xlim=(0, sizes.width), ylim=(sizes.height, 0))  # a unit is an inch
+        axes.set_axis_off()
+        mine = drawn_rows(schedule, tree)
+        below = ends(schedule)[1][mine]
+        planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
+        there = np.bincount(below, arrived[mine], schedule.network.nodes)
+        hears = [
+            2 if a < 0 or there[u] == planned[u] else int(there[u] > 0)
+            for u, a in zip(layout.node, layout.above, strict=True)
+        ]
+        port = [int(rows.port[one.row[u]]) if u in one.row else -1 for u in layout.node]
+        panel = _Panel(axes, schedule, tree, layout, sizes, _places(layout, sizes), port, hears)
+        _draw_frame(panel)
+        _draw_arcs(panel)
+        _draw_nodes(panel, {u for u, step in faults.nodes.items() if step < schedule.steps})
+    return figure
+
+
+def _arrived(schedule: Schedule, faults: Faults) -> Ints:
+    """Return how many chunks of each row arrive under faults; of an orbit schedule, of node 0's data."""
+    runs = received(simulate(schedule.of_node_zero(), faults))
+    return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)
+
+
+class _Layout(NamedTuple):
+    """Where the nodes of a tree lie, parents before children: leaves at 0, 1, 2 …, parents amid their children.
+
+    ``above``: the place in ``node`` of each node's parent, -1 for a root.
+    """
+
+    node: list[int]
+    above: list[int]
+    x: list[float]
+    depth: list[int]
+    leaves: int
+
+    @staticmethod
+    def of(tree: DrawnTree) -> "_Layout":
+        node = list(tree.nodes())
+        place = {u: i for i, u in enumerate(node)}
+        above, depth, x, leaves = [-1] * len(node), [0] * len(node), [0.0] * len(node), 0
+        for i, u in enumerate(node):
+            for v in tree.children.get(u, []):
+                above[place[v]], depth[place[v]] = i, depth[i] + 1
+            if u not in tree.children:
+                x[i], leaves = float(leaves), leaves + 1
+        for i in reversed(range(len(node))):
+            if children := tree.children.get(node[i]):
+                x[i] = (x[place[children[0]]] + x[place[children[-1]]]) / 2
+        return _Layout(node, above, x, depth, leaves)
+
+
+class _Sizes(NamedTuple):
+    """Measures of all trees of a figure, in inches. ``font``: points, 0 for dots instead of labels; ``turned``: by 90°."""
+
+    slot: float
+    layer: float
+    width: float
+    height: float
+    font: float
+    turned: bool
+    ports: bool
+
+    @staticmethod
+    def of(schedule: Schedule, layouts: list[_Layout]) -> "_Sizes":
+        network = schedule.network
+        nodes, leaves = max(len(layout.node) for layout in layouts), max(layout.leaves for layout in layouts)
+        deepest = max(max(layout.depth) for layout in layouts)
+        ports = nodes <= _MOST_PORTS
+        slot, layer, font, turned = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False
+        if nodes <= _MOST_LABELS:
+            longest = max(len(short(network.label(u))) for layout in layouts for u in layout.node)
+            named = max(len(network.port_name(port)) for port in range(network.ports)) if ports else 0
+            flat = max(0.067 * longest + 0.2, 0.06 * named + 0.1)
+            if leaves * flat <= 12:
+                slot, layer, font = flat, max(0.27, min(0.62, 20 / deepest)), 8.0
+            elif leaves * 0.2 <= _WIDEST:
+                slot, layer, font, turned = 0.2, 0.0585 * longest + 0.45, 7.0, True
+        return _Sizes(
+            slot, layer, max(leaves * slot, 2.4) + 0.6, (deepest + 1) * layer + 0.2, font, turned, ports and font > 0
+        )
+
+
+def _columns(trees: int, sizes: _Sizes) -> int:
+    """Return how many trees stand side by side: all, if they fit on a wide page, else so that the page is no ribbon."""
+    if trees * sizes.width <= _WIDEST:
+        return trees
+    shape = [columns * sizes.width / (-(-trees // columns) * sizes.height) for columns in range(1, trees + 1)]
+    return 1 + int(np.argmin(np.abs(np.log(np.array(shape) / 1.4))))
+
+
+def _places(layout: _Layout, sizes: _Sizes) -> NDArray[np.float64]:
+    """Return where the nodes lie in their panel, in inches from its upper left corner: (nodes, 2)."""
+    left = 0.4 + (sizes.width - 0.6 - layout.leaves * sizes.slot) / 2 + sizes.slot / 2
+    top = 0.2 + sizes.layer / 2
+    return np.column_stack([left + np.array(layout.x) * sizes.slot, top + np.array(layout.depth) * sizes.layer])
+
+
+class _Panel(NamedTuple):
+    """One tree of a figure, ready to draw.
+
+    By node, in the order of the layout: its place ``at``, the port of the arc that leads to it, and whether it ``hears``
+    all (2), some (1) or none (0) of the chunks of its arc.
+    """
+
+    axes: Any
+    schedule: Schedule
+    tree: int
+    layout: _Layout
+    sizes: _Sizes
+    at: NDArray[np.float64]
+    port: list[int]
+    hears: list[int]
+
+
+def _draw_frame(panel: _Panel) -> None:
+    """Draw the heading and the lines of equal depth."""
+    axes, tree, layout, rows = panel.axes, panel.tree, panel.layout, panel.schedule.rows
+    payloads = np.unique(rows.payload[rows.tree == tree])
+    chunks = ", " + counted(int(rows.payloads.lengths[payloads[0]]), "chunk") if len(payloads) == 1 else ""
+    axes.text(0.4, 0.12, f"tree {tree}", fontsize=10, weight="bold", color=colour(tree, 0.25), va="center")
+    heading = f"depth {max(layout.depth)}{chunks}"
+    axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=GREY, va="center")
+    for depth in range(max(layout.depth) + 1):
+        y = 0.2 + (depth + 0.5) * panel.sizes.layer
+        axes.plot([0.28, panel.sizes.width - 0.1], [y, y], color=BAND, linewidth=1, zorder=0)
+        axes.text(0.2, y, str(depth), fontsize=7, color=GREY, ha="right", va="center")
+
+
+def _draw_arcs(panel: _Panel) -> None:
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(panel.tree)
+    for hears, line, ink in ((0, ":", PALE), (1, "--", own), (2, "-", own)):
+        below = [i for i, above in enumerate(layout.above) if above >= 0 and panel.hears[i] == hears]
+        curves = [_curve(panel.at[layout.above[i]], panel.at[i]) for i in below]
+        paths = [Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]) for curve in curves]
+        arcs = PathCollection(paths, facecolors="none", edgecolors=ink, linestyles=line, zorder=1)
+        arcs.set(linewidth=1.3 if sizes.font else 0.6, gid=f"arcs-{panel.tree}-{('none', 'some', 'all')[hears]}")
+        panel.axes.add_collection(arcs, autolim=False)
+        for i, curve in zip(below, curves, strict=True) if sizes.ports else ():
+            if panel.port[i] >= 0:
+                x, y = np.array([8, 36, 54, 27]) / 125 @ curve  # three fifths down the curve
+                panel.axes.text(
+                    x, y, network.port_name(panel.port[i]), fontsize=6, color=colour(panel.tree, 0.35) if hears else GREY,
+                    ha="center", va="center", zorder=2, parse_math=False,
+                    bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+                )  # fmt: skip
+
+
+def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
+    from matplotlib.patheffects import withStroke
+
+    axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(panel.tree)
+    looks = (("white", PALE, GREY), ("white", own, DARK), (colour(panel.tree, -0.8), own, DARK), (DARK, DARK, "white"))
+    look = [looks[3 if above < 0 else hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
+    crossed = [i for i, u in enumerate(layout.node) if u in dead]
+    x, y = panel.at[crossed].T
+    axes.scatter(
+        x, y, s=300 if sizes.font else 30, c=DARK, marker="x", linewidths=1.2, zorder=4, gid=f"dead-{panel.tree}"
+    )
+    if not sizes.font:
+        x, y = panel.at.T
+        dots = axes.scatter(x, y, s=(min(0.08, 0.8 * sizes.slot) * 72) ** 2, c=[edge for _, edge, _ in look], zorder=3)
+        dots.set(linewidth=0, gid=f"nodes-{panel.tree}")
+        return
+    for i, (fill, edge, ink) in enumerate(look):
+        box = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 0.9}
+        _draw_label(panel, i, color=ink, bbox=box, zorder=3)
+    for i in crossed:  # once more, to be read above the cross
+        _draw_label(panel, i, color=DARK, path_effects=[withStroke(linewidth=2.5, foreground="white")], zorder=5)
+
+
+def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
+    panel.axes.text(
+        *panel.at[i].tolist(), short(panel.schedule.network.label(panel.layout.node[i])), fontsize=panel.sizes.font,
+        family=MONO, rotation=90 if panel.sizes.turned else 0, ha="center", va="center", parse_math=False, **style,
+    )  # fmt: skip
+
+
+def _curve(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the control points of a curve that leaves the parent and enters the child straight down."""
+    middle = (above[1] + below[1]) / 2
+    return np.array([above, [above[0], middle], [below[0], middle], below])

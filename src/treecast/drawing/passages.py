@@ -1,0 +1,187 @@
+"""What messages of any length do on their way from a root or to it, hop by hop: what the pictures of them are made of.
+
+A *passage* is a message, or a part of one, on one link: consecutive flits in consecutive steps. The link belongs to the
+node *below*, the end of it that is farther from the root.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.collectives import Lengths
+from treecast.drawing.text.tree import ends
+from treecast.errors import TreecastError
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.schedule import Schedule
+
+WAKE_UP, TOKEN, CERTIFICATE, ORDER = range(4)
+"""What a control flit says."""
+CONTROLS = ("wake-up", "token", "certificate", "order to begin")
+_MOST_PASSAGES = 2_000_000
+
+
+class Passages(NamedTuple):
+    """Passages of ``flits`` flits, from flit ``first`` on, of the message of node ``message`` on the link above ``below``.
+
+    They pass during ``step … step+flits-1``, ``depth`` is the distance of ``below`` from the root in its tree, ``branch`` the
+    child of the root above it (or itself). int64, sorted by step.
+    """
+
+    message: Ints
+    first: Ints
+    flits: Ints
+    step: Ints
+    below: Ints
+    depth: Ints
+    branch: Ints
+
+
+class Controls(NamedTuple):
+    """The control flits: in which step, on the link above which node, and what they say (``TOKEN`` …). int64, by step."""
+
+    step: Ints
+    below: Ints
+    depth: Ints
+    branch: Ints
+    what: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """How far each node is from the root, and below which child of it, in one tree; ``order``: the nodes, by branches.
+
+    Nodes outside the tree have their distance in the network, are their own branch, and are not in ``order``.
+    """
+
+    depth: Ints
+    branch: Ints
+    order: list[int]
+
+    @staticmethod
+    def of(schedule: Schedule, rows: Ints) -> "Walk":
+        """Walk down the links that rows use; where a node has two above it, the earlier row counts."""
+        network, root = schedule.network, schedule.part.root
+        above, below = _ends(schedule)
+        node, first = np.unique(below[rows], return_index=True)
+        children: dict[int, list[int]] = {}
+        for v, u in zip(node.tolist(), above[rows[first]].tolist(), strict=True):
+            if v != root:
+                children.setdefault(u, []).append(v)
+        every = np.arange(network.nodes)
+        depth, branch = network.distance(root, every).astype(np.int64), every.copy()
+        order, waiting = list[int](), [(root, 0, root)]
+        while waiting:
+            u, far, of = waiting.pop()
+            order.append(u)
+            depth[u], branch[u] = far, of
+            waiting += [(v, far + 1, of if far else v) for v in reversed(children.pop(u, []))]
+        return Walk(depth, branch, order)
+
+
+def _ends(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Return the upper and the lower node of each row; control flits go both ways."""
+    above, below = ends(schedule)
+    rows = schedule.rows
+    control = np.flatnonzero(rows.control)
+    if len(control):
+        parent = np.full(schedule.network.nodes, -1, np.int64)
+        src, dst = rows.src[control].astype(np.int64), rows.dst[control].astype(np.int64)
+        parent[dst[::-1]] = src[::-1]  # rows are sorted by step: whom a node hears from first is above it
+        parent[schedule.part.root] = -1
+        down = parent[dst] == src
+        above[control], below[control] = np.where(down, src, dst), np.where(down, dst, src)
+    return above, below
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """A schedule of messages of any length, as pictures see it. ``tree``: a walk for each tree, -1 for control flits."""
+
+    schedule: Schedule
+    tree: dict[int, Walk]
+
+    @staticmethod
+    def of(schedule: Schedule) -> "Streams":
+        """Look at a schedule of a scatterv or gatherv."""
+        rows = schedule.rows
+        walks = {int(t): Walk.of(schedule, np.flatnonzero(rows.tree == t)) for t in np.unique(rows.tree)}
+        return Streams(schedule, walks)
+
+    @property
+    def lengths(self) -> Lengths:
+        """The lengths of the messages."""
+        lengths = self.schedule.part.lengths
+        if lengths is None:
+            raise TreecastError(f"a {self.schedule.part.kind} has no messages of different lengths")
+        return lengths
+
+    @property
+    def flits(self) -> Ints:
+        """The length of each node's message: int64 (N,)."""
+        return self.lengths.flits
+
+    @cached_property
+    def below(self) -> Ints:
+        """The node below of the link of each row: int64 (rows,)."""
+        return _ends(self.schedule)[1]
+
+    def walk(self) -> Walk:
+        """Return the walk that says most: where control flits go, or else all trees in one."""
+        return self.tree[-1] if -1 in self.tree else Walk.of(self.schedule, np.arange(len(self.schedule.rows)))
+
+    def passages(self, rows: Ints | None = None) -> Passages:
+        """Return the passages of all rows, or of some. Raises TreecastError where there are too many to draw."""
+        schedule, lengths = self.schedule, self.lengths
+        columns, table = schedule.rows, schedule.rows.payloads
+        rows = np.flatnonzero(~columns.control) if rows is None else rows
+        count = np.diff(table.start)[columns.payload[rows]]
+        row = np.repeat(rows, count)
+        entry = np.repeat(table.start[:-1][columns.payload[rows]], count) + places(count)
+        before = np.concatenate(([0], np.cumsum(table.stop - table.first)))
+        begins = before[entry] - before[table.start[columns.payload[row]]]  # place in the row
+        some = lengths.sequence[lengths.flits[lengths.sequence] > 0]  # in the order of their flits
+        low = np.searchsorted(lengths.stop[some], table.first[entry], side="right")
+        pieces = np.searchsorted(lengths.first[some], table.stop[entry], side="left") - low
+        if (total := int(pieces.sum())) > _MOST_PASSAGES:
+            raise TreecastError(
+                f"{total:,} passages of messages over links cannot be drawn, {_MOST_PASSAGES:,} at most: "
+                "plan it on a smaller network, or with fewer messages that are not null"
+            )
+        of = np.repeat(np.arange(len(row)), pieces)
+        message = some[low[of] + places(pieces)]
+        first = np.maximum(table.first[entry[of]], lengths.first[message])
+        flits = np.minimum(table.stop[entry[of]], lengths.stop[message]) - first
+        row = row[of]
+        streaming = columns.steps[row] == columns.chunks_sent[row]
+        step = columns.step[row] + np.where(streaming, begins[of] + first - table.first[entry[of]], 0)
+        below = self.below[row]
+        depth, branch = self._where(columns.tree[row].astype(np.int64), below)
+        order = np.lexsort((first, step))
+        return Passages(
+            *(column[order].astype(np.int64) for column in (message, first, flits, step, below, depth, branch))
+        )
+
+    def controls(self) -> Controls:
+        """Return the control flits. From above, the first tells a node that there is a gather, the second that it begins."""
+        rows = self.schedule.rows
+        control = np.flatnonzero(rows.control)
+        below, step = self.below[control], rows.step[control].astype(np.int64)
+        down = rows.dst[control] == below
+        order = np.lexsort((step, below))
+        again = np.zeros(len(control), bool)
+        mine = order[down[order]]
+        again[mine[1:]] = below[mine[1:]] == below[mine[:-1]]
+        told = TOKEN if not down.all() or again.any() else WAKE_UP
+        what = np.where(~down, CERTIFICATE, np.where(again, ORDER, told))
+        depth, branch = self._where(rows.tree[control].astype(np.int64), below)
+        return Controls(step, below, depth, branch, what)
+
+    def _where(self, tree: Ints, below: Ints) -> tuple[Ints, Ints]:
+        depth, branch = np.zeros_like(below), np.zeros_like(below)
+        for number, walk in self.tree.items():
+            mine = tree == number
+            depth[mine], branch[mine] = walk.depth[below[mine]], walk.branch[below[mine]]
+        return depth, branch

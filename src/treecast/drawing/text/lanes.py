@@ -1,0 +1,143 @@
+"""Messages of any length as characters: a line per node with what its link towards the root carries, a column per step."""
+
+import numpy as np
+
+from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Passages, Streams
+from treecast.drawing.style import counted
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.schedule import Schedule
+
+SIGNS = "abcdefghijklmnopqrstuwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+"""The sign of each message, in the order of the lines; v is left out, since it is a mark. Then they begin again."""
+MARKS = {WAKE_UP: "↓v", TOKEN: "↓v", CERTIFICATE: "↑^", ORDER: "⇓!"}
+"""The mark of each control flit, and that of ASCII."""
+_SEVERAL = "+"
+
+
+def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002
+    """Return a line per node of a scatterv or gatherv, branch by branch, with its distance from the root.
+
+    A node's line shows what its link towards the root carries in each step: flits, of the message with that sign, or a control
+    flit. Of more than ``max_steps`` steps several share a column. Of more than ``max_nodes`` nodes the first are shown.
+    """
+    streams = Streams.of(schedule)
+    network, root = schedule.network, schedule.part.root
+    walk, rows = streams.walk(), schedule.rows
+    among = np.zeros(network.nodes, bool)
+    among[walk.order] = True
+    line = np.array(walk.order + np.flatnonzero(~among).tolist())
+    shown = line[line != root][: max_nodes - 1]
+    place = np.full(network.nodes, -1)
+    place[shown] = np.arange(len(shown))
+    scale = -(-schedule.steps // max_steps) or 1
+    controls = streams.controls()
+    passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.below] >= 0)))
+    signs = _signs(streams, line[line != root])
+    cells = _cells(passages, controls, place, len(shown), -(-schedule.steps // scale), scale, signs, ascii)
+    ends = _last(streams)
+    labels = [network.label(u) for u in (root, *shown.tolist())]
+    width, far = max(len("step"), *map(len, labels)), max(4, len(str(int(walk.depth[shown].max(initial=0)))))
+    columns = len(cells[0]) if cells else 0
+    lines = _ruler(columns, scale, width, far)
+    away = schedule.part.direction == "from"
+    lines.append(f"{labels[0]:{width}} {0:{far}}  {'':{columns}}  root".rstrip())
+    for label, u, cell in zip(labels[1:], shown.tolist(), cells, strict=True):
+        flits = int(streams.flits[u])
+        told = f"{signs[u]}: {counted(flits, 'flit')}" + (f", @{ends[u]}" if u in ends else "") if flits else "null"
+        lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
+    lines += ["", *_legend(controls, ascii, away, scale, schedule)]
+    if left := network.nodes - 1 - len(shown):
+        null = int((streams.flits[line[line != root][len(shown) :]] == 0).sum())
+        lines.append(f"left out: the last {counted(left, 'node')}, of which {null:,} null")
+    return "\n".join(lines)
+
+
+def _ruler(columns: int, scale: int, width: int, far: int) -> list[str]:
+    """Return two lines that number the columns: every tenth by its step, and each by the last digit where it is one step."""
+    tens = ""
+    for column in range(0, columns, 10):
+        tens = tens.ljust(column) + (str(column * scale) if column or scale > 1 else "")
+    above = f"{'step':{width}} {'dist':>{far}}  "
+    if scale > 1:
+        return [above + tens]
+    units = "".join(str(column % 10) for column in range(columns))
+    return [(" " * len(above) + tens).rstrip(), above + units][columns <= 10 :]
+
+
+def _signs(streams: Streams, order: Ints) -> dict[int, str]:
+    some = order[streams.flits[order] > 0].tolist()
+    return {u: SIGNS[i % len(SIGNS)] for i, u in enumerate(some)}
+
+
+def _cells(
+    passages: Passages, controls: Controls, place: Ints, lines: int, columns: int, scale: int, signs: dict[int, str],
+    ascii: bool,  # noqa: A002
+) -> list[list[str]]:  # fmt: skip
+    """Return the characters: a control flit before a message, and of messages the one with most flits in the column."""
+    nothing = "." if ascii else "·"
+    most = np.zeros((lines, columns), np.int64)
+    whose = np.full((lines, columns), -1)
+    begin, stop = passages.step // scale, -(-(passages.step + passages.flits) // scale)
+    which = np.repeat(np.arange(len(begin)), stop - begin)
+    column = begin[which] + places(stop - begin)
+    start, end = passages.step[which], passages.step[which] + passages.flits[which]
+    flits = np.minimum(end, (column + 1) * scale) - np.maximum(start, column * scale)
+    at = place[passages.below[which]], column
+    np.maximum.at(most, at, flits)
+    first = np.flatnonzero(flits == most[at])[::-1]  # of equally many, the earlier
+    whose[at[0][first], at[1][first]] = passages.message[which[first]]
+    cells = [[nothing if u < 0 else signs[u] for u in line] for line in whose.tolist()]
+    if scale == 1:
+        count = np.zeros((lines, columns), np.int64)
+        np.add.at(count, at, 1)
+        for i, c in np.argwhere(count > 1).tolist():
+            cells[i][c] = _SEVERAL
+    for i, step, what in zip(
+        place[controls.below].tolist(), controls.step.tolist(), controls.what.tolist(), strict=True
+    ):
+        if i >= 0:
+            both = bool(scale == 1 and whose[i, step] >= 0)
+            cells[i][step // scale] = _SEVERAL if both else MARKS[what][ascii]
+    return cells
+
+
+def _last(streams: Streams) -> dict[int, int]:
+    """Return the step from which each message is whole where it is to go, by the node that it is of or for."""
+    rows, part, lengths = streams.schedule.rows, streams.schedule.part, streams.lengths
+    away = part.direction == "from"
+    last = streams.schedule.rows.dst == part.root if not away else np.ones(len(rows), bool)
+    table, ends = rows.payloads, np.full(part.nodes, -1)
+    for row in np.flatnonzero(last & ~rows.control).tolist():
+        streaming, step = rows.steps[row] == rows.chunks_sent[row], int(rows.step[row])
+        for first, stop in table.ranges(int(rows.payload[row])):
+            if away:
+                v = int(rows.dst[row])
+                end = min(stop, int(lengths.stop[v]))
+                if end > max(first, int(lengths.first[v])):
+                    ends[v] = max(ends[v], step + end - first if streaming else step + 1)
+            else:
+                low, high = np.searchsorted(lengths.stop[lengths.sequence], [first, stop - 1], side="right")
+                of = lengths.sequence[low : high + 1]
+                ends[of] = np.maximum(
+                    ends[of], step + np.minimum(lengths.stop[of], stop) - first if streaming else step + 1
+                )
+            step += (stop - first) * bool(streaming)
+    return {v: int(ends[v]) for v in np.flatnonzero((ends >= 0) & (lengths.flits > 0)).tolist()}
+
+
+def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: Schedule) -> list[str]:  # noqa: A002
+    parts = [
+        f"a letter: a flit {'for' if away else 'of'} the node with that letter, {'down' if away else 'up'} the link"
+    ]
+    for what in np.unique(controls.what).tolist():
+        parts.append(f"{MARKS[what][ascii]}: {CONTROLS[what]}, {'up' if what == CERTIFICATE else 'down'}")
+    parts.append(f"{'.' if ascii else '·'}: nothing")
+    lines = [
+        "a line: the link of a node towards the root",
+        "   ".join(parts),
+        f"@t: whole at {'its node' if away else 'the root'} from the beginning of step t, of {counted(schedule.steps, 'step')}",
+    ]
+    if scale > 1:
+        lines.append(f"a column is {scale} steps: a control flit in them, or the message with most flits in them")
+    return lines

@@ -1,0 +1,261 @@
+"""Election: when some nodes or arcs alter what they pass on, each node takes what most of its copies say.
+
+A chunk reaches each node over ``copies`` node-disjoint ways, so that one liar alters at most one copy of it, and
+⌊(copies-1)/2⌋ liars are outvoted. Nobody knows who lies; a node passes on, in a tree, what it got in that tree, not what it
+would elect. Bytes move in process, between one buffer per tree and node.
+"""
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import FaultError
+from treecast.execution.local import check_size, chunk_bounds, ranges, sha256, wanted_chunks
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+
+_RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Election:
+    """What every node elected when some nodes and arcs, ``liars``, altered what they passed on.
+
+    ``elected``: int8 (N, chunks), what became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had
+    the votes of more than half of its copies, 3 it elected wrong bytes; 0 it does not want it. ``digests``: the SHA-256, in
+    hexadecimal, of what each node elected, in the order of the chunks, with zeros where it is undecided; ``true_digests``: of
+    what each should have. ``digest``: of the data. ``altered``: how many of the ``transmissions`` carried what a liar put in.
+    ``steps``: of the sends that took place. ``seconds``: taken.
+    """
+
+    schedule: Schedule
+    liars: Faults
+    size: int
+    digest: str
+    digests: list[str]
+    true_digests: list[str]
+    elected: NDArray[np.int8]
+    steps: int
+    transmissions: int
+    altered: int
+    seconds: float
+
+    @property
+    def tolerates(self) -> int:
+        """How many liars, whoever they are, fool nobody: ⌊(copies-1)/2⌋."""
+        return (self.schedule.copies - 1) // 2
+
+    @property
+    def honest(self) -> list[int]:
+        """The nodes that never lie; only their verdicts count."""
+        return [node for node in range(self.schedule.network.nodes) if node not in self.liars.nodes]
+
+    @property
+    def right(self) -> list[int]:
+        """The honest nodes that elected all that they want as it is."""
+        return [node for node in self.honest if self.elected[node].max(initial=0) <= _RIGHT]
+
+    @property
+    def fooled(self) -> list[int]:
+        """The honest nodes that elected wrong bytes for some chunk."""
+        return [node for node in self.honest if (self.elected[node] == _FOOLED).any()]
+
+    @property
+    def undecided(self) -> list[int]:
+        """The honest nodes that elected nothing wrong, but nothing at all for some chunk."""
+        return [node for node in self.honest if self.elected[node].max(initial=0) == _UNDECIDED]
+
+    def fooled_chunks(self, node: int) -> list[tuple[int, int]]:
+        """Return the ranges (first, stop) of the chunks for which a node elected wrong bytes."""
+        return ranges(self.elected[node] == _FOOLED)
+
+    def undecided_chunks(self, node: int) -> list[tuple[int, int]]:
+        """Return the ranges (first, stop) of the chunks for which a node elected nothing."""
+        return ranges(self.elected[node] == _UNDECIDED)
+
+
+def elect(
+    schedule: Schedule,
+    data: bytes | memoryview,
+    liars: Faults,
+    progress: Callable[[int, int], None] | None = None,
+) -> Election:
+    """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, and let each node elect what it believes.
+
+    ``data`` is that of all nodes, in the order of the chunks. A liar alters, from its step on, every chunk that it passes on,
+    a node all but its own data; the worst case, all agree on what they put in: the chunk with every bit flipped. A node that
+    did not get a chunk in the tree in which it is to send it on sends the copy that came first.
+    Raises FaultError for collectives that add up, for sparing schedules, and for liars that do not exist; PlanError when the
+    buffers would not fit.
+    """
+    began = time.perf_counter()
+    _check(schedule, liars)
+    collective, network = schedule.collective, schedule.network
+    no_tree = bool((schedule.rows.tree < 0).any())  # rows of no tree are of one more tree, the last
+    trees = max(1, int(schedule.rows.tree.max(initial=-1)) + 1 + no_tree)
+    check_size(collective, trees * network.nodes, len(data))
+    bounds, true = chunk_bounds(len(data), collective.chunks), np.frombuffer(data, np.uint8)
+    false = ~true
+    buffers = np.zeros((trees, network.nodes, len(data)), np.uint8)
+    held = np.zeros((trees, network.nodes, collective.chunks), bool)
+    first_tree = np.full((network.nodes, collective.chunks), -1, np.int16)
+    own = np.zeros((network.nodes, collective.chunks), bool)
+    given = collective.given()
+    for node, first, stop in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+        buffers[:, node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
+        own[node, first:stop] = True
+    held[:, own] = True
+    node_lies, arc_lies = liars.by_step(network)
+
+    steps = transmissions = altered = 0
+    for sends in schedule.expand():
+        tree, kept = np.where(sends.tree < 0, trees - 1, sends.tree), first_tree[sends.src, sends.chunk]
+        come_by = np.where(held[tree, sends.src, sends.chunk], tree, kept)
+        sent = np.flatnonzero(come_by >= 0)[::-1]  # of several copies in one step the first is written last, and stays
+        src, dst, chunk = sends.src[sent], sends.dst[sent], sends.chunk[sent]
+        lie = ((node_lies[src] <= sends.step) & ~own[src, chunk]) | (
+            arc_lies[network.arc(src, sends.port[sent])] <= sends.step
+        )
+        tree, come_by = tree[sent], come_by[sent]
+        new = ~held[tree, dst, chunk]  # in each tree the first copy stays
+        transmissions, altered = transmissions + len(sent), altered + int(lie.sum())
+        steps = sends.step + 1 if len(sent) else steps
+        columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
+        for t, s, u, v, a, b, lies in zip(*columns, strict=True):
+            buffers[t, v, a:b] = false[a:b] if lies else buffers[s, u, a:b]
+        held[tree[new], dst[new], chunk[new]] = True
+        unknown = (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
+        first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
+        if progress:
+            progress(sends.step + 1, schedule.steps)
+
+    wanted = wanted_chunks(collective, Faults())
+    elected = np.zeros(wanted.shape, np.int8)
+    digests = list[str]()
+    for node in range(network.nodes):
+        chosen = _choose(
+            schedule, bounds, buffers[:, node], held[:, node], own[node], wanted[node], elected[node], true
+        )
+        digests.append(sha256(chosen, bounds, wanted[node]))
+    return Election(
+        schedule, liars, len(data), hashlib.sha256(data).hexdigest(), digests,
+        [sha256(true, bounds, wanted[node]) for node in range(network.nodes)],
+        elected, steps, transmissions, altered, time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _check(schedule: Schedule, liars: Faults) -> None:
+    if schedule.collective.sums:
+        raise FaultError(f"{schedule.collective.kind} adds up: a sum has one copy, and nothing to elect from")
+    if schedule.sparing:
+        raise FaultError("a sparing schedule keeps no copies apart: nodes have nothing to elect from")
+    liars.check_names(schedule.network)
+
+
+def _choose(
+    schedule: Schedule,
+    bounds: Ints,
+    copies: NDArray[np.uint8],
+    held: NDArray[np.bool_],
+    own: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    elected: NDArray[np.int8],
+    true: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """Let one node elect; fill its row of ``elected``, and return what it believes, zeros where it is undecided.
+
+    ``copies``: uint8 (trees, size), what it got in each tree; ``held``: bool (trees, chunks), which chunks of it.
+    """
+    chosen = np.zeros_like(true)
+    for chunk in np.flatnonzero(wanted).tolist():
+        place = slice(int(bounds[chunk]), int(bounds[chunk + 1]))
+        votes = defaultdict[bytes, int](int)
+        for tree in np.flatnonzero(held[:, chunk]).tolist():
+            votes[copies[tree, place].tobytes()] += 1
+        # more copies than claimed may have come: two different ones can then have enough votes
+        most = list(votes) if own[chunk] else [copy for copy, count in votes.items() if 2 * count > schedule.copies]
+        if len(most) != 1:
+            elected[chunk] = _UNDECIDED
+            continue
+        chosen[place] = np.frombuffer(most[0], np.uint8)
+        elected[chunk] = _RIGHT if np.array_equal(chosen[place], true[place]) else _FOOLED
+    return chosen
+
+
+def fooled_nodes(schedule: Schedule, liars: Faults) -> tuple[list[int], list[int]]:
+    """Return the honest nodes that liars fool, and those that they leave undecided, when no chunk is empty; without bytes.
+
+    Raises as ``elect``.
+    """
+    return verdicts(schedule, [liars])[0]
+
+
+def verdicts(schedule: Schedule, sets: Sequence[Faults]) -> list[tuple[list[int], list[int]]]:
+    """Return for each set of liars the honest nodes that it fools, and those that it leaves undecided, as ``fooled_nodes``.
+
+    All sets go through the sends at once: what is false is an integer for each copy, one bit for each set. Raises as ``elect``.
+    """
+    node_lies, arc_lies = defaultdict[int, list[tuple[int, int]]](list), defaultdict[int, list[tuple[int, int]]](list)
+    network, collective = schedule.network, schedule.collective
+    for number, liars in enumerate(sets):
+        _check(schedule, liars)
+        for node, step in liars.nodes.items():
+            node_lies[node].append((step, 1 << number))
+        for (node, port), step in liars.arcs.items():
+            arc_lies[int(network.arc(node, port))].append((step, 1 << number))
+    source = collective.source_of(np.arange(collective.chunks)).tolist()
+    copies, first = dict[tuple[int, int], dict[int, int]](), dict[tuple[int, int], int]()  # of (node, chunk): by tree
+    for sends in schedule.expand():
+        lying = {u: _lying(entries, sends.step) for u, entries in node_lies.items()}
+        lying_arcs = {arc: _lying(entries, sends.step) for arc, entries in arc_lies.items()}
+        arcs, arrived = network.arc(sends.src, sends.port), list[tuple[int, int, int, int]]()
+        columns = (c.tolist() for c in (sends.src, sends.dst, sends.tree, sends.chunk, arcs))
+        for u, v, tree, chunk, arc in zip(*columns, strict=True):
+            if u == source[chunk]:
+                false = 0
+            elif (got := copies.get((u, chunk))) is None:
+                continue
+            else:
+                false = got.get(tree, first[u, chunk]) | lying.get(u, 0)
+            arrived.append((v, chunk, tree, false | lying_arcs.get(arc, 0)))
+        for v, chunk, tree, false in arrived:
+            copies.setdefault((v, chunk), {}).setdefault(tree, false)
+            first.setdefault((v, chunk), false)
+    every = (1 << len(sets)) - 1
+    fooled, undecided = [0] * network.nodes, [0] * network.nodes
+    for v, wanted in enumerate(wanted_chunks(collective, Faults())):
+        for chunk in np.flatnonzero(wanted).tolist():
+            if source[chunk] == v:
+                continue
+            votes = copies.get((v, chunk), {}).values()
+            wrong = _more_than_half(votes, schedule.copies)
+            right = _more_than_half((every & ~false for false in votes), schedule.copies)
+            fooled[v] |= wrong & ~right
+            undecided[v] |= every & ~(wrong ^ right)
+    found = list[tuple[list[int], list[int]]]()
+    for number, liars in enumerate(sets):
+        honest = [v for v in range(network.nodes) if v not in liars.nodes]
+        wrong = [v for v in honest if fooled[v] >> number & 1]
+        found.append((wrong, [v for v in honest if undecided[v] >> number & 1 and v not in wrong]))
+    return found
+
+
+def _lying(entries: list[tuple[int, int]], step: int) -> int:
+    """Return the bits of the sets in which something lies at a step."""
+    return sum(bit for since, bit in entries if since <= step)  # a set names it once
+
+
+def _more_than_half(votes: Iterable[int], copies: int) -> int:
+    """Return the bits that are set in more than half of ``copies`` votes."""
+    enough = copies // 2 + 1
+    at_least = [-1] + [0] * enough  # the bits that are set in at least so many votes
+    for vote in votes:
+        for count in range(enough, 0, -1):
+            at_least[count] |= at_least[count - 1] & vote
+    return at_least[enough]

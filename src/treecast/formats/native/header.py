@@ -1,0 +1,144 @@
+"""What both formats say of a schedule before its rows: words and values, as text."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from treecast.collectives import Collective, Lengths
+from treecast.errors import FormatError, TreecastError
+from treecast.machine import model
+from treecast.networks import FAMILIES, Network, network
+from treecast.schedule import Claims, Rows, Schedule
+
+Header = dict[str, str]
+
+WORDS = (
+    "network",
+    "collective",
+    "root",
+    "targets",
+    "lengths",
+    "sequence",
+    "messages",
+    "copies",
+    "model",
+    "orbit",
+    "sparing",
+    "builder",
+    "claims",
+)
+"""Every word of a header, in the order in which they are written."""
+_LONGEST = 4096  # of a value: as long as a path may be
+_MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28}
+_MOST_COPIES = 2**15 - 1
+
+
+def header_of(schedule: Schedule) -> Header:
+    """Return the header of a schedule. Raises FormatError when the network has no spelling to find it by again."""
+    spec = schedule.network.spec
+    if spec.partition(":")[0] not in FAMILIES:
+        raise FormatError(
+            "a graph that is only in memory cannot be named in a file: write it as GraphML and plan on file:PATH"
+        )
+    header = {"network": spec, "collective": schedule.collective.kind}
+    if not schedule.collective.all_source:
+        header["root"] = schedule.network.label(schedule.collective.root)
+    if schedule.collective.targets:
+        header["targets"] = " ".join(schedule.network.labels(schedule.collective.targets))
+    lengths = schedule.collective.lengths
+    if lengths is not None:
+        header["lengths"] = " ".join(map(str, lengths.flits.tolist()))
+        if bool((np.diff(lengths.sequence) < 0).any()):
+            header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
+    header |= {
+        "messages": str(schedule.collective.messages), "copies": str(schedule.copies), "model": schedule.model.name,
+    }  # fmt: skip
+    if schedule.orbit:
+        header["orbit"] = "yes"
+    if schedule.sparing:
+        header["sparing"] = "yes"
+    if schedule.builder:
+        header["builder"] = schedule.builder
+    if schedule.claims:
+        header["claims"] = f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}"
+    _check(header)
+    return header
+
+
+def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
+    """Return the schedule of a header and of the rows that ``rows(network)`` makes.
+
+    Raises FormatError when the header lacks or misuses a word, or when the parts do not fit.
+    """
+    for word in ("network", "collective"):
+        if word not in header:
+            raise FormatError(f"the file does not say its {word}: it needs a line '{word} …'")
+    _check(header)
+    for word in ("orbit", "sparing"):
+        if header.get(word, "no") not in ("yes", "no"):
+            raise FormatError(f"{word} is yes or no, not {cut(header[word])!r}")
+    try:
+        where = network(header["network"])
+        # a root that is not given is number 0, whatever is labelled "0"
+        root = where.node(header["root"]) if "root" in header else 0
+        targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
+        collective = Collective(
+            header["collective"], where.nodes, number(header, "messages"), root, targets, _lengths(header, where)
+        )
+        if collective.all_source and "root" in header:
+            raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
+        return Schedule(
+            where, collective, model(header.get("model", "all-port")), rows(where), number(header, "copies", _MOST_COPIES),
+            header.get("orbit") == "yes", _claims(header), header.get("builder", ""),
+            sparing=header.get("sparing") == "yes",
+        )  # fmt: skip
+    except TreecastError as error:
+        raise FormatError(one_line(str(error))) from None
+
+
+def _lengths(header: Header, where: Network) -> Lengths | None:
+    if "lengths" not in header:
+        return None
+    words = header["lengths"].split()
+    if not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
+        raise FormatError("lengths are whole numbers of flits, one for each node, in the order of the nodes")
+    if len(words) != where.nodes:
+        raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes: one for each")
+    sequence = [where.node(text) for text in header["sequence"].split()] if "sequence" in header else range(len(words))
+    return Lengths(np.array(words, np.int64), np.array(sequence))
+
+
+def _check(header: Header) -> None:
+    for word, value in header.items():
+        if not value or value != value.strip() or not value.isprintable() or len(value) > _MANY.get(word, _LONGEST):
+            raise FormatError(
+                f"{word} {cut(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
+            )
+
+
+def number(header: Header, word: str, most: int = 10**18) -> int:
+    """Return the number that a word of a header has (1 by default). Raises FormatError when it is none up to ``most``."""
+    text = header.get(word, "1")
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= most):
+        raise FormatError(f"{word} is a whole number up to {most}, not {cut(text)!r}")
+    return int(text)
+
+
+def _claims(header: Header) -> Claims | None:
+    if "claims" not in header:
+        return None
+    words: Header = {word: value for word, _, value in (part.partition("=") for part in header["claims"].split())}
+    if set(words) != {"steps", "transmissions"}:
+        raise FormatError(f"claims are written steps=… transmissions=…, not {cut(header['claims'])!r}")
+    return Claims(number(words, "steps"), number(words, "transmissions"))
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a text that may be long."""
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def one_line(text: str) -> str:
+    """Return a message that may quote a file as a single line without control characters, of bearable length."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return plain if len(plain) <= 400 else plain[:397] + "…"

@@ -1,0 +1,158 @@
+"""The text format. Its grammar is in docs/format.md.
+
+::
+
+    treecast 1
+    digest sha256:…            of all that follows; without it the file counts as written by hand
+    network star:4
+    collective broadcast
+    root 1234
+    messages 6
+    copies 2
+    model all-port
+    claims steps=9 transmissions=276
+    rows 69
+    0+4 1234>2134 port=0 tree=0 0-1,4-5
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import FormatError, TreecastError
+from treecast.formats.native.header import WORDS, Header, cut, header_of, schedule_of
+from treecast.networks import Network
+from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
+
+MAGIC = b"treecast 1\n"
+_WORDS = (*WORDS, "rows")
+_ROW = re.compile(
+    r"([0-9]{1,10})\+([0-9]{1,10}) ([^\s>]+)>([^\s>]+)(?: port=(-1|[0-9]{1,5}))?(?: tree=([0-9]{1,5}))? ([0-9,-]+)"
+)
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
+_BLOCK = 1 << 10  # the number of rows that are taken apart at a time: few, or the garbage collector walks them all
+_NOTHING = "-"  # the chunks of a control flit
+_NO_PORT = -2  # of a row that leaves it to us to find its port
+
+
+def encode(schedule: Schedule) -> bytes:
+    """Return a schedule in the text format, with its digest. Raises FormatError when it cannot be written as text."""
+    header = "".join(f"{word} {value}\n" for word, value in header_of(schedule).items())
+    rows = "".join(line + "\n" for line in lines(schedule))
+    if rows.count(">") != len(schedule):
+        raise FormatError("a node's name holds '>', which joins two nodes in the text format: write to a .tcb file")
+    body = f"{header}rows {len(schedule)}\n{rows}".encode()
+    return MAGIC + b"digest sha256:" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def lines(schedule: Schedule) -> Iterator[str]:
+    """Yield the rows of a schedule as they stand in a file, a line each, without line ends."""
+    rows, table = schedule.rows, schedule.rows.payloads
+    chunks = [",".join(_spell(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
+    nodes = np.union1d(rows.src, rows.dst)
+    label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
+    columns = [column.tolist() for column in rows.columns().values()]
+    for step, steps, src, dst, port, tree, payload in zip(*columns, strict=True):
+        of_tree = f" tree={tree}" if tree >= 0 else ""
+        yield f"{step}+{steps} {label[src]}>{label[dst]} port={port}{of_tree} {chunks[payload]}"
+
+
+def _spell(first: int, stop: int) -> str:
+    return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
+
+
+def decode(data: bytes) -> Schedule:
+    """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
+    if not data.startswith(MAGIC):
+        raise FormatError("this is no treecast file: it does not begin with the line 'treecast 1'")
+    body, before = data[len(MAGIC) :], 1
+    if body.startswith(b"digest "):
+        line, _, body = body.partition(b"\n")
+        before = 2
+        if line != b"digest sha256:" + hashlib.sha256(body).hexdigest().encode():
+            raise FormatError(
+                "the file was changed or cut off: its digest does not match (if you edited it, delete its second line)"
+            )
+    try:
+        found = body.decode().split("\n")
+    except UnicodeDecodeError:
+        raise FormatError("this is no treecast text file: it is not UTF-8") from None
+    if found.pop():
+        raise FormatError(f"line {before + len(found) + 1}: the last line is cut off (it does not end)")
+    # a comment needs its space, so that no changed byte turns the digest into one
+    numbered = (
+        (number, line) for number, line in enumerate(found, before + 1)
+        if line.strip() and line != "#" and not line.startswith("# ")
+    )  # fmt: skip
+    header: Header = {}
+    for number, line in numbered:
+        word, _, value = line.partition(" ")
+        if word not in _WORDS or word in header:
+            known = ", ".join(_WORDS)
+            raise FormatError(f"line {number}: {cut(line)!r} is none of the lines {known}, each at most once")
+        header[word] = value.strip()
+        if word == "rows":
+            break
+    else:
+        raise FormatError("there is no line 'rows N' before the rows")
+    claimed = header.pop("rows")
+    return schedule_of(header, lambda network: _rows(claimed, numbered, network))
+
+
+def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -> Rows:
+    nodes: dict[str, int] = {}
+    payloads: dict[str, int] = {}
+    blocks = [np.empty((len(COLUMNS), 0), np.int64)]
+    while block := list(islice(numbered, _BLOCK)):
+        blocks.append(_columns(block, network, nodes, payloads))
+    table: NDArray[np.int64] = np.concatenate(blocks, axis=1)
+    given: dict[str, NDArray[np.int64]] = {name: table[i] for i, name in enumerate(COLUMNS)}
+    if claimed != str(len(given["step"])):
+        raise FormatError(f"the file has {len(given['step'])} rows, not {cut(claimed)!r} as its line 'rows' says")
+    unsaid = given["port"] == _NO_PORT
+    given["port"][unsaid] = network.port_between(given["src"][unsaid], given["dst"][unsaid])
+    return Rows.of(Payloads.of([_ranges(chunks) for chunks in payloads]), **given)
+
+
+def _columns(
+    block: list[tuple[int, str]], network: Network, nodes: dict[str, int], payloads: dict[str, int]
+) -> NDArray[np.int64]:
+    """Return the columns of some rows, in the order of COLUMNS; add to the numbers of nodes and of payloads."""
+    matches = [_ROW.fullmatch(line) for _, line in block]
+    found = [match.groups() for match in matches if match]
+    if len(found) < len(block):
+        raise _at(
+            block[matches.index(None)],
+            "a row is written STEP+STEPS SRC>DST port=P tree=T CHUNKS, as in '0+4 1234>2134 port=0 tree=0 0-3'",
+        )
+    step, steps, src, dst, port, tree, chunks = zip(*found, strict=True)
+    for i, name in enumerate(src + dst):
+        if name not in nodes:
+            try:
+                nodes[name] = network.node(name)
+            except TreecastError as error:
+                raise _at(block[i % len(block)], str(error)) from None
+    for payload in chunks:
+        payloads.setdefault(payload, len(payloads))
+    return np.array([
+        [int(s) for s in step], [int(s) for s in steps], [nodes[u] for u in src], [nodes[v] for v in dst],
+        [int(p or _NO_PORT) for p in port], [int(t or -1) for t in tree], [payloads[p] for p in chunks],
+    ], np.int64)  # fmt: skip
+
+
+def _at(line: tuple[int, str], why: str) -> FormatError:
+    return FormatError(f"line {line[0]}: {cut(line[1])!r}: {why}")
+
+
+def _ranges(chunks: str) -> list[tuple[int, int]]:
+    if chunks == _NOTHING:
+        return []
+    parts = [_RANGE.fullmatch(part) for part in chunks.split(",")]
+    found = [(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
+    if len(found) < len(parts):
+        raise FormatError(f"{cut(chunks)!r} are no chunks: write numbers and ranges, as in 0-3,7")
+    return found

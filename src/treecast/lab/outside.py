@@ -1,0 +1,176 @@
+"""Run commands in a lab, from outside of it.
+
+The lab is a process tree in namespaces of its own (``inside.py``). It lives as long as a pipe from here is open; so it ends with
+this process, however that ends, and no address, interface or namespace of it is ever seen outside.
+"""
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from treecast.errors import LabError
+from treecast.lab import launch
+from treecast.lab.wiring import Cut, Topology, batches, device, host, hosts_file
+
+How = Literal["mpi", "hosts", "once"]
+"""How a command runs: by mpirun; on every host without MPI; once, in the lab but on no host."""
+
+_NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-child", "--mount-proc")
+_PACKAGES = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mount": "util-linux", "sysctl": "procps"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command in a lab ended. ``status``: its exit status. ``up``: seconds that building took.
+
+    ``cuts``: which links were cut, and how many seconds after the command had started on the last host.
+    """
+
+    status: int
+    up: float
+    cuts: tuple[tuple[int, int, float], ...] = ()
+
+
+def check_machine() -> None:
+    """Raise LabError when this machine cannot have a lab, with what it takes."""
+    if not sys.platform.startswith("linux"):
+        raise LabError("a lab is made of Linux network namespaces: this is no Linux")
+    if os.geteuid() != 0:
+        raise LabError("a lab needs root: network namespaces cannot be made without (try sudo)")
+    for tool, package in _PACKAGES.items():
+        if shutil.which(tool) is None:
+            raise LabError(f"there is no '{tool}' here: apt install {package}")
+    tried = subprocess.run(["unshare", *_NAMESPACES, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        said = tried.stderr.strip() or f"status {tried.returncode}"
+        raise LabError(f"this machine allows no new namespaces (a container without privileges?): {said}")
+
+
+def run(
+    plan: Topology,
+    command: Sequence[str],
+    how: How = "mpi",
+    cuts: Sequence[Cut] = (),
+    options: Sequence[str] = (),
+    timeout: float | None = None,
+    ready: Callable[[float], None] | None = None,
+    stdout: int | None = None,
+) -> Outcome:
+    """Build a lab, run a command in it, and return how that ended; the lab is gone then, also when this raises.
+
+    ``options``: more for mpirun. ``timeout``: seconds, after which the lab is taken down. ``ready``: told how long building
+    took. ``stdout``: an open file for what the command prints.
+    Raises LabError when the lab cannot be built here, or when time is up.
+    """
+    if not command:
+        raise LabError("there is nothing to run: write the command behind --, as in -- python program.py")
+    check_machine()
+    order = json.dumps(_order(plan, list(command), how, cuts, list(options))).encode() + b"\n"
+    order_read, order_write = os.pipe()
+    report_read, report_write = os.pipe()
+    inside = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(__file__).with_name("inside.py")),
+        str(order_read),
+        str(report_write),
+    ]
+    try:
+        # in a session of its own: Ctrl-C reaches this process only, which then lets go of the pipe
+        lab = subprocess.Popen(
+            ["unshare", *_NAMESPACES, *inside],
+            pass_fds=(order_read, report_write), start_new_session=True, stdout=stdout,
+        )  # fmt: skip
+    except BaseException:
+        os.close(order_write)
+        os.close(report_read)
+        raise
+    finally:
+        os.close(order_read)
+        os.close(report_write)
+    try:
+        with os.fdopen(report_read, "rb") as reports:
+            _write_all(order_write, order)
+            return _follow(reports, timeout, ready)
+    finally:
+        os.close(order_write)
+        _gone(lab)
+
+
+def _order(plan: Topology, command: list[str], how: How, cuts: Sequence[Cut], options: list[str]) -> dict[str, Any]:
+    """Return what the first process inside is to do."""
+    if how == "mpi":
+        commands = [launch.mpi_command(plan, command, options)]
+    else:
+        commands = launch.host_commands(plan, command) if how == "hosts" else [command]
+    return {
+        "batches": [[batch.tool, batch.host, batch.lines] for batch in batches(plan)],
+        "files": {"agent": launch.AGENT, "hosts": hosts_file(plan)},
+        "commands": commands,
+        "environment": {
+            "PATH": launch.search_path(),
+            "TREECAST_NETWORK": plan.network.spec,
+            "TREECAST_RATE": str(int(plan.rate)),
+        },
+        "starts": 0 if how == "once" else plan.network.nodes,
+        "cuts": [
+            [[(host(cut.u), device(cut.v)), (host(cut.v), device(cut.u))], cut.seconds, cut.after_mark] for cut in cuts
+        ],
+    }
+
+
+def _write_all(number: int, data: bytes) -> None:
+    """Write everything, unless the lab has ended already: what it said of that is still to be read."""
+    try:
+        while data:
+            data = data[os.write(number, data) :]
+    except BrokenPipeError:
+        return
+
+
+def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] | None) -> Outcome:
+    """Read what the lab reports until it has ended."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    up, cuts, rest = 0.0, list[tuple[int, int, float]](), b""
+    while True:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        if not select.select([reports], [], [], left)[0]:
+            raise LabError(f"the command was not done after {timeout:g} seconds; the lab is taken down")
+        data = os.read(reports.fileno(), 1 << 16)
+        if not data:
+            raise LabError("the lab ended before the command did")
+        *lines, rest = (rest + data).split(b"\n")
+        for report in map(json.loads, lines):
+            if "error" in report:
+                raise LabError(f"the lab failed: {report['error']}")
+            if "up" in report:
+                up = float(report["up"])
+                if ready:
+                    ready(up)
+            if "cut" in report:
+                ends, seconds = report["cut"]
+                cuts.append((int(ends[0][0][1:]), int(ends[1][0][1:]), float(seconds)))
+            if "status" in report:
+                return Outcome(int(report["status"]), up, tuple(cuts))
+
+
+def _gone(lab: "subprocess.Popen[bytes]") -> None:
+    """Wait until no process of the lab is left; its namespaces go with the last one."""
+    try:
+        lab.wait(10)
+    except subprocess.TimeoutExpired:
+        lab.kill()  # unshare takes the first process inside with it, and that one all others
+        lab.wait()
+    except BaseException:
+        lab.kill()
+        lab.wait()
+        raise

@@ -1,0 +1,179 @@
+"""What a lab looks like: its links, its addresses, its routes, and the commands of ip and tc that build it. Nothing is run here.
+
+A host is a network namespace ``h3``, a link a pair of virtual interfaces ``h3:to7``, ``h7:to3``, each of which lets out no more
+than the rate (a token bucket: each direction has the whole rate). A host has one address, on a bridge that joins nothing; the
+ends of links have none, so there is one way to reach a host, and it is the route.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecast.errors import LabError
+from treecast.networks import Network
+from treecast.simulation.faults import parse_faults
+
+MOST_HOSTS = 64
+HOSTS_SUBNET, DAEMONS_SUBNET = "10.9.0.0/24", "10.200.0.0/24"
+OUTSIDE = "10.200.0.254"
+"""The address, on the management bridge, of what is in the lab but on no host: mpirun."""
+
+_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
+_LEAST_RATE, _MOST_RATE = 100_000, 100 * 10**9
+_QUEUE = "100ms"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A link that fails: both its ends go down ``seconds`` after the start of the command, or after it has made its mark."""
+
+    u: int
+    v: int
+    seconds: float
+    after_mark: bool = False
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The plan of a lab. ``links``: pairs (u, v), u < v. ``next_hop[u][v]``: the neighbour by which u reaches v; u for itself.
+
+    ``rate``: of each link, each way, in bits per second.
+    """
+
+    network: Network
+    rate: int
+    links: tuple[tuple[int, int], ...]
+    next_hop: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Lines for ``ip -batch`` or ``tc -batch``, in the namespace of a host or (None) outside of all hosts."""
+
+    tool: str
+    host: str | None
+    lines: tuple[str, ...]
+
+
+def topology(network: Network, rate: int) -> Topology:
+    """Return the plan of a lab: routes are shortest paths, by the lowest port where there are several.
+
+    Raises LabError for networks of more than 64 nodes, with arcs that lead one way only, or that are not connected.
+    """
+    if not 2 <= network.nodes <= MOST_HOSTS:
+        raise LabError(f"{network.spec} has {network.nodes:,} nodes: a lab has from 2 to {MOST_HOSTS} hosts")
+    near = [list(dict.fromkeys(v for v in network.neighbors(u) if v != u)) for u in range(network.nodes)]
+    for u in range(network.nodes):
+        for v in near[u]:
+            if u not in near[v]:
+                back = f"{network.label(v)}>{network.label(u)}"
+                raise LabError(f"the links of a lab carry both ways: {network.spec} has no arc {back}")
+    every = np.arange(network.nodes)
+    distance = np.stack([network.distance(u, every) for u in range(network.nodes)])
+    if (distance < 0).any() or (distance >= network.nodes).any():
+        raise LabError(f"{network.spec} is not connected: some of its hosts could not reach each other")
+
+    def hop(u: int, v: int) -> int:
+        return u if u == v else next(w for w in near[u] if distance[w, v] == distance[u, v] - 1)
+
+    return Topology(
+        network, rate,
+        tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v),
+        tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes)),
+    )  # fmt: skip
+
+
+def parse_rate(text: str) -> int:
+    """Return the bits per second of ``100mbit``, ``1gbit``, ``500kbit``. Raises LabError for anything else."""
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([kmg])bit", text.strip().lower())
+    rate = round(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if not _LEAST_RATE <= rate <= _MOST_RATE:
+        raise LabError(f"{text!r} is no rate: write 100kbit to 100gbit, as in 100mbit or 2.5gbit")
+    return rate
+
+
+def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[Cut, ...]:
+    """Return the cuts that people write: ``A-B@2.5``, or ``A-B@mark+0.1`` when the command says where time begins."""
+    cuts = list[Cut]()
+    for text in texts:
+        name, at, when = text.rpartition("@")
+        found = re.fullmatch(r"(?:(mark)(?:\+|$))?([0-9]{1,6}(?:\.[0-9]{1,9})?)?", when)
+        if not at or found is None or not when or (found[2] is None and when.endswith("+")):
+            raise LabError(f"{text!r} names no cut: write A-B@SECONDS, as in {name or '0-1'}@2.5")
+        arcs = parse_faults(network, (), [name]).arcs
+        u, port = min(arcs)
+        cuts.append(Cut(u, int(network.neighbor(u, port)), float(found[2] or 0), found[1] is not None))
+    return tuple(cuts)
+
+
+def host(u: int) -> str:
+    """Return the name of a node's host, which is also that of its namespace."""
+    return f"h{u}"
+
+
+def address(u: int) -> str:
+    """Return the address of a node's host: the only one that the network's links lead to."""
+    return f"10.9.0.{u + 1}"
+
+
+def device(v: int) -> str:
+    """Return the name, on any host, of the end of its link to ``v``."""
+    return f"to{v}"
+
+
+_TRAIN = 16384
+"""Bytes of frames that pass a link one behind the other as one: each by itself would cost the processors a timer."""
+
+
+def bucket(rate: int) -> int:
+    """Return the bytes of a token bucket, which a link may send at once after a pause: 64,000, or what passes in 5 ms if more.
+
+    A smaller one makes a link lose rate whenever a host is woken late, and many hosts share few cores. Whoever measures takes
+    it off: no link carries more than ``bucket + rate · time / 8``.
+    """
+    return max(64_000, math.ceil(rate * 0.005 / 8))
+
+
+def batches(plan: Topology) -> list[Batch]:
+    """Return what builds a lab, in order."""
+    hosts = range(plan.network.nodes)
+    outside = [f"netns add {host(u)}" for u in hosts]
+    # no IPv6, so that links carry only what the command sends; no check of return routes, which may differ from the way there
+    settings = "net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0"
+    outside += [f"netns exec {host(u)} sysctl -qw {settings}" for u in hosts]
+    outside += [f"netns exec {host(u)} sysctl -qwe net.ipv6.conf.default.disable_ipv6=1" for u in hosts]
+    outside += [
+        "link set lo up",
+        "link add daemons type bridge",
+        f"addr add {OUTSIDE}/24 dev daemons",
+        "link set daemons up",
+    ]
+    for u in hosts:
+        outside += [f"link add d{u} type veth peer name daemons netns {host(u)}", f"link set d{u} master daemons up"]
+    outside += [
+        f"link add {device(v)} netns {host(u)} type veth peer name {device(u)} netns {host(v)}" for u, v in plan.links
+    ]
+    return [Batch("ip", None, tuple(outside))] + [batch for u in hosts for batch in _batches_of(plan, u)]
+
+
+def _batches_of(plan: Topology, u: int) -> list[Batch]:
+    near = [b if a == u else a for a, b in plan.links if u in (a, b)]
+    lines = ["link set lo up", "link add self type bridge", f"addr add {address(u)}/32 dev self", "link set self up"]
+    lines += [f"addr add 10.200.0.{u + 1}/24 dev daemons", "link set daemons up"]
+    lines += [f"link set {device(v)} gso_max_size {_TRAIN} up" for v in near]
+    for v, hop in enumerate(plan.next_hop[u]):
+        if v != u:
+            by = f"dev {device(v)}" if hop == v else f"via {address(hop)} dev {device(hop)} onlink"
+            lines.append(f"route add {address(v)}/32 {by} src {address(u)}")
+    limit = f"rate {plan.rate}bit burst {bucket(plan.rate)} latency {_QUEUE}"
+    shape = [f"qdisc add dev {device(v)} root tbf {limit}" for v in near]
+    return [Batch("ip", host(u), tuple(lines)), Batch("tc", host(u), tuple(shape))]
+
+
+def hosts_file(plan: Topology) -> str:
+    """Return the text of /etc/hosts in a lab."""
+    lines = ["127.0.0.1 localhost"] + [f"{address(u)} {host(u)}" for u in range(plan.network.nodes)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The public functions of treecast.mpi, and the buffers they take."""

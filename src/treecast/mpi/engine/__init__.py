@@ -1,0 +1,1 @@
+"""What carries out one rank's part of a collective over MPI."""

@@ -1,0 +1,134 @@
+"""Which network a number of ranks is taken for, in how many chunks data goes, and a rank's lanes: found once, then kept."""
+
+from functools import lru_cache
+from math import factorial, isqrt
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.mpi.engine.lanes import Lane, contributions, lanes_of
+from treecast.networks import Complete, Network, Rotational, network
+from treecast.plans import builders, plan, program
+from treecast.schedule import Schedule
+
+OVERHEAD = 200e-6
+"""The seconds that a message takes beside those on the wire: it is what makes many small chunks slow."""
+_SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
+_WHOLE = 1 << 16  # bytes that go as one chunk
+_MOST = 1 << 30  # bytes of a message that every MPI can send
+_KEPT = 64
+
+
+@lru_cache(_KEPT)
+def network_of(kind: str, ranks: int, survive: int, near: bool) -> Network:
+    """Return the network that ``ranks`` ranks are taken for.
+
+    ``near``, in one memory: a complete one. Else 2^d a hypercube, n! a star, others a torus or a ring; a complete one where
+    these do not survive so many failures. Raises PlanError when none does.
+    """
+    where = network(f"complete:{ranks}") if near else family(ranks)
+    if survive > most_survived(kind, where):
+        where = network(f"complete:{ranks}")
+    check_survive(kind, where, survive)
+    return where
+
+
+def family(ranks: int) -> Network:
+    """Return the network of the papers with so many nodes: 2^d a hypercube, n! a star, others a torus or a ring."""
+    if ranks & (ranks - 1) == 0:
+        return network(f"hypercube:{ranks.bit_length() - 1}")
+    for n in range(3, 13):
+        if factorial(n) == ranks:
+            return network(f"star:{n}")
+    sides = _sides(ranks)
+    return network("torus:" + "x".join(map(str, sides)) if len(sides) > 1 else f"ring:{ranks}")
+
+
+def _sides(ranks: int) -> list[int]:
+    """Return the sides of a torus of so many nodes: each at least 3, prime factors joined where they are 2."""
+    factors: list[int] = []
+    left, prime = ranks, 2
+    while left > 1:
+        if left % prime:
+            prime += 1
+        else:
+            factors.append(prime)
+            left //= prime
+    twos, sides = factors.count(2), [factor for factor in factors if factor > 2]
+    sides += [4] * (twos // 2)
+    if twos % 2:
+        sides[0] *= 2
+    return sorted(sides)
+
+
+def check_survive(kind: str, where: Network, survive: int) -> None:
+    """Raise PlanError when ``survive`` failures cannot be survived, with how many can."""
+    if survive < 0:
+        raise PlanError(f"survive is a number of failures from 0, not {survive}")
+    most = most_survived(kind, where)
+    if survive > most:
+        why = ""
+        if kind.endswith("v"):
+            why = ": it sends each message one way"
+        elif Collective(kind, 2, 1).sums:
+            why = ": contributions that went two ways would be added twice"
+        elif not isinstance(where, Complete) and survive <= where.nodes - 2:
+            why = f"; complete:{where.nodes} survives {where.nodes - 2}"
+        raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
+
+
+def most_survived(kind: str, where: Network) -> int:
+    """Return how many failures a collective survives on a network."""
+    if kind.endswith("v"):
+        return 0
+    return max(1, *(b.trees(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
+
+
+def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0) -> int:
+    """Return in how many chunks ``size`` bytes go: the data of a root, or the block of each source or pair.
+
+    ``rate``: bytes per second over a link; 0 of ranks that share one memory, where what goes straight to its target is best
+    left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
+    c = sqrt(b · overhead · rate / d).
+    """
+    if not rate and not survive and isinstance(where, Complete):
+        return max(1, -(-size // _MOST))
+    if size <= _WHOLE:
+        return 1
+    trees = trees_of(where, survive) if kind == "broadcast" else 1
+    share = -(-size * (survive + 1) // trees)
+    count = -(-size // chunk_of(share, where.diameter + 1, rate))
+    spread = min(trees, -(-size // _WHOLE))
+    return -(-count // spread) * spread
+
+
+def chunk_of(share: int, arcs: int, rate: float) -> int:
+    """Return how many bytes of ``share``, which pass so many arcs, a chunk should have; ``rate`` as in ``messages_of``."""
+    best = isqrt(int(share * OVERHEAD * rate / max(1, arcs))) if rate else _LARGEST
+    return min(max(best, _SMALLEST), _LARGEST)
+
+
+def trees_of(where: Network, survive: int) -> int:
+    """Return over how many trees a broadcast goes."""
+    disjoint = isinstance(where, Rotational) or (isinstance(where, Complete) and survive)
+    return max(1, where.ports) if disjoint else 1
+
+
+@lru_cache(_KEPT)
+def lanes_for(
+    kind: str, where: Network, rank: int, root: int, messages: int, survive: int, tags: int
+) -> tuple[Collective, tuple[Lane, ...], dict[int, int]]:
+    """Return a collective on a network, the lanes of one rank, and of sums how many contributions it is to add."""
+    check_survive(kind, where, survive)
+    if kind == "broadcast" and trees_of(where, survive) > 1:
+        mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
+    else:
+        mine = schedule_for(kind, where, root, messages, survive).program(rank)
+    return mine.collective, lanes_of(mine, rank, tags), contributions(mine, rank)
+
+
+@lru_cache(8)
+def schedule_for(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
+    """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
+    straight = kind == "broadcast" and isinstance(where, Complete) and not survive
+    builder = "direct" if straight else None
+    return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)

@@ -1,0 +1,88 @@
+"""The papers' statements as checks that run, each with the range in which it was checked, the verdict and the time."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from treecast.errors import PlanError
+from treecast.networks import permutations
+from treecast.papers.hypercube import statements as hypercube
+from treecast.papers.mesh import statements as mesh
+from treecast.papers.star import collectives as star_collectives
+from treecast.papers.star import statements as star
+from treecast.papers.statement import Finding, Statement, Verdict
+from treecast.papers.trees import statements as trees
+
+__all__ = ["PAPERS", "Finding", "Progress", "check_theorems"]
+
+Progress = Callable[[str, int, int], None]
+"""Told which statement is being checked, and how much of how much is done."""
+
+PAPERS: dict[str, tuple[Statement, ...]] = {
+    "star": star.STATEMENTS + star_collectives.STATEMENTS,
+    "hypercube": hypercube.STATEMENTS,
+    "mesh": mesh.STATEMENTS,
+    "trees": trees.STATEMENTS,
+}
+"""The statements of each paper."""
+
+
+class _Size(NamedTuple):
+    """By what the networks of a paper are counted: its letter there, and from where to where it can be asked for."""
+
+    network: str
+    letter: str
+    least: int
+    most: int
+
+
+_SIZES = {
+    "star": _Size("star network", "n", 3, permutations.MAX_SYMBOLS),
+    "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.STATEMENTS)),
+    "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.STATEMENTS)),
+    "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.STATEMENTS)),
+}
+
+
+def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
+    """Check every statement of a paper; ``up_to``: for sizes up to this one, as far as each check can go.
+
+    Raises PlanError for a paper that is not there.
+    """
+    if paper not in PAPERS:
+        raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")
+    network, letter, least, most = _SIZES[paper]
+    if up_to is not None and not least <= up_to <= most:
+        raise PlanError(
+            f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}"
+        )  # fmt: skip
+    return [_find(statement, letter, up_to, progress) for statement in PAPERS[paper]]
+
+
+def _find(statement: Statement, letter: str, up_to: int | None, progress: Progress | None) -> Finding:
+    began = time.perf_counter()
+    last = max(statement.least, min(statement.most, up_to or statement.usual))
+    details: list[str] = []
+    for n in range(statement.least, last + 1):
+
+        def tell(done: int, total: int, n: int = n) -> None:
+            if progress:
+                progress(f"{statement.name}, {letter} = {n}", done, total)
+
+        tell(0, 1)
+        verdict = statement.check(n, tell)
+        if not verdict.holds:
+            return _finding(statement, f"{letter} = {n}", verdict, began)
+        details.append(verdict.detail)
+    return _finding(statement, f"{letter} = {statement.least} … {last}", Verdict(True, _joined(details)), began)
+
+
+def _finding(statement: Statement, checked: str, verdict: Verdict, began: float) -> Finding:
+    return Finding(
+        statement.name, statement.says, checked, verdict.holds, verdict.detail, time.perf_counter() - began
+    )  # fmt: skip
+
+
+def _joined(details: list[str]) -> str:
+    """Return the remark of the last n, or all of them where they are short."""
+    return ", ".join(details) if any(details) and all(len(d) <= 8 for d in details) else details[-1]

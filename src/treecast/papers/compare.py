@@ -1,0 +1,274 @@
+"""Networks side by side, as in section 5 of Fragopoulou & Akl: what collectives cost on each, measured and at least.
+
+Every figure is that of a schedule that is made and verified, beside its lower bound. The paper's Tables 1 to 3 are lower
+bounds by formula; its Table 4 is their order of growth.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.machine import MODELS
+from treecast.networks import Cayley, Hypercube, Network, Star
+from treecast.plans import builders, plan
+from treecast.verification.verifier import verify
+
+MOST_ROWS = 1_000_000
+"""Schedules of more rows are not made for a comparison; their lower bounds are shown."""
+PROBLEMS = ("broadcast", "allgather", "scatter", "alltoall")
+"""The collectives that the paper compares; broadcast with one copy and with x."""
+
+Progress = Callable[[int, int, str], None]
+"""Told how much of how much is done, and what is being done."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A network in figures. ``cost``: degree x diameter. ``mean_distance``: over all pairs, a node and itself included."""
+
+    network: str
+    nodes: int
+    degree: int
+    diameter: int
+    cost: int
+    mean_distance: float | None
+    arcs: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One collective on one network: steps and transmissions as measured (None when not planned) and at least.
+
+    ``verified``: whether the schedule that was measured is right; None when there is none, and ``note`` says why.
+    The orders of growth are those of the paper's Table 4 in n (star) or k (hypercube); "" for other networks.
+    """
+
+    collective: str
+    network: str
+    messages: int
+    copies: int
+    steps: int | None
+    steps_lower_bound: int | None
+    transmissions: int | None
+    transmissions_lower_bound: int | None
+    verified: bool | None
+    steps_order: str
+    transmissions_order: str
+    note: str
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured steps over their lower bound."""
+        return _quotient(self.steps, self.steps_lower_bound)
+
+    @property
+    def transmissions_ratio(self) -> float | None:
+        """Measured transmissions over their lower bound."""
+        return _quotient(self.transmissions, self.transmissions_lower_bound)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Networks side by side: their figures, and entries collective by collective, networks in the order given."""
+
+    figures: tuple[Figures, ...]
+    entries: tuple[Entry, ...]
+
+
+def compare(
+    networks: Sequence[Network],
+    collective: str | None = None,
+    messages: int = 1,
+    copies: int = 1,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Plan and verify a collective on each of several networks; without one, the five problems of the paper.
+
+    These are broadcast with one copy and with ``copies``, allgather, scatter and alltoall. Raises PlanError when there are
+    fewer than two networks, and when one of them has fewer disjoint trees than copies.
+    """
+    if len(networks) < 2:
+        raise PlanError(f"two networks or more can be compared, not {len(networks)}")
+    jobs = [(kind, copies) for kind in ((collective,) if collective else PROBLEMS)]
+    if not collective and copies > 1:
+        jobs.insert(0, ("broadcast", 1))
+    for kind, _ in jobs:
+        Collective(kind, 1, messages)  # raises when there is no such collective, or too few or too many messages
+    cases = [(kind, network, wanted) for kind, wanted in jobs for network in networks]
+    for kind, network, wanted in cases:
+        _check_copies(kind, network, wanted)
+    entries = list[Entry]()
+    for done, (kind, network, wanted) in enumerate(cases):
+        if progress:
+            progress(done, len(cases), f"{kind} on {network.spec}")
+        entries.append(_entry(kind, network, messages, wanted))
+    return Comparison(tuple(figures_of(network) for network in networks), tuple(entries))
+
+
+def figures_of(network: Network) -> Figures:
+    """Return a network in figures."""
+    degree, diameter = network.degree, network.diameter
+    return Figures(
+        network.spec, network.nodes, degree, diameter, degree * diameter, _mean_distance(network), network.arcs
+    )  # fmt: skip
+
+
+def _mean_distance(network: Network) -> float | None:
+    """Return Σ distances / N², from the bounds of scatter or alltoall; None where not all nodes are looked at."""
+    if isinstance(network, Cayley):
+        return _sum_of_distances(network) / network.nodes
+    one = Collective("alltoall", network.nodes, 1)
+    lower = best(bounds(network, one, 1, MODELS["all-port"]), "transmissions")
+    return lower.value / network.nodes**2 if network.nodes == 1 or "Σ" in lower.formula else None
+
+
+def _quotient(measured: int | None, bound: int | None) -> float | None:
+    if measured is None or bound is None:
+        return None
+    return measured / bound if bound else 1.0
+
+
+def _check_copies(kind: str, network: Network, copies: int) -> None:
+    known = builders(kind, network)
+    most = max([1, *(builder.trees(network) for builder in known)])
+    if known and copies > most:
+        trees = f"{most} disjoint trees are" if most > 1 else "one tree is"
+        raise PlanError(f"{copies} copies cannot be had of {kind} on {network.spec}: {trees} known for it")
+
+
+def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
+    model, orders = MODELS["all-port"], _orders(kind, network, copies)
+    try:
+        collective = Collective(kind, network.nodes, messages)
+    except PlanError as error:
+        return Entry(kind, network.spec, messages, copies, None, None, None, None, None, *orders, str(error))
+    lower = bounds(network, collective, copies, model)
+    at_least = best(lower, "steps").value, best(lower, "transmissions").value
+    note = _why_not_planned(collective, network, copies)
+    if note:
+        return Entry(kind, network.spec, messages, copies, None, at_least[0], None, at_least[1], None, *orders, note)
+    report = verify(plan(kind, network, messages=messages, copies=copies), model)
+    return Entry(
+        kind, network.spec, messages, copies, report.steps, at_least[0], report.transmissions, at_least[1],
+        report.holds, *orders, "" if report else "the schedule is wrong",
+    )  # fmt: skip
+
+
+def _why_not_planned(collective: Collective, network: Network, copies: int) -> str:
+    """Return why a collective is not planned on a network; "" when it can be."""
+    if not builders(collective.kind, network):
+        return "no plan is known yet: lower bounds only"
+    rows = (network.nodes - 1) * (copies if collective.all_source else network.ports)
+    if collective.personal:  # a row for each arc on the way of each chunk, from one root
+        one = Collective("scatter", network.nodes, 1)
+        rows = best(bounds(network, one, copies, MODELS["all-port"]), "transmissions").value
+    return f"about {rows:,} rows, too many to plan: lower bounds only" if rows > MOST_ROWS else ""
+
+
+# --- Table 4: orders of growth ---
+
+_GROWTH = {
+    # the degree and the diameter are both of order d: n on the star network, k on the hypercube
+    "broadcast": ("O(Mx/d + d)", "O(MxN)"),
+    "allgather": ("O(MxN/d)", "O(MxN²)"),
+    "scatter": ("O(MxN/d)", "O(MxN·d)"),
+    "alltoall": ("O(MxN)", "O(MxN²·d)"),
+}
+_ALIKE = {
+    "reduce": "broadcast", "reduce-broadcast": "broadcast", "gather": "scatter",
+    "reduce-scatter": "allgather", "allreduce": "allgather",
+}  # fmt: skip
+
+
+def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
+    """Return the orders of steps and transmissions as the paper's Table 4 has them; "" of networks that it has not.
+
+    Mean distance and degree are both of order d, so that a total exchange takes O(MxN) steps on either network.
+    """
+    d = "n" if isinstance(network, Star) else "k" if isinstance(network, Hypercube) else ""
+    if not d:
+        return "", ""
+    steps, sends = (order.replace("d", d) for order in _GROWTH[_ALIKE.get(kind, kind)])
+    return (steps, sends) if copies > 1 else (steps.replace("x", ""), sends.replace("x", ""))
+
+
+# --- Tables 1 to 3: lower bounds by formula ---
+
+
+@dataclass(frozen=True)
+class Line:
+    """One problem of a table: formula and value of the least steps and transmissions."""
+
+    problem: str
+    steps_formula: str
+    steps: int
+    transmissions_formula: str
+    transmissions: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """One of the paper's tables of lower bounds: its title, what its letters stand for, and its lines."""
+
+    title: str
+    letters: str
+    lines: tuple[Line, ...]
+
+
+def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
+    """Return the paper's Tables 1 and 2 of a star network, or 3 of a hypercube, for M messages and x copies.
+
+    Raises PlanError for other networks, and for more copies than the network has disjoint trees.
+    """
+    if not isinstance(network, Star | Hypercube):
+        raise PlanError(f"the paper has tables of star networks and hypercubes, not of {network.spec}")
+    if not 1 <= copies <= max(1, network.ports):
+        raise PlanError(f"{copies} copies cannot be had on {network.spec}: it has {network.ports} disjoint trees")
+    Collective("broadcast", network.nodes, messages)  # raises when the messages are too many or too few
+    if isinstance(network, Hypercube):
+        return [_table("Table 3", network, messages, copies)]
+    return [_table("Table 1", network, messages, network.ports), _table("Table 2", network, messages, copies)]
+
+
+_LINES = ("broadcast", "broadcast, x copies", "allgather", "scatter", "alltoall")
+_FORMULAS = {
+    "Table 1": (  # x = n - 1
+        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"), ("M + D - 1", "M(n-1)(N-1)"), ("M(N-1)", "M(n-1)N(N-1)"),
+        ("M(N-1)", "M(n-1)t"), ("Mt", "M(n-1)Nt"),
+    ),
+    "Table 2": (
+        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"), ("⌈Mx/(n-1)⌉ + D - 1", "Mx(N-1)"), ("⌈Mx(N-1)/(n-1)⌉", "MxN(N-1)"),
+        ("⌈Mx(N-1)/(n-1)⌉", "Mxt"), ("⌈Mxt/(n-1)⌉", "MxNt"),
+    ),
+    "Table 3": (
+        ("⌈M/k⌉ + k - 1", "M(N-1)"), ("⌈Mx/k⌉ + k - 1", "Mx(N-1)"), ("⌈Mx(N-1)/k⌉", "MxN(N-1)"),
+        ("⌈Mx(N-1)/k⌉", "Mxt"), ("⌈Mxt/k⌉", "MxNt"),
+    ),
+}  # fmt: skip
+
+
+def _table(name: str, network: Star | Hypercube, messages: int, copies: int) -> Table:
+    nodes, degree, far = network.nodes, max(1, network.ports), max(1, network.diameter)
+    t, total = _sum_of_distances(network), messages * copies
+    sends = (messages * (nodes - 1), total * (nodes - 1), total * nodes * (nodes - 1), total * t, total * nodes * t)
+    through = (messages, total, total * (nodes - 1), total * (nodes - 1), total * t)  # over the arcs of one node
+    steps = [-(-most // degree) for most in through]
+    steps[0], steps[1] = steps[0] + far - 1, steps[1] + far - 1
+    lines = (
+        Line(what, formula, at_least, of_sends, value)
+        for what, (formula, of_sends), at_least, value in zip(_LINES, _FORMULAS[name], steps, sends, strict=True)
+    )
+    if isinstance(network, Star):
+        where = f"n = {network.n}, D = ⌊3(n-1)/2⌋ = {far:,}, N = n! = {nodes:,}, t = N (n + 2/n + H_n - 4) = {t:,}"
+    else:
+        where = f"k = {network.d}, N = 2^k = {nodes:,}, t = k N / 2 = {t:,}"
+    letters = f"{where}, M = {messages:,}, x = {'n - 1 = ' if name == 'Table 1' else ''}{copies:,}"
+    return Table(f"{name}: lower bounds on {network.spec}", letters, tuple(lines))
+
+
+def _sum_of_distances(network: Network) -> int:
+    """Return Σ distances from node 0, of a network that looks the same from every node."""
+    one = Collective("scatter", network.nodes, 1)
+    return best(bounds(network, one, 1, MODELS["all-port"]), "transmissions").value

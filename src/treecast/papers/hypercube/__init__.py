@@ -1,0 +1,1 @@
+"""Chau & Fu: the fault-tolerant hypercube."""

@@ -1,0 +1,234 @@
+"""Statements of Chau & Fu: broadcast and gossip on the hypercube that d - 1 faults leave unharmed."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from typing import Literal
+
+import numpy as np
+
+from treecast.networks import Hypercube
+from treecast.papers.hypercube.times import MODELS, Job, measured
+from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.plans import plan
+from treecast.plans.combining.dimension_order import calling_trees
+from treecast.schedule import Schedule
+from treecast.schedule.trees import meeting_ways, shared_arc
+from treecast.simulation.bit_replay import gossip
+from treecast.simulation.faults import Faults, Sweep, sweep
+from treecast.simulation.replay import simulate
+from treecast.verification.case import NEVER
+from treecast.verification.rules.calling import calls
+
+
+def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False) -> Schedule:
+    return plan(collective, Hypercube(d), survive=k, model=model, builder="dimension-order", fault_free=fault_free)
+
+
+def _theorem_1(d: int, tell: object) -> Verdict:
+    trees = calling_trees(Hypercube(d))
+    if meeting_ways(trees) is not None or shared_arc(trees) is not None:
+        return Verdict(False, "two calling paths meet")
+    for k in range(d):
+        called = calls(_planned("broadcast", d, k).rows, trees)[:, 1:]
+        if bool(((called < NEVER).sum(axis=0) < k + 1).any()):
+            return Verdict(False, f"k = {k}: a node has fewer than {k + 1} calling paths")
+    return Verdict(True, f"{d} paths to each of {2**d - 1:,} nodes; k + 1 of them with k + 1 units")
+
+
+def _messages(d: int, tell: object) -> Verdict:
+    n, one, every = 1 << d, _planned("broadcast", d, d - 1), _planned("allgather", d, d - 1)
+    first = int((one.rows.step < d).sum())
+    right = (n - 1, n * d - n + 1, n * (n * d - n + 1)) == (first, one.transmissions, every.transmissions)
+    return Verdict(right, f"{one.transmissions:,} and {every.transmissions:,}")
+
+
+def _row(d: int) -> list[int]:
+    n = 1 << d
+    return [1 << i for i in range(d)] + [n - (2 << i) for i in range(d)]
+
+
+def _payloads(d: int, tell: object) -> Verdict:
+    sizes = _planned("allgather", d, d - 1).message_sizes.tolist()
+    return Verdict(sizes == _row(d), ", ".join(map(str, sizes)) if d <= 4 else "as in the row")
+
+
+def _sum(d: int, tell: object) -> Verdict:
+    n, total = 1 << d, int(_planned("allgather", d, d - 1).message_sizes.sum())
+    right = total == sum(_row(d)) == n * d - n + 1 != (n - 1) * (d - 1)
+    return Verdict(right, f"{total:,}, not {(n - 1) * (d - 1):,}")
+
+
+def _time(d: int, tell: object) -> Verdict:
+    """Time units of every variant, and that none is below Fraigniaud's bound; nor above it where faults may be there."""
+    for collective in ("broadcast", "allgather"):
+        for k in range(d):
+            whispering, shouting = (_planned(collective, d, k, model).steps for model in MODELS)
+            if (whispering, shouting) != (d + k + 1, d + 1):
+                return Verdict(False, f"{collective}, k = {k}: {whispering} and {shouting} units")
+        free = tuple(_planned(collective, d, d - 1, model, True).steps for model in MODELS)
+        if free != (2 * d - 1, d):
+            return Verdict(False, f"{collective}, fault-free: {free[0]} and {free[1]} units")
+    return Verdict(True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}")
+
+
+def _fault_free(d: int, tell: object) -> Verdict:
+    """Whether everything arrives without faults when the last unit is left out."""
+    for model in MODELS:
+        if simulate(_planned("broadcast", d, d - 1, model, True)).lost:
+            return Verdict(False, f"broadcast, {model}")
+        if bool(gossip(_planned("allgather", d, d - 1, model, True)).missing.any()):
+            return Verdict(False, f"gossip, {model}")
+    return Verdict(True)
+
+
+_Kind = Literal["nodes", "links"]
+_KINDS: tuple[_Kind, ...] = ("nodes", "links")
+
+
+def _survives(collective: str, d: int, tell: Tell) -> Verdict:
+    sets = 0
+    for model in MODELS:
+        for k in range(d):
+            for kind in _KINDS:
+                found = sweep(_planned(collective, d, k, model), k, kind, progress=tell)
+                sets += found.sets
+                if found.counterexample is not None:
+                    return Verdict(False, f"{model}, k = {k}: {_set(found.counterexample, d)}")
+    return Verdict(True, f"{sets:,} sets")
+
+
+def _broadcast_survives(d: int, tell: Tell) -> Verdict:
+    return _survives("broadcast", d, tell)
+
+
+def _gossip_survives(d: int, tell: Tell) -> Verdict:
+    return _survives("allgather", d, tell)
+
+
+def _set(faults: Faults, d: int) -> str:
+    """Return a set of dead nodes, or of cut links, by the numbers of nodes."""
+    if faults.nodes:
+        return f"nodes {{{', '.join(map(str, sorted(faults.nodes)))}}}"
+    links = sorted({(min(u, u ^ 1 << port), max(u, u ^ 1 << port)) for u, port in faults.arcs})
+    return "links {" + ", ".join(f"{u}-{v}" for u, v in links) + "}"
+
+
+def _one_unit_less(d: int, k: int, kind: _Kind, tell: Tell) -> Sweep:
+    schedule = _planned("broadcast", d, k)
+    return sweep(schedule.select(schedule.rows.step < d + k), k, kind, progress=tell)
+
+
+def _tight_links(d: int, tell: Tell) -> Verdict:
+    return _tight(d, 1, "links", tell)
+
+
+def _tight_nodes(d: int, tell: Tell) -> Verdict:
+    return _tight(d, 2, "nodes", tell)
+
+
+def _tight(d: int, least: int, kind: _Kind, tell: Tell) -> Verdict:
+    """With k units of the second phase, for each k from ``least`` on, some set of at most k faults does harm."""
+    said = ""
+    for k in range(least, d):
+        found = _one_unit_less(d, k, kind, tell)
+        if found.counterexample is None:
+            return Verdict(False, f"k = {k}: no {kind} do harm")
+        said = said or f"k = {k}: {_set(found.counterexample, d)} cut off node {found.node}"
+    return Verdict(True, said)
+
+
+def _beside_fraigniaud(d: int, tell: object) -> Verdict:
+    """Time and transmissions of gossip that d - 1 faults leave unharmed, beside Fraigniaud's scheme, as planned."""
+    n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
+    ours, theirs = measured("dimension-order", job), measured("fraigniaud", job)
+    if ours is None or theirs is None:
+        return Verdict(False, "too large to be planned")
+    sends = plan("allgather", Hypercube(d), survive=d - 1, model="whispering", builder="fraigniaud").transmissions
+    fewer = sends - _planned("allgather", d, d - 1).transmissions
+    gain = theirs.chunks - ours.chunks
+    right = ours.startups == theirs.startups == 2 * d and gain == n - 1 - d and fewer == n * (n - 1 - d)
+    return Verdict(right, f"{gain:,} Fτ of {theirs.chunks:,}, {fewer:,} transmissions")
+
+
+def _fewer_faults(d: int, tell: object) -> Verdict:
+    """For k < d - 1: beside Fraigniaud's scheme, which sends fewer chunks then: (k+1)(n-1)."""
+    n, said = 1 << d, ""
+    for k in range(d - 1):
+        job = Job("allgather", "whispering", d, k)
+        ours, theirs = measured("dimension-order", job), measured("fraigniaud", job)
+        if ours is None or theirs is None:
+            return Verdict(False, "too large to be planned")
+        more = ours.chunks - theirs.chunks
+        if ours.startups != theirs.startups or more != n + k + 2 - (4 << k) or more <= 0:
+            return Verdict(False, f"k = {k}: {more} chunks")
+        said = f"k = {k}: {more:,} Fτ more than {theirs.chunks:,}"
+    return Verdict(True, said)
+
+
+def _propagation(d: int, tell: Tell) -> Verdict:
+    """Whether gossip for k = d-1 keeps the cited bounds of Fraigniaud: under the worst faults; without any it is below them."""
+    n, said = 1 << d, list[str]()
+    for model, bound in zip(MODELS, (d * (n - 1), n - 1), strict=True):
+        schedule = _planned("allgather", d, d - 1, model)
+        sets, worst = [*_fault_sets(d)], 0
+        for done, faults in enumerate(sets):
+            worst = max(worst, int(gossip(schedule, faults).sizes.sum()))
+            tell(done + 1, len(sets))
+        least = int(schedule.message_sizes.sum())
+        said.append(f"{model} {least} to {worst}, at least {bound}")
+        if not least < bound <= worst:
+            return Verdict(False, said[-1])
+    return Verdict(True, "; ".join(said))
+
+
+def _fault_sets(d: int) -> Iterator[Faults]:
+    """Yield all sets of at most d - 1 nodes, and all of as many links."""
+    links = [(u, u ^ 1 << port, port) for port in range(d) for u in range(1 << d) if not u >> port & 1]
+    for size in range(d):
+        for nodes in combinations(range(1 << d), size):
+            yield Faults(dict.fromkeys(nodes, 0))
+        for cut in combinations(links, size):
+            yield Faults({}, {(end, port): 0 for u, v, port in cut for end in (u, v)})
+
+
+def _shouting(d: int, tell: object) -> Verdict:
+    """Shouting, where nodes do not answer what they heard."""
+    n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
+    sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
+    theirs = measured("fraigniaud", job)
+    right = sizes == [*(comb(d - 1, step) for step in range(d)), 0]
+    right = right and theirs is not None and theirs[:2] == (d + 1, n - 1)
+    return Verdict(right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}")
+
+
+def _orders(d: int, tell: object) -> Verdict:
+    """Whether any order of the dimensions gives as many disjoint calling paths, from any root; some of each are tried."""
+    rng, cube = np.random.default_rng(d), Hypercube(d)
+    for _ in range(5):
+        order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
+        trees = calling_trees(cube, order, root)
+        rows = plan("broadcast", cube, root=root, survive=d - 1, builder="dimension-order", order=order).rows
+        if meeting_ways(trees) is not None or bool((calls(rows, trees) == NEVER).any()):
+            return Verdict(False, f"order {order}, root {root}")
+    return Verdict(True)
+
+
+STATEMENTS = (
+    Statement("Theorem 1", "every node has d node-disjoint calling paths from the originator", 1, 10, 14, _theorem_1),
+    Statement("any order", "… whatever the order of the dimensions and the originator (5 of each)", 1, 8, 12, _orders),
+    Statement("messages", "n - 1 in phase one, nd - n + 1 in all; of gossip n (nd - n + 1)", 1, 10, 14, _messages),
+    Statement("payloads", "a node's messages in phases three and four: 1, 2, 4 …; n-2, n-4 … 0", 1, 10, 14, _payloads),
+    Statement("erratum", "… of which the sum is nd - n + 1, not (n-1)(d-1) as the text says", 1, 10, 14, _sum),
+    Statement("time units", "whispering d+k+1, the least there is, or 2d-1 fault-free; shouting d+1, or d", 2, 10, 12, _time),
+    Statement("fault-free", "without faults the last unit is not needed", 1, 10, 12, _fault_free),
+    Statement("survives", "broadcast: all sets of ≤ k nodes, or links; all k, both models", 1, 4, 5, _broadcast_survives),
+    Statement("gossip", "gossip: all sets of ≤ k nodes, or links; all k, both models", 1, 3, 4, _gossip_survives),
+    Statement("tight, links", "k units of phase two do not suffice for k links, k ≥ 1", 2, 4, 5, _tight_links),
+    Statement("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2", 3, 4, 5, _tight_nodes),
+    Statement("Fraigniaud", "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)", 2, 10, 14, _beside_fraigniaud),
+    Statement("k < d-1", "there Fraigniaud's gossip is the faster one, by (n + k + 2 - 2^(k+2)) Fτ", 2, 10, 12, _fewer_faults),
+    Statement("propagation", "at least (k+1)(n-1) Fτ, shouting a d-th: under some faults, not without", 2, 3, 3, _propagation),
+    Statement("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12, _shouting),
+)  # fmt: skip
+"""The statements of the paper, in its order; where a statement is wrong, what is right."""

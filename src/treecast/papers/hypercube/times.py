@@ -1,0 +1,261 @@
+"""How long broadcast and gossip take on the hypercube: T = a β + b Fτ, as claimed, in closed form, and measured.
+
+A step costs β + the length of its longest message times Fτ: so a is the number of steps and b the sum of the longest
+messages, in chunks of F. All times are of runs in which nothing fails: faults can make the messages of a sparing schedule
+longer. Source of the claims: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+from treecast.errors import PlanError
+from treecast.machine import Cost
+from treecast.networks import Hypercube
+from treecast.plans import plan
+
+SCHEMES = ("dimension-order", "fraigniaud", "four-phases")
+"""The schemes, by the names of their builders."""
+MODELS = ("whispering", "shouting")
+"""The models for which they are made."""
+COLLECTIVES = ("broadcast", "allgather")
+"""The collectives that they carry out; four-phases is gossip (allgather) that one node starts."""
+_MOST_DIMENSIONS = 16
+_MOST_ROWS = 2**20  # of four-phases, which is no orbit: N times the rows of a broadcast
+
+
+class Time(NamedTuple):
+    """A time a β + b Fτ: start-ups a, chunks b, the formula, and where it is from. n is 2^d."""
+
+    startups: int
+    chunks: int
+    formula: str
+    source: str
+
+    def units(self, r: Fraction) -> Fraction:
+        """Return the time in units of β when Fτ is ``r`` β."""
+        return self.startups + self.chunks * r
+
+    def seconds(self, cost: Cost, chunk_bytes: int) -> float:
+        """Return the time in seconds, F being ``chunk_bytes``."""
+        return self.startups * cost.startup + self.chunks * chunk_bytes * cost.per_byte
+
+
+class Job(NamedTuple):
+    """What is to be done: a collective on the cube of d dimensions that k faults leave unharmed.
+
+    ``fault_free``: the cube is declared to be without faults, and what only serves when something fails is left out.
+    """
+
+    collective: str
+    model: str
+    d: int
+    k: int
+    fault_free: bool = False
+
+
+class Timing(NamedTuple):
+    """The times of one scheme: as the paper claims it (None where it does not), by our closed form, and measured.
+
+    ``measured``: of the planned schedule, None where that is not made, being too large. ``why``: for what reason claim and
+    closed form differ; "" when they do not.
+    """
+
+    scheme: str
+    job: Job
+    claimed: Time | None
+    closed: Time
+    measured: Time | None
+    why: str
+
+
+class Crossing(NamedTuple):
+    """How two schemes compare as r = Fτ/β grows from 0.
+
+    ``first`` is the faster one at the beginning, up to ``r``, and ``second`` behind it; where r is None the first is never
+    slower. ``equal``: the two take the same time, whatever r.
+    """
+
+    first: str
+    second: str
+    r: Fraction | None
+    equal: bool = False
+
+
+def timings(job: Job, measure: bool = True) -> list[Timing]:
+    """Return the times of every scheme that does a job, in the order of ``SCHEMES``; ``measure``: plan them, too.
+
+    Raises PlanError when there is no such job.
+    """
+    _check(job)
+    found: list[Timing] = []
+    for scheme in SCHEMES:
+        if scheme != "four-phases" or job.collective == "allgather":
+            said, closed = claimed(scheme, job), closed_form(scheme, job)
+            ours = measured(scheme, job) if measure else None
+            found.append(Timing(scheme, job, said, closed, ours, _why(scheme, job, said, closed)))
+    return found
+
+
+def _check(job: Job) -> None:
+    if job.collective not in COLLECTIVES:
+        raise PlanError(f"the schemes of the hypercube paper do {' and '.join(COLLECTIVES)}, not {job.collective}")
+    if job.model not in MODELS:
+        raise PlanError(f"the schemes of the hypercube paper are for {' and '.join(MODELS)}, not for {job.model}")
+    if job.d < 1:
+        raise PlanError("a hypercube of 1 node has nothing to send: take d from 1 on")
+    Hypercube(job.d)  # raises when there is none
+    if not 0 <= job.k < job.d:
+        raise PlanError(f"on hypercube:{job.d} from 0 to {job.d - 1} faults can be survived, not {job.k}")
+
+
+def claimed(scheme: str, job: Job) -> Time | None:
+    """Return the time that the paper claims, or cites; None where it gives none. Most are for k = d-1 alone."""
+    collective, model, d, k, free = job
+    n, whispers = 1 << d, model == "whispering"
+    if scheme == "fraigniaud":
+        if collective == "broadcast":
+            return None
+        if whispers:
+            return Time(2 * d, (k + 1) * (n - 1), "2d β + (k+1)(n-1) Fτ", "section 1, of Fraigniaud")
+        return Time(d + 1, n - 1, "(d+1) β + (n-1) Fτ", "section 1, of Fraigniaud")
+    if collective == "broadcast":
+        if whispers and free:
+            return Time(2 * d - 1, 2 * d - 1, "(2d-1)(β + Fτ)", "section 2") if k == d - 1 else None
+        if whispers:
+            return Time(d + k + 1, d + k + 1, "(d+k+1)(β + Fτ)", "section 2")
+        if k < d - 1:
+            return None
+        return Time(d, d, "d (β + Fτ)", "section 2") if free else Time(d + 1, d + 1, "(d+1)(β + Fτ)", "section 2")
+    if k < d - 1:
+        return None
+    alone = scheme == "dimension-order"
+    where = "section 4" if alone and not free else "section 3" + (", less phases 1 and 2" if alone else "")
+    a, b, formula = {
+        (True, True, False): (2 * d, (n - 1) * (d - 1), "2d β + (n-1)(d-1) Fτ"),
+        (True, True, True): (2 * d - 1, (n - 1) * (d - 1), "(2d-1) β + (n-1)(d-1) Fτ"),
+        (True, False, False): (4 * d, 2 * d + (n - 1) * (d - 1), "4d β + 2d Fτ + (n-1)(d-1) Fτ"),
+        (True, False, True): (4 * d - 1, 2 * d + (n - 1) * (d - 1), "(4d-1) β + 2d Fτ + (n-1)(d-1) Fτ"),
+        (False, True, False): (d + 1, 2 * (n - 1), "(d+1) β + 2(n-1) Fτ"),
+        (False, True, True): (d, n - 1, "d β + (n-1) Fτ"),
+        (False, False, False): (2 * d + 2, d + 1 + 2 * (n - 1), "(2d+2) β + (d+1) Fτ + 2(n-1) Fτ"),
+        (False, False, True): (2 * d, d + n - 1, "2d β + d Fτ + (n-1) Fτ"),
+    }[whispers, alone, free]
+    return Time(a, b, formula, where)
+
+
+def closed_form(scheme: str, job: Job) -> Time:
+    """Return the time of a scheme as it is planned here, in closed form; tests hold it against the planned schedules."""
+    collective, model, d, k, free = job
+    if scheme == "four-phases":
+        start, rest = (
+            closed_form("dimension-order", job._replace(collective=c)) for c in ("broadcast", "allgather")
+        )  # fmt: skip
+        formula = f"{start.formula}, then {rest.formula}"
+        return Time(start.startups + rest.startups, start.chunks + rest.chunks, formula, "closed form")
+    make = _fraigniaud if scheme == "fraigniaud" else _by_dimension
+    a, b, start, size = make(collective == "allgather", model == "whispering", d, k, free)
+    return Time(a, b, f"{start} β + {size} Fτ", "closed form")
+
+
+def _by_dimension(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tuple[int, int, str, str]:
+    n = 1 << d
+    if not whispers:
+        # in step s the longest messages hold the sources at distance s that differ in other dimensions: C(d-1, s)
+        return d if free else d + 1, n // 2 if gossip else d, "d" if free else "(d+1)", "n/2" if gossip else "d"
+    last = k == d - 1  # its last unit is silent when nothing fails
+    units = k if free and last else k + 1
+    a, start = d + units, ("(2d-1)" if free else "2d") if last else "(d+k+1)"
+    if gossip:
+        b = n - 1 + units * n - 2 * ((1 << units) - 1)
+        return a, b, start, "(nd-n+1)" if last else "((n-1) + (k+1) n - 2(2^(k+1)-1))"
+    return a, 2 * d - 1 if last else d + k + 1, start, "(2d-1)" if last else "(d+k+1)"
+
+
+def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tuple[int, int, str, str]:
+    n = 1 << d
+    if d == 1:  # one tree of one arc
+        return 1, 1, "1", "1"
+    a, start = (d + k + 1, "(d+k+1)") if whispers else (d + 1, "(d+1)")
+    if not gossip:
+        return a, a, start, start
+    if whispers:
+        return a, (k + 1) * (n - 1), start, "(k+1)(n-1)"
+    few = k < d - 2  # the trees that are left out would have made the first messages longer
+    return a, n - max(1, (1 << (d - 1 - k)) - 1), start, "(n+1-2^(d-1-k))" if few else "(n-1)"
+
+
+def measured(scheme: str, job: Job) -> Time | None:
+    """Return the time of the planned schedule; None where it would be too large to make."""
+    collective, model, d, k, free = job
+    rows = (1 << 2 * d) * (k + 2) if scheme == "four-phases" else 0
+    if d > _MOST_DIMENSIONS or rows > _MOST_ROWS:
+        return None
+    free = free and scheme != "fraigniaud"  # it leaves nothing out
+    schedule = plan(collective, Hypercube(d), survive=k, model=model, builder=scheme, fault_free=free)
+    sizes = schedule.message_sizes
+    return Time(len(sizes), int(sizes.sum()), f"{len(sizes)} β + {int(sizes.sum())} Fτ", "planned schedule")
+
+
+_SUM = "the text says (n-1)(d-1), but its own row of messages sums to nd-n+1"
+_SILENT = "the last unit is counted, but silent when nothing fails"
+_ANSWERS = "here nodes do not answer what they heard, so that no message is longer than C(d-1, step)"
+
+
+def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
+    """Return the reason for which a claim differs from the closed form."""
+    if said is None or said[:2] == closed[:2]:
+        return ""
+    if scheme == "fraigniaud":
+        if job.d == 1:
+            return "one tree of one arc takes one step"
+        trees = "k+1 trees take d+k+1 steps, not 2d" if job.model == "whispering" else ""
+        return trees or "with fewer than d-1 trees the messages of the first steps are shorter"
+    reasons = list[str]()
+    if job.collective == "allgather":
+        reasons.append(_SUM if job.model == "whispering" else _ANSWERS)
+    if (job.collective == "broadcast" or scheme == "four-phases") and not job.fault_free:
+        reasons.append(_SILENT)
+    if scheme == "four-phases" and job.fault_free and job.model == "whispering":
+        reasons.append("the broadcast that starts it leaves out its last unit, too")
+    return "; ".join(reasons)
+
+
+def crossover(one: Time, other: Time) -> Fraction | None:
+    """Return the r = Fτ/β > 0 at which two times are equal, one being less before it and the other behind; else None."""
+    startups, chunks = other.startups - one.startups, one.chunks - other.chunks
+    return Fraction(startups, chunks) if startups * chunks > 0 else None
+
+
+def crossings(times: Sequence[tuple[str, Time]]) -> list[Crossing]:
+    """Return how each pair of named times compares as r = Fτ/β grows."""
+    found: list[Crossing] = []
+    for (one, a), (other, b) in combinations(times, 2):
+        ahead = (one, other) if a[:2] <= b[:2] else (other, one)  # fewer start-ups win at first; else fewer chunks do
+        found.append(Crossing(*ahead, crossover(a, b), a[:2] == b[:2]))
+    return found
+
+
+def fastest(times: Sequence[tuple[str, Time]]) -> list[tuple[Fraction, tuple[str, ...]]]:
+    """Return where which of named times is the least: (r, names), names being least from r = Fτ/β on, up to the next r.
+
+    Times that are least together are named together.
+    """
+    starts = {Fraction(0), *(c.r for c in crossings(times) if c.r is not None)}
+    found: list[tuple[Fraction, tuple[str, ...]]] = []
+    ordered = sorted(starts)
+    for place, start in enumerate(ordered):
+        # between two crossings the order does not change: any r between them tells
+        inside = (start + ordered[place + 1]) / 2 if place + 1 < len(ordered) else start + 1
+        least = min(time.units(inside) for _, time in times)
+        names = tuple(name for name, time in times if time.units(inside) == least)
+        if not found or found[-1][1] != names:
+            found.append((start, names))
+    return found
+
+
+def winner(job: Job, r: Fraction) -> tuple[str, ...]:
+    """Return which schemes do a job fastest, by their closed forms, when Fτ is ``r`` > 0 times β."""
+    times = {t.scheme: t.closed.units(r) for t in timings(job, measure=False)}
+    return tuple(scheme for scheme, time in times.items() if time == min(times.values()))

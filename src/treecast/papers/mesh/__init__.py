@@ -1,0 +1,1 @@
+"""Cang & Wu: broadcast on meshes under wormhole switching."""

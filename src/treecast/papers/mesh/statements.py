@@ -1,0 +1,304 @@
+"""Statements of Cang & Wu: broadcast on meshes of sides 2^k, one-port and wormhole, with little total distance (TCD).
+
+Where the paper is in error, what is checked is what is right, and the statement is called an erratum.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import permutations, product
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.lower_bounds import best, bounds
+from treecast.machine import model
+from treecast.networks import Mesh, Torus, network
+from treecast.networks.core import Ints, ints
+from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.plans import plan
+from treecast.plans.wormhole import bisection, eyes
+from treecast.schedule import Schedule
+from treecast.verification.verifier import verify
+
+_MODELS = ("wormhole", "wormhole-last")  # routes along the first axis first, and along the last
+_MOST_NODES = 2**12  # of meshes of which the tables are compared, in three dimensions
+
+
+def _grid(family: str, k: int, d: int) -> Mesh | Torus:
+    return cast(Mesh | Torus, network(f"{family}:" + "x".join([str(2**k)] * d)))
+
+
+def _nodes(k: int, d: int) -> Ints:
+    """Return the coordinates of all nodes: int64 (2^k, …, 2^k, d)."""
+    return ints(np.moveaxis(np.indices((2**k,) * d), 0, -1))
+
+
+@lru_cache(32)
+def _least(k: int, d: int) -> Ints:
+    """Return the TCD of recursive bisection from every node."""
+    return bisection.minimum((2**k,) * d)[1].least
+
+
+def _dimensions(k: int) -> list[int]:
+    return [d for d in (1, 2, 3) if 2 ** (k * d) <= _MOST_NODES]
+
+
+def _orders(d: int) -> Iterator[Sequence[int]]:
+    return permutations(range(d))
+
+
+def _are_eyes(k: int, d: int) -> NDArray[np.bool_]:
+    """Return of every node of the mesh whether it is one of its eyes."""
+    low = eyes.low_eye(k)
+    inside = _nodes(k, d)
+    return ((inside == low) | (inside == 2**k - 1 - low)).all(axis=-1)
+
+
+def _at(node: Sequence[int]) -> str:
+    return f"({','.join(map(str, node))})"
+
+
+# --- values ---
+
+
+def _eyes(k: int, tell: object) -> Verdict:
+    low, a = eyes.low_eye(k), eyes.inner_distance(k)
+    right = 2**k - 1 - 2 * low == a == (eyes.inner_distance(k - 1) + 2 * eyes.inner_distance(k - 2) if k > 1 else 1)
+    right = right and low == max(0, 2 ** (k - 1) - 1 - eyes.low_eye(k - 1))  # the inner eye of the lower half
+    for d in (1, 2, 3):
+        found = {tuple(eye) for eye in eyes.eyes(k, d).tolist()}
+        right = right and found == set(product((low, 2**k - 1 - low), repeat=d)) and len(found) == 2**d
+    return Verdict(right, str(a))
+
+
+def _all_eyes(k: int, tell: object) -> Verdict:
+    found = {tuple(eye) for eye in eyes.eyes(k, 3).tolist()}
+    return Verdict(len(found) == 8 and (5, 5, 2) in found, ", ".join(map(_at, sorted(found))))
+
+
+def _eye_of_several(k: int, tell: object) -> Verdict:
+    levels = [i for i in range(1, k + 1) if 2 % 2**i in (eyes.low_eye(i), 2**i - 1 - eyes.low_eye(i))]
+    return Verdict(levels[:3] == [1, 2, 3], f"(2,2), of the sides {', '.join(str(2**i) for i in levels)}")
+
+
+def _closed_form(k: int, tell: object) -> Verdict:
+    for d in range(1, 9):
+        if eyes.optimum(k, d) != eyes.by_recurrence(k, d):
+            return Verdict(False, f"d = {d}: {eyes.optimum(k, d)}, not {eyes.by_recurrence(k, d)}")
+    right = 5 * eyes.optimum(k, 2) == 3 * 2 ** (2 * k + 1) - (-1) ** k - 5 * 2**k
+    right = right and 27 * eyes.optimum(k, 3) == 7 * (2 ** (3 * k + 2) - (-1) ** k - 3 * 2**k)
+    return Verdict(right, f"d = 2: {eyes.optimum(k, 2):,}, d = 3: {eyes.optimum(k, 3):,}")
+
+
+def _paths(k: int, tell: object) -> Verdict:
+    """Eq. (16) at d = 1: both parts of the fraction are 0 there, and what is right is another formula."""
+    d, n = 1, 2**k
+    above = (2**d - 1) * ((2 ** (d * k) - 2**k) * (2**d + 1) + (2 ** (d * k) - (-1) ** k) * (2 ** (d - 1) - 1))
+    below = 3 * (2 ** (d - 1) - 1) * (2**d + 1)
+    value = ((3 * k + 1) * n - (-1) ** k) // 9
+    return Verdict((above, below) == (0, 0) and value == eyes.by_recurrence(k, 1), str(value))
+
+
+def _first_value(k: int, tell: object) -> Verdict:
+    return Verdict(eyes.by_recurrence(k, 3) == 7 == 2**3 - 1, "7, not 3")
+
+
+def _definition_6(k: int, tell: object) -> Verdict:
+    """How far nodes lie outside of the nearer eye, and which of that the bounds of Definition 6 leave out."""
+    found = sorted(set(eyes.outside(k, ints(range(2**k))).tolist()))
+    a = eyes.inner_distance(k)
+    right, wrong = ([u for u in found if -a < 2 * u <= bound - a] for bound in (2**k - 1, 2**k - 2))
+    return Verdict(found == right and wrong == found[:-1], f"u = {found[-1]} is left out")
+
+
+# --- schedules ---
+
+
+def _planned(k: int, d: int, root: int, builder: str, order: Sequence[int] | None = None) -> Schedule:
+    return plan("broadcast", _grid("mesh", k, d), root=root, model="wormhole", builder=builder, order=order)
+
+
+def _wrong(schedule: Schedule, k: int, d: int, claimed: int) -> str:
+    """Return what is wrong with a broadcast in d k steps that is to have a certain TCD, under either order of routes."""
+    at = schedule.network.label(schedule.collective.root)
+    for name in _MODELS:
+        report = verify(schedule, name)
+        if not report:
+            return f"{at}: {report.violations[0].rule}"
+        if (schedule.steps, report.distance) != (d * k, claimed):
+            return f"{at}: {schedule.steps} steps, TCD {report.distance}, not {d * k} and {claimed}"
+    return ""
+
+
+def _algorithm(k: int, d: int, tell: Tell) -> Verdict:
+    """From every source, in every order of dimensions, and in the best order of each box."""
+    sources = _nodes(k, d).reshape(-1, d)
+    variants = [("eyes", order, eyes.claimed(k, sources, order)) for order in _orders(d)]
+    for builder, order, claims in [*variants, ("eyes-best-order", None, eyes.claimed(k, sources, best_order=True))]:
+        for root, claimed in enumerate(claims.tolist()):
+            wrong = _wrong(_planned(k, d, root, builder, order), k, d, claimed)
+            if wrong:
+                return Verdict(False, f"order {order}, source {wrong}")
+            tell(root + 1, len(sources))
+    return Verdict(True, f"{len(sources):,} sources, {len(variants)} orders and the best")
+
+
+def _algorithm_1(k: int, tell: Tell) -> Verdict:
+    return _algorithm(k, 2, tell)
+
+
+def _algorithm_2(k: int, tell: Tell) -> Verdict:
+    return _algorithm(k, 3, tell)
+
+
+def _algorithm_3(k: int, tell: object) -> Verdict:
+    for d in (2, 3):
+        mesh = _grid("mesh", k, d)
+        for eye in eyes.eyes(k, d).tolist():
+            wrong = _wrong(_planned(k, d, mesh.node(",".join(map(str, eye))), "eyes"), k, d, eyes.optimum(k, d))
+            if wrong:
+                return Verdict(False, f"d = {d}, source {wrong}")
+    return Verdict(True, f"{eyes.optimum(k, 2)} and {eyes.optimum(k, 3)}")
+
+
+def _bisection_schedules(k: int, tell: Tell) -> Verdict:
+    """Whether bisection keeps what it promises from every source, and no two messages of a step share a box."""
+    least = _least(k, 2).reshape(-1).tolist()
+    for root, claimed in enumerate(least):
+        schedule = _planned(k, 2, root, "bisection")
+        wrong = _wrong(schedule, k, 2, claimed)
+        if wrong or _boxes_meet(schedule):
+            return Verdict(False, f"source {wrong or 'boxes meet'}")
+        tell(root + 1, len(least))
+    return Verdict(True, f"{len(least):,} sources, TCD {min(least)} to {max(least)}")
+
+
+def _boxes_meet(schedule: Schedule) -> bool:
+    """Whether the bounding boxes of two messages of a step have a node in common."""
+    grid, rows = cast(Mesh, schedule.network), schedule.rows
+    ends = np.stack([grid.coordinates(end).T for end in (rows.src, rows.dst)])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    for step in np.unique(rows.step).tolist():
+        a, b = low[rows.step == step], high[rows.step == step]
+        meet = ((a[:, None] <= b[None]) & (a[None] <= b[:, None])).all(axis=-1)
+        if int(meet.sum()) > len(a):  # each meets itself
+            return True
+    return False
+
+
+# --- what is least ---
+
+
+def _theorem_2(k: int, tell: object) -> Verdict:
+    for d in (d for d in _dimensions(k) if d > 1):
+        for order in _orders(d):
+            claims = eyes.claimed(k, _nodes(k, d), order)
+            if claims.min() != eyes.optimum(k, d) or not np.array_equal(claims == claims.min(), _are_eyes(k, d)):
+                return Verdict(False, f"d = {d}, order {order}")
+    return Verdict(True, f"{eyes.optimum(k, 2):,}")
+
+
+def _not_only_eyes(k: int, tell: object) -> Verdict:
+    said: list[str] = []
+    for d in (d for d in _dimensions(k) if d > 1):
+        least, optimum = _least(k, d), eyes.optimum(k, d)
+        reached = least == optimum
+        if least.min() != optimum or not reached[_are_eyes(k, d)].all() or reached.sum() <= 2**d:
+            return Verdict(False, f"d = {d}: {int(reached.sum())} sources")
+        said.append(f"d = {d}: {int(reached.sum())} sources, not {2**d}")
+    return Verdict(True, "; ".join(said))
+
+
+def _not_only_eyes_of_paths(k: int, tell: object) -> Verdict:
+    claims = eyes.claimed(k, _nodes(k, 1))
+    reached = int((claims == eyes.optimum(k, 1)).sum())
+    return Verdict(claims.min() == eyes.optimum(k, 1) and reached > 2, f"{reached} sources, not 2")
+
+
+def _never_above(k: int, tell: object) -> Verdict:
+    for d in _dimensions(k):
+        least, nodes = _least(k, d), _nodes(k, d)
+        claims = [eyes.claimed(k, nodes, order) for order in _orders(d)] + [eyes.claimed(k, nodes, best_order=True)]
+        if least.min() != eyes.optimum(k, d) or any(bool((least > claim).any()) for claim in claims):
+            return Verdict(False, f"d = {d}")
+    fixed, least = eyes.claimed(k, _nodes(k, 2)), _least(k, 2)
+    return Verdict(True, f"d = 2: {least.mean():,.3f} on average, the paper {fixed.mean():,.3f}")
+
+
+def _bound(grid: Mesh | Torus) -> int:
+    """Return N - 1, or the bound by the degree where that is known: those that are the same from every source."""
+    found = bounds(grid, Collective("broadcast", grid.nodes, 1), 1, model("wormhole"))
+    return best([bound for bound in found if bound.formula.startswith("N - 1")], "tcd").value
+
+
+def _lower_bound(k: int, tell: object) -> Verdict:
+    said: list[str] = []
+    for d in (1, 2, 3):
+        n, value, optimum = 2 ** (k * d), _bound(_grid("mesh", k, d)), eyes.optimum(k, d)
+        if value != n - 1 + 2 * (2 ** max(0, d * (k - 2)) - 1) or not (value == optimum if k <= 3 else value < optimum):
+            return Verdict(False, f"d = {d}: {value}, and from eyes {optimum}")
+        said.append(f"d = {d}: {value:,}" if value == optimum else f"d = {d}: {value:,} < {optimum:,}")
+    return Verdict(True, "; ".join(said))
+
+
+def _torus(k: int, tell: Tell) -> Verdict:
+    torus, optimum = _grid("torus", k, 2), eyes.optimum(k, 2)
+    for root in range(torus.nodes):
+        schedule = plan("broadcast", torus, root=root, model="wormhole", builder="bisection")
+        wrong = _wrong(schedule, k, 2, optimum)
+        if wrong:
+            return Verdict(False, f"source {wrong}")
+        tell(root + 1, torus.nodes)
+    return Verdict(k > 3 or _bound(torus) == optimum, str(optimum))
+
+
+def _order_matters(k: int, tell: object) -> Verdict:
+    claims = [eyes.claimed(k, _nodes(k, 2), order) for order in _orders(2)]
+    one, other = (int(eyes.claimed(2, (1, 0), order)) for order in _orders(2))
+    return Verdict(bool((claims[0] != claims[1]).any()) and (one, other) == (17, 16), "(1,0) of 4x4: 17 or 16")
+
+
+def _theorem_3(k: int, tell: object) -> Verdict:
+    """Sources from which bisection, as verified, is shorter than the paper's in every order of dimensions."""
+    grid, nodes = _grid("mesh", k, 2), _nodes(k, 2)
+    paper = np.min([*(eyes.claimed(k, nodes, o) for o in _orders(2)), eyes.claimed(k, nodes, best_order=True)], axis=0)
+    shorter = _least(k, 2) < paper
+    if not shorter.any():
+        return Verdict(False, "no source is a counter-example")
+    source = (2, 3) if k == 3 else tuple(int(x) for x in np.argwhere(shorter)[0])
+    true, said = int(_least(k, 2)[source]), [int(eyes.claimed(k, source, order)) for order in _orders(2)]
+    wrong = _wrong(_planned(k, 2, grid.node(",".join(map(str, source))), "bisection"), k, 2, true)
+    if wrong or true >= paper[source] or (k == 3 and true != _bound(grid)):
+        return Verdict(False, f"source {wrong or _at(source)}")
+    by_paper = " or ".join(str(value) for value in sorted({*said, int(paper[source])}))
+    least = f"{true} true" if k == 3 else f"{true:,} reached"
+    detail = f"source {_at(source)} of {2**k}x{2**k}: {by_paper} by the paper, {least}; so for {int(shorter.sum()):,} sources"
+    return Verdict(True, detail)
+
+
+STATEMENTS = (
+    Statement("eyes", "2^d of them, a(k) = (2^k - (-1)^k)/3 apart; each is the inner eye of a half", 1, 6, 6, _eyes),
+    Statement("erratum: eyes", "eye (5,5,2) is missing from the list of 8x8x8", 3, 3, 3, _all_eyes),
+    Statement("erratum: one eye", "a node can be an eye of boxes of several sizes", 3, 6, 6, _eye_of_several),
+    Statement("eq. (16)", "OD_k = (2^d - 1) a(k) + 2^d OD_(k-1), and closed forms; d ≤ 8", 1, 6, 6, _closed_form),
+    Statement("erratum: d = 1", "eq. (16) is 0/0; right is ((3k+1) 2^k - (-1)^k)/9", 1, 6, 6, _paths),
+    Statement("erratum: MD_1", "under eq. (12), MD_1(E_1) is 7 in three dimensions", 1, 1, 1, _first_value),
+    Statement("erratum: Def. 6", "u ≤ 2^(k-1) - 1/2 - a/2; by - 1 the border is left out", 2, 6, 6, _definition_6),
+    Statement("Algorithm 1", "2-D: dk steps, no contention, TCD of eq. (11); all sources", 1, 3, 4, _algorithm_1),
+    Statement("Algorithm 2", "3-D: the same", 1, 2, 3, _algorithm_2),
+    Statement("Algorithm 3", "from eyes: the same, with a TCD of OD_k; 2-D and 3-D", 1, 3, 4, _algorithm_3),
+    Statement("Theorem 2", "by the paper's algorithm OD_k is the least, from eyes only; d = 2, 3", 1, 6, 6, _theorem_2),
+    Statement("erratum: Theorem 2", "by others OD_k is reached from other nodes too", 3, 6, 6, _not_only_eyes),
+    Statement("erratum: eq. (9)", "needs d ≥ 2: on paths more than the eyes do", 3, 6, 6, _not_only_eyes_of_paths),
+    Statement("bisection", "never above the paper, from any source, in any order; d ≤ 3", 1, 6, 6, _never_above),
+    Statement("… schedules", "2-D: dk steps, no two boxes of a step meet; all sources", 1, 3, 4, _bisection_schedules),
+    Statement("lower bound", "N - 1 + 2 (2^(m-2d) - 1) is OD_k up to k = 3, then below; d ≤ 3", 1, 6, 6, _lower_bound),
+    Statement("torus", "2-D: OD_k from every node", 1, 3, 4, _torus),
+    Statement("erratum: order", "Theorem 3 holds for no one order of dimensions, from k = 2 on", 2, 6, 6, _order_matters),
+    Statement(
+        "erratum: Theorem 3", "(minimum for a given source) is false from k = 3 on, even in the best order", 3, 6, 6, _theorem_3
+    ),
+)  # fmt: skip
+"""The statements of the paper, where it is in error what is right, and what is known beside it."""

@@ -1,0 +1,1 @@
+"""Fragopoulou & Akl: edge-disjoint spanning trees on the star network."""

@@ -1,0 +1,223 @@
+"""Statements of Fragopoulou & Akl: the star network, its trees, and broadcast over them."""
+
+from functools import cache
+
+import numpy as np
+
+from treecast.lower_bounds import best
+from treecast.networks import Star, permutations
+from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.plans import plan
+from treecast.plans.trees import star as star_trees
+from treecast.schedule.trees import TreeSet, meeting_ways
+from treecast.simulation.faults import Faults, sweep
+from treecast.simulation.replay import simulate
+from treecast.verification.verifier import verify
+
+
+def _every(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.arange(star.nodes)
+
+
+def _hole(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the position of symbol 1 in every node, counted from 0."""
+    return permutations.symbol_at(permutations.inverse(star.words(_every(star)), star.n), 0)
+
+
+@cache
+def _disjoint(n: int) -> TreeSet:
+    return star_trees.disjoint_trees(Star(n))
+
+
+def _distances(n: int, tell: object) -> Verdict:
+    star, table = Star(n), Star(n).neighbor_table()
+    level = np.full(star.nodes, -1)
+    front, depth = np.array([0]), 0
+    while len(front):
+        level[front] = depth
+        front, depth = np.unique(table[front]), depth + 1
+        front = front[level[front] < 0]
+    same = bool((level == star.distance(0, _every(star))).all())
+    return Verdict(same and int(level.max()) == star.diameter, str(star.diameter))
+
+
+def _lemma_1(n: int, tell: object) -> Verdict:
+    star = Star(n)
+    h, u = _every(star)[:, None], _every(star)[None, :]
+    moved = star.translate(h, u)
+    holds = all(
+        bool((star.neighbor(moved, port) == star.translate(h, star.neighbor(u, port))).all())
+        for port in range(star.ports)
+    )
+    return Verdict(holds and bool((moved[:, 0] == h[:, 0]).all()), f"{star.nodes**2 * star.ports:,} arcs")
+
+
+def _lemma_2(n: int, tell: object) -> Verdict:
+    star, u = Star(n), _every(Star(n))
+    turned = star.rotate(u)
+    arcs = all(
+        bool((star.rotate(star.neighbor(u, port)) == star.neighbor(turned, (port + 1) % star.ports)).all())
+        for port in range(star.ports)
+    )
+    hole = _hole(star)
+    holes = bool((hole[turned] == np.where(hole == 0, 0, 1 + hole % star.ports)).all())
+    return Verdict(arcs and holes and bool((star.distance(0, turned) == star.distance(0, u)).all()))
+
+
+def _lemma_3(n: int, tell: object) -> Verdict:
+    star, u = Star(n), _every(Star(n))
+    turned, size = star.rotate(u), np.zeros(star.nodes, np.int64)
+    for times in range(1, star.ports + 1):
+        size[(size == 0) & (turned == u)] = times
+        turned = star.rotate(turned)
+    divide = bool((size > 0).all()) and bool((star.ports % size == 0).all())
+    return Verdict(
+        divide and bool((size[_hole(star) > 0] == star.ports).all()),
+        f"{round((1 / size).sum()):,} necklaces",
+    )
+
+
+def _lemma_4(n: int, tell: object) -> Verdict:
+    star, hole = Star(n), _hole(Star(n))
+    tree = star_trees.shortest_path_tree(star)
+    inside = hole > 0
+    above = tree.parent[0][inside]
+    stays = (hole[above] == hole[inside]) | ((above == 0) & (tree.port[0][inside] == hole[inside] - 1))
+    shorter = star.distance(0, above) == star.distance(0, _every(star)[inside]) - 1
+    return Verdict(bool(stays.all()) and bool(shorter.all()), f"{int(inside.sum()):,} nodes")
+
+
+def _lemma_5(n: int, tell: object) -> Verdict:
+    star, hole, distance = Star(n), _hole(Star(n)), Star(n).distance(0, _every(Star(n)))
+    depth = star_trees.shortest_path_tree(star).depths[0]
+    loose = np.flatnonzero(hole == 0)[1:]
+    there = star.neighbor(loose[:, None], np.arange(star.ports)[None, :])
+    # over dimension l the node enters S^l, whose part of SPT stays in S^l (Lemma 4): so the n-1 paths are parallel
+    parallel = bool((hole[there] == np.arange(1, n)[None, :]).all())
+    return Verdict(parallel and bool((depth[there] == distance[there]).all()), f"{len(loose):,} nodes of S^1")
+
+
+_walks: dict[int, tuple[int, int, int, int]] = {}  # one walk serves two lemmas
+
+
+def _walked(n: int, tell: Tell) -> tuple[int, int, int, int]:
+    """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.star import walk_trees
+
+    if n not in _walks:
+        star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
+        parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, tell)
+        arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
+        _walks[n] = int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
+    return _walks[n]
+
+
+def _lemma_6_1(n: int, tell: Tell) -> Verdict:
+    arcs, _, lost, shared = _walked(n, tell)
+    return Verdict(lost < 0 and shared < 0, f"{arcs:,} arcs walked")
+
+
+def _lemma_6_2(n: int, tell: object) -> Verdict:
+    star, ports = Star(n), _disjoint(n).port.astype(np.int64)
+    turned = star.rotate(_every(star))[1:]
+    return Verdict(
+        all(
+            bool((ports[(t + 1) % star.ports, turned] == (ports[t, 1:] + 1) % star.ports).all())
+            for t in range(star.ports)
+        )
+    )
+
+
+def _lemma_6_3(n: int, tell: object) -> Verdict:
+    met = meeting_ways(_disjoint(n))
+    return Verdict(met is None, f"{Star(n).nodes - 1:,} nodes" if met is None else f"at {Star(n).label(met[2])}")
+
+
+def _lemma_6_4(n: int, tell: Tell) -> Verdict:
+    _, depth, lost, _ = _walked(n, tell)
+    exact, bound = star_trees.exact_depth(n), star_trees.paper_depth(n)
+    return Verdict(lost < 0 and depth == exact <= bound, f"{depth} ≤ {bound}")
+
+
+def _broadcast_steps(n: int, tell: object) -> Verdict:
+    star, cases = Star(n), 0
+    for copies in range(1, n):
+        for messages in (1, n - 1, 2 * n + 1, 1000):
+            for root in (0, star.nodes // 2 + 1):
+                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies)
+                steps = -(-messages * copies // (n - 1)) + star_trees.exact_depth(n) - 1
+                sends = messages * copies * (star.nodes - 1)
+                if not verify(schedule) or (schedule.steps, schedule.transmissions) != (steps, sends):
+                    return Verdict(False, f"x = {copies}, M = {messages}, root {star.label(root)}")
+                cases += 1
+    return Verdict(True, f"{cases} schedules")
+
+
+def _near_optimal(n: int, tell: object) -> Verdict:
+    schedule = plan("broadcast", Star(n), messages=1000, copies=1)
+    bound = best(list(verify(schedule).bounds), "steps").value
+    over = schedule.steps - bound
+    return Verdict(over == star_trees.exact_depth(n) - Star(n).diameter, f"+{over}")
+
+
+def _speed_up(n: int, tell: object) -> Verdict:
+    single, many = (
+        plan("broadcast", Star(n), messages=1_000_000, builder=name)
+        for name in ("shortest-path-tree", "disjoint-trees")
+    )
+    ratio = single.steps / many.steps
+    return Verdict(bool(verify(single)) and abs(ratio - (n - 1)) < 1e-3 * (n - 1), f"{ratio:.3f}")
+
+
+def _survives(n: int, tell: object) -> Verdict:
+    sets = 0
+    for copies in range(1, n):
+        found = sweep(plan("broadcast", Star(n), messages=n - 1, copies=copies), kind="nodes")
+        sets += found.sets
+        if found.counterexample is not None:
+            return Verdict(False, " ".join(found.counterexample.describe(Star(n))))
+    return Verdict(True, f"{sets:,} sets")
+
+
+def _tight(n: int, tell: object) -> Verdict:
+    star = Star(n)
+    far, said = int(np.argmax(star.distance(0, _every(star)))), ""
+    for copies in range(1, n):
+        schedule = plan("broadcast", star, messages=n - 1, copies=copies)
+        rows = schedule.rows.take(schedule.rows.dst == far)
+        carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
+        faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))
+        if len(faults) != copies or (far, 0) not in [
+            (node, first) for node, first, _ in simulate(schedule, faults).lost
+        ]:
+            return Verdict(False, f"x = {copies}: {star.label(far)} still hears message 0")
+        said = f"{{{', '.join(faults.describe(star))}}} cut off {star.label(far)}"
+    return Verdict(True, said)
+
+
+STATEMENTS = (
+    Statement("distance", "the distance to I is s + c, or s + c - 2; the diameter ⌊3(n-1)/2⌋", 2, 8, 9, _distances),
+    Statement("Lemma 1", "translation keeps the dimension of every edge", 2, 6, 6, _lemma_1),
+    Statement(
+        "Lemma 2",
+        "rotation moves dimensions and symbol 1 on by r, and keeps distances to I",
+        2,
+        7,
+        9,
+        _lemma_2,
+    ),
+    Statement("Lemma 3", "necklaces outside S^1 have n-1 nodes; every size divides n-1", 2, 7, 9, _lemma_3),
+    Statement("Lemma 4", "subtree k of SPT is all of S^k; SPT is a shortest-path tree", 2, 8, 10, _lemma_4),
+    Statement("Lemma 5", "SPG: n-1 parallel paths to every node of S^1, each of minimum length", 2, 8, 9, _lemma_5),
+    Statement("Lemma 6.1", "the n-1 trees of EDT span and are edge-disjoint", 3, 9, 15, _lemma_6_1),
+    Statement("Lemma 6.2", "each tree is a rotation of the one before", 3, 8, 10, _lemma_6_2),
+    Statement("Lemma 6.3", "the n-1 tree paths to any node are node-disjoint", 3, 8, 10, _lemma_6_3),
+    Statement("Lemma 6.4", "depth at most ⌊3(n-1)/2⌋ + 4; exactly ⌊3n/2⌋ + 1", 3, 9, 15, _lemma_6_4),
+    Statement("broadcast", "⌈Mx/(n-1)⌉ + ⌊3n/2⌋ steps, Mx(N-1) transmissions, all x", 3, 6, 7, _broadcast_steps),
+    Statement("near optimal", "steps over the lower bound, x = 1: a constant, whatever M", 3, 8, 9, _near_optimal),
+    Statement("speed-up", "over a single shortest-path tree, M = 10⁶: tends to n-1", 3, 7, 9, _speed_up),
+    Statement("survives", "all sets of ≤ x-1 nodes, all x: every living node gets everything", 3, 5, 5, _survives),
+    Statement("tight", "some set of x nodes cuts a living node off, all x", 3, 7, 8, _tight),
+)
+"""The statements of sections 2 to 4, in the order of the paper."""

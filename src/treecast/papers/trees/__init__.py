@@ -1,0 +1,1 @@
+"""Bhatt, Pucci, Ranade & Rosenberg: scatter and gather without buffers."""

@@ -1,0 +1,1 @@
+"""Plans where a node uses all its links in a step, one message on each."""

@@ -1,0 +1,89 @@
+"""Pipelines down sets of spanning trees: which tree carries which messages, and when each arc of it is busy.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+The M messages are split into k parts, one per tree, and part p goes down the x trees p, p+1, …, p+x-1 (cyclically), each
+tree a pipeline. So every node hears every message over x trees, whether or not x divides k. Source: Fragopoulou & Akl,
+sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is ours.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks import Network
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.trees import TreeSet
+
+Hop = tuple[int, int, int, int]
+"""An arc of a tree at one node: source, destination, port, and the depth of the source."""
+TreeHop = tuple[int, int]
+"""A node, and the port at which an arc leaves the parent of the two for the child."""
+
+
+def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]]]:
+    """Return the ranges of chunks that each tree carries, in the order in which it carries them; [] for an idle tree.
+
+    Part p is the chunks ⌊pM/k⌋ … ⌊(p+1)M/k⌋-1, so that any x parts in a row have at most ⌈Mx/k⌉ chunks.
+    """
+    if not trees:
+        return []
+    cuts = [part * messages // trees for part in range(trees + 1)]
+    if copies == trees:
+        return [[(0, messages)]] * trees
+    carried: list[list[tuple[int, int]]] = []
+    for tree in range(trees):
+        first = tree - copies + 1
+        runs = [(cuts[max(first, 0)], cuts[tree + 1])]
+        if first < 0:
+            runs.insert(0, (cuts[first + trees], messages))
+        carried.append([(a, b) for a, b in runs if a < b])
+    return carried
+
+
+def claims(network: Network, collective: Collective, trees: int, copies: int, depth: int) -> Claims:
+    """Return ⌈Mx/k⌉ + depth - 1 steps and Mx(N-1) transmissions."""
+    if network.nodes == 1:
+        return Claims(0, 0)
+    per_tree = -(-collective.messages * copies // trees)
+    return Claims(per_tree + depth - 1, collective.messages * copies * (network.nodes - 1))
+
+
+def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:
+    """Return the broadcast down ``trees``: one row per arc, which begins at the step that is the depth of its source."""
+    columns: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("step", "steps", "src", "dst", "port", "tree", "payload")
+    }  # type: ignore[type-arg]
+    carried = streams(messages, len(trees), copies)
+    table = [ranges for ranges in carried if ranges]
+    numbers = iter(range(len(table)))
+    dst = np.flatnonzero(np.arange(trees.network.nodes) != trees.root).astype(np.int32)
+    for tree, ranges in enumerate(carried):
+        if not ranges:
+            continue
+        length = sum(b - a for a, b in ranges)
+        columns["step"].append(trees.depths[tree][dst] - 1)
+        columns["steps"].append(np.full(len(dst), length, np.int32))
+        columns["src"].append(trees.parent[tree][dst])
+        columns["dst"].append(dst)
+        columns["port"].append(trees.port[tree][dst])
+        columns["tree"].append(np.full(len(dst), tree, np.int16))
+        columns["payload"].append(np.full(len(dst), next(numbers), np.int32))
+    none = np.empty(0, np.int64)
+    return Rows.of(Payloads.of(table), **{name: np.concatenate([none, *parts]) for name, parts in columns.items()})
+
+
+def rows_at_node(hops: Callable[[int], Iterator[Hop]], trees: int, messages: int, copies: int) -> Rows:
+    """Return the rows that one node sends or receives, from the hops that it has in each tree (``hops(tree)``)."""
+    carried = streams(messages, trees, copies)
+    table = [ranges for ranges in carried if ranges]
+    found: list[tuple[int, ...]] = []
+    payload = 0
+    for tree, ranges in enumerate(carried):
+        if ranges:
+            length = sum(b - a for a, b in ranges)
+            found += [(depth, length, src, dst, port, tree, payload) for src, dst, port, depth in hops(tree)]
+            payload += 1
+    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
+    columns = np.array(found, np.int64).reshape(-1, len(names)).T
+    return Rows.of(Payloads.of(table), **dict(zip(names, columns, strict=True)))

@@ -1,0 +1,113 @@
+"""Collectives on the complete network whose copies go by way of relays: one arc to the target itself, or two by way of a relay.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one. One copy goes to
+its target itself. Broadcasts in more than one copy go over the trees of ``plans/trees/complete.py``.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.all_port.alltoall import packed
+from treecast.plans.built import Built
+from treecast.schedule import Claims, Payloads, Rows
+
+
+def broadcast(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
+    others = np.delete(np.arange(network.nodes), collective.root)
+    rows = Rows.of(
+        Payloads.of([[(0, collective.messages)]]), step=others * 0, steps=np.full(len(others), collective.messages),
+        src=np.full(len(others), collective.root), dst=others, port=network.port_between(collective.root, others),
+        tree=others * 0, payload=others * 0,
+    )  # fmt: skip
+    return Built(rows, Claims(collective.messages * min(1, len(others)), collective.messages * len(others)))
+
+
+def scatter(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
+
+    Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
+    """
+    messages, others = collective.messages, np.arange(1, network.nodes)
+    none, columns = np.zeros_like(others), list[tuple[Ints, ...]]()
+    for way in range(1, copies):
+        relay = (others - 1 + way) % len(others) + 1
+        start, tree = (np.full(len(others), number) for number in ((way - 1) * messages, way))
+        columns += [(start, none, relay, others, tree), (start + 1, relay, others, others, tree)]
+    columns.append((none + (copies - 1) * messages, none, others, others, none))
+    step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    source, target, block = (network.translate(collective.root, u) for u in (source, target, block))
+    return _built(network, messages, step, source, target, block, tree, copies * messages, 1)
+
+
+def allgather(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: one copy goes to all others. Of more, x relays get one each, and send to all others, one after the other.
+
+    M steps, for x > 1 M (x + 1), which is M above the bound; Mx (N - 1) N transmissions. An orbit.
+    """
+    messages, others = collective.messages, np.arange(1, network.nodes)
+    if copies == 1:
+        straight = others * 0, others * 0, others, others * 0, others * 0
+        return _built(network, messages, *straight, messages, network.nodes)
+    relays = np.arange(1, copies + 1)
+    columns = [(relays * 0, relays * 0, relays, relays - 1)]
+    for relay in relays.tolist():
+        below = others[others != relay]
+        columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
+    step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    steps = messages * (copies + 1)
+    return _built(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
+
+
+def alltoall(network: Complete, collective: Collective, copies: int) -> Built:
+    """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
+
+    A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.
+    """
+    messages, nodes = collective.messages, network.nodes
+    relays = _balanced(nodes, copies - 1)
+    hops: list[tuple[int, int, int, int, int]] = []  # packet, source, target, block, tree
+    for v in range(1, nodes):
+        for way, relay in enumerate([0, *relays[v - 1]]):
+            packet = (v - 1) * copies + way
+            ends = [0, relay, v] if relay else [0, v]
+            hops += [(packet, a, b, v, way) for a, b in pairwise(ends)]
+    packet, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
+    length = np.full(len(packet), messages)
+    step, steps = packed(packet, network.port_between(source, target), length, network.ports) if hops else (packet, 0)
+    return _built(network, messages, step, source, target, block, tree, steps, nodes)
+
+
+def _balanced(nodes: int, ways: int) -> list[list[int]]:
+    """Return the relays of each node 1 … N-1 seen from node 0, such that the ports that they take are taken alike."""
+    load, found = np.zeros(nodes, np.int64), list[list[int]]()
+    for v in range(1, nodes):
+        found.append([])
+        free = np.array([relay for relay in range(1, nodes) if relay != v], np.int64)
+        for _ in range(ways):
+            taken = np.maximum(load[free], load[(v - free) % nodes]) * 2 * nodes + load[free] + load[(v - free) % nodes]
+            place = int(np.argmin(taken))
+            relay = int(free[place])
+            free = np.delete(free, place)
+            load[relay] += 1
+            load[(v - relay) % nodes] += 1
+            found[-1].append(relay)
+    return found
+
+
+def _built(
+    network: Complete, messages: int, step: Ints, source: Ints, target: Ints, block: Ints, tree: Ints, steps: int, sources: int
+) -> Built:  # fmt: skip
+    """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
+    every = np.arange(network.nodes) * messages
+    table = Payloads(np.arange(network.nodes + 1), every, every + messages)
+    rows = Rows.of(
+        table, step=step, steps=np.full(len(step), messages), src=source, dst=target,
+        port=network.port_between(source, target), tree=tree, payload=block,
+    )  # fmt: skip
+    return Built(rows, Claims(steps if len(step) else 0, len(step) * messages * sources))

@@ -1,0 +1,82 @@
+"""Scatter down trees: farthest first.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+The root sends each tree its shares one behind the other, those for the deepest nodes first; what is on its way is never
+held up. Source: Fragopoulou & Akl, section 4 (single node scattering); for x < n-1 copies see plans/all_port/shares.py.
+"""
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks import Network, Rotational
+from treecast.networks.core import Ints
+from treecast.plans.all_port.shares import hops, shares
+from treecast.plans.built import Built
+from treecast.plans.trees.disjoint import disjoint_trees
+from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.trees import TreeSet
+
+
+def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+    """All-port: scatter over the disjoint trees of the network, each message over x = ``copies`` of them.
+
+    M (N-1) steps and M k Σ depths transmissions for x = k, the number of trees.
+    """
+    trees = disjoint_trees(network)
+    dealt = shares(network, trees, collective.messages, copies)
+    columns = dealt.destination, dealt.tree, dealt.depth, dealt.length, dealt.payload
+    built = _farthest_first(trees, dealt.tree, *columns, dealt.payloads)
+    return _rooted(network, collective, built)
+
+
+def over_breadth_first_tree(network: Network, collective: Collective, copies: int) -> Built:
+    """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
+    tree, messages = breadth_first_tree(network, collective.root), collective.messages
+    nodes, every = tree.network.nodes, np.arange(tree.network.nodes)
+    destination = every[every != tree.root]
+    zeros = np.zeros_like(destination)
+    depth = tree.depths[0][destination].astype(np.int64)
+    branch = every.copy()  # the root's child above each node
+    for level in range(2, int(tree.depths.max(initial=0)) + 1):
+        deep = np.flatnonzero(tree.depths[0] == level)
+        branch[deep] = branch[tree.parent[0][deep]]
+    table = Payloads(np.arange(nodes + 1), every * messages, (every + 1) * messages)
+    lengths = np.full_like(destination, messages)
+    return _farthest_first(tree, branch[destination], destination, zeros, depth, lengths, destination, table)
+
+
+def _farthest_first(
+    trees: TreeSet,
+    stream: Ints,
+    destination: Ints,
+    tree: Ints,
+    depth: Ints,
+    length: Ints,
+    payload: Ints,
+    table: Payloads,
+) -> Built:
+    """Send the shares of each ``stream``, over arcs of its own, one behind the other."""
+    order = np.lexsort((destination, -depth, stream))
+    before = np.cumsum(length[order]) - length[order]
+    new = np.concatenate(([True], np.diff(stream[order]) != 0)) if len(order) else np.empty(0, bool)
+    start = np.empty_like(length)
+    start[order] = before - np.maximum.accumulate(np.where(new, before, 0))
+    entry, place, source, target, port = hops(trees, destination, tree)
+    rows = Rows.of(
+        table, step=start[entry] + place, steps=length[entry], src=source, dst=target, port=port, tree=tree[entry],
+        payload=payload[entry],
+    )  # fmt: skip
+    return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
+
+
+def _rooted(network: Rotational, collective: Collective, built: Built) -> Built:
+    """Return the scatter from node 0 as one from the root of the collective."""
+    if collective.root == 0:
+        return built
+    moved = network.translate(collective.root, np.arange(network.nodes))
+    rows, table, messages = built.rows, built.rows.payloads, collective.messages
+    block, place = np.divmod(table.first, messages)
+    first = moved[block] * messages + place
+    columns = rows.columns() | {"src": moved[rows.src], "dst": moved[rows.dst]}
+    return Built(Rows.of(Payloads(table.start, first, first + table.stop - table.first), **columns), built.claims)

@@ -1,0 +1,1 @@
+"""Plans where what arrives is sent on in the next step."""

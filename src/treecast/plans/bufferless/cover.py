@@ -1,0 +1,230 @@
+"""Scatter and ideal gather over a *cover*: several trees with one root that share no link and together reach every node.
+
+Communication model: bufferless, multi-port: a node sends one flit in a step over each of its links, and receives one; what
+arrives is sent on in the next step, and a message is never interrupted. Source: Bhatt, Pucci, Ranade & Rosenberg, who name such
+covers of the mesh, the de Bruijn network and the hypercube, and show figures that are lost; how they found them is not said.
+Here each link of the root begins a tree. The trees divide the nodes up, then grow over links that are free; messages are dealt
+to where they are there soonest, and handed from the tree that takes longest to others, with parts of the tree where that helps.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.errors import ScheduleError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.bufferless.scatter import lengths_of, streamed
+from treecast.plans.built import Built
+from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
+from treecast.schedule.trees import RootedTree
+
+_MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
+_WORK = 1 << 28  # operations of a search for better dealings, in all
+_ROUNDS = 12
+_NEVER = 2**62
+_Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  # parent, by, depth, dealt
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Trees of a network with one root that share no link, and together reach every node.
+
+    ``dealt``: int64 (N,), by which of the ``trees`` each node's message goes; 0 at the root. ``steps``: how long that takes.
+    Raises ScheduleError when trees are no cover, or a message is dealt to a tree without its node.
+    """
+
+    network: Network
+    root: int
+    trees: tuple[RootedTree, ...]
+    dealt: Ints
+    steps: int
+
+    def __post_init__(self) -> None:
+        check_cover(self.network, self.root, self.trees)
+        others = np.delete(np.arange(self.network.nodes), self.root)
+        for v in others[~_reached(self.trees)[self.dealt[others], others]][:1].tolist():
+            raise ScheduleError(f"the message of node {self.network.label(v)} is dealt to a tree without that node")
+
+
+def check_cover(network: Network, root: int, trees: tuple[RootedTree, ...]) -> None:
+    """Raise ScheduleError when trees are no cover: arcs that are none, other roots, a link in two trees, a node in none."""
+    if not trees:
+        raise ScheduleError("a cover has one tree at least")
+    seen: list[Ints] = []
+    for number, tree in enumerate(trees):
+        below = tree.order[1:].astype(np.int64)
+        above, order = tree.parent[below].astype(np.int64), tree.order
+        place = np.full(network.nodes, network.nodes)
+        place[order] = np.arange(len(order))
+        inside = np.zeros(network.nodes, np.bool_)
+        inside[order] = True
+        if tree.root != root or int(order[0]) != root or int(tree.parent[root]) >= 0:
+            raise ScheduleError(f"tree {number} does not begin at the root, node {network.label(root)}")
+        if len(np.unique(order)) != len(order) or not np.array_equal(tree.parent >= 0, inside & (place > 0)):
+            raise ScheduleError(f"tree {number} has a node twice, or one outside that is below another")
+        wrong = (network.neighbor(above, tree.port[below]) != below) | (place[above] >= place[below])
+        for v in below[wrong][:1].tolist():
+            raise ScheduleError(f"tree {number} does not lead to node {network.label(v)} over an arc of {network.spec}")
+        seen.append(np.minimum(above, below) * network.nodes + np.maximum(above, below))
+    links, count = np.unique(np.concatenate(seen), return_counts=True)
+    for link in links[count > 1][:1].tolist():
+        pair = " and ".join(network.label(v) for v in divmod(link, network.nodes))
+        raise ScheduleError(f"the link between {pair} is in two trees")
+    for v in np.flatnonzero(~_reached(trees).any(axis=0))[:1].tolist():
+        raise ScheduleError(f"no tree reaches node {network.label(v)}")
+
+
+def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Cover:
+    """Return a cover, and messages of lengths ``flits`` dealt over it: at most as many steps as down the best single tree.
+
+    Where nothing is gained, that tree alone is the cover. ``both_ways``: over links with arcs both ways only.
+    """
+    alone = best(network, root, flits, lambda tree: streams_steps(tree, flits, "all"), both_ways)
+    least = streams_steps(alone, flits, "all")
+    first, _, _ = arcs_of(network, both_ways)
+    degree, found = int(first[root + 1] - first[root]), None
+    choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
+    if choice and degree * network.nodes <= _MOST_CELLS:
+        goal = least_steps(breadth_first(network, root, both_ways), flits, degree)
+        found = _Search(network, root, flits, both_ways, goal, least).found()
+    if found is None or found.steps > least:
+        return Cover(network, root, (alone,), np.zeros(network.nodes, np.int64), least)
+    return found
+
+
+def least_steps(near: RootedTree, flits: Ints, degree: int) -> int:
+    """Return a bound of the steps: ``degree`` links carry so many flits a step; a message goes one way, in order."""
+    if not int(flits.max()):
+        return 0
+    at = np.bincount(near.depth, flits).astype(np.int64)
+    each = np.flatnonzero(at)
+    beyond = np.cumsum(at[::-1])[::-1][each]
+    return int(max((-(-beyond // degree) + each - 1).max(), (flits + near.depth - 1)[flits > 0].max()))
+
+
+def scatter(network: Network, collective: Collective, copies: int, *, first: str = "farthest") -> Built:
+    """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
+    found = cover(network, collective.root, lengths_of(collective).flits, collective.direction == "to")
+    return streamed(collective, found.trees, found.dealt, "all", first)
+
+
+def gather(network: Network, collective: Collective, copies: int, *, first: str = "nearest") -> Built:
+    """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""
+    return scatter(network, collective, copies, first=first)
+
+
+class _Search:
+    """The trees of a cover as tables, and the search for one that takes few steps."""
+
+    def __init__(
+        self, network: Network, root: int, flits: Ints, both_ways: bool, goal: int, most: int
+    ) -> None:  # fmt: skip
+        self.network, self.root, self.flits, self.goal = network, root, flits, goal
+        self.arcs, self.near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
+        first, target, _ = self.arcs
+        source, other = np.repeat(np.arange(network.nodes), np.diff(first)), target.astype(np.int64)
+        keys = np.minimum(source, other) * network.nodes + np.maximum(source, other)
+        self.link = np.unique(keys, return_inverse=True)[1].astype(np.int32)
+        self.trees = int(first[root + 1] - first[root])
+        # deeper than that no message is in time; a little more than the farthest node is enough to get round
+        self.deepest = min(most, network.nodes - 1, 2 * self.near.height + 6) + 1
+        self.left = np.array([_WORK], np.int64)  # operations; counted down by compiled code
+
+    def found(self) -> Cover:
+        """Return the best cover that was found; always the same for the same network and lengths."""
+        from treecast.kernels.cover import seed
+
+        least, kept = _NEVER, list[_Tables]()
+        for number, begin in enumerate(self._begins()):
+            seed(number)
+            steps, tables = self._improved(*begin)
+            if steps < least:
+                least, kept = steps, [tables]
+            if least <= self.goal or self.left[0] <= _WORK // 64:
+                break
+        return self._cover(*kept[0], least)
+
+    def _begins(
+        self,
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
+        from treecast.kernels.cover import in_turn, nearest, seed
+
+        for number in range(_ROUNDS):
+            parent, by, depth = np.full((3, self.trees, self.network.nodes), -1, np.int32)
+            used = np.zeros(int(self.link.max(initial=-1)) + 1, np.bool_)
+            dealt = np.full(self.network.nodes, -1, np.int64)
+            tables, known = (parent, by, depth, used, dealt), (*self.arcs[:2], self.link, self.root)
+            seed(number)
+            if number == 1:
+                in_turn(*known, self.flits, *tables)
+                if (np.delete(dealt, self.root) < 0).any():
+                    continue
+            else:
+                nearest(*known, self.near.order, self.near.depth, self.flits, *tables)
+            yield tables
+
+    def _improved(
+        self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
+    ) -> tuple[int, _Tables]:  # fmt: skip
+        """Return the steps, and the tables, of the best that is found from one beginning."""
+        from treecast.kernels import cover as kernel
+
+        dealt[self.root] = 0
+        known = (*self.arcs[:2], self.link, self.root)
+        deepest = max(self.deepest, int(depth.max()))
+        held = np.zeros((self.trees, deepest + 1), np.int64)
+        others = np.delete(np.arange(self.network.nodes), self.root)
+        far, flits = self.near.depth[others], self.flits[others]
+        orders = [others[np.lexsort((-flits, -far))], others[np.lexsort((-far, -flits))]]
+        turn = np.arange(self.trees)
+        least, kept, stale = _NEVER, list[_Tables](), 0
+        while True:
+            kernel.extend(*known, turn, deepest, parent, by, depth, used)
+            options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]
+            results: list[tuple[int, Ints, Ints]] = []
+            for number, option in enumerate(options):
+                if number:
+                    kernel.deal(orders[number - 1], self.flits, depth, held, option)
+                self._hold(depth, held, option)
+                steps = kernel.improve(self.flits, depth, held, option, self.goal, self.left)
+                self.left -= self.trees * self.network.nodes + self.trees * deepest
+                results.append((int(steps.max()), option, steps))
+            value, dealt, steps = min(results, key=lambda result: result[0])
+            if value < least:
+                least, kept, stale = value, [(parent.copy(), by.copy(), depth.copy(), dealt.copy())], 0
+            else:
+                stale += 1
+            if least <= self.goal or stale > 2 or self.left[0] <= _WORK // 64:
+                break
+            for pruned in (False, True):  # grown trees meet at more nodes, pruned ones leave more links free
+                if pruned:
+                    kernel.prune(self.link, self.root, dealt, parent, by, depth, used)
+                self._hold(depth, held, dealt)
+                kernel.hand_over(*known, self.flits, parent, by, depth, used, dealt, held, steps, self.goal, self.left)
+            turn = np.argsort(steps, kind="stable")
+        return least, kept[0]
+
+    def _hold(self, depth: NDArray[np.int32], held: Ints, dealt: Ints) -> None:
+        held[:] = 0
+        some = np.flatnonzero(self.flits)
+        np.add.at(held, (dealt[some], depth[dealt[some], some]), self.flits[some])
+
+    def _cover(
+        self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], dealt: Ints, steps: int
+    ) -> Cover:  # fmt: skip
+        from treecast.kernels.spanning import from_the_root
+
+        port = np.where(by >= 0, self.arcs[2][by], -1).astype(np.int32)
+        trees = [
+            RootedTree(self.network, self.root, parent[t], port[t], from_the_root(parent[t], self.root))
+            for t in range(self.trees)
+        ]
+        return Cover(self.network, self.root, tuple(trees), dealt, steps)
+
+
+def _reached(trees: tuple[RootedTree, ...]) -> NDArray[np.bool_]:
+    return np.stack([(tree.parent >= 0) | (np.arange(len(tree.parent)) == tree.root) for tree in trees])

@@ -1,0 +1,122 @@
+"""Gather of messages of any length up a tree in which nobody knows, at first, when to begin.
+
+Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
+what arrives is sent on in the next step, and a message is never interrupted. Control flits take a step like any other.
+Computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg: SHOULDER-TAP (Theorem 2), TRANSMISSION-CERTIFICATE (Theorem 3).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from treecast.collectives import Collective, Lengths
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.bufferless.scatter import control, joined, lengths_of, rows_of
+from treecast.plans.built import Built
+from treecast.plans.trees.spanning import breadth_first, spanning_tree
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.trees import RootedTree
+
+
+def shoulder_tap(network: Network, collective: Collective, copies: int, *, ports: str = "one") -> Built:
+    """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as what is nearer lets it."""
+    from treecast.kernels.streams import shoulder_taps
+
+    tree, lengths = breadth_first(network, collective.root), lengths_of(collective)
+    below = tree.order[1:].astype(np.int64)
+    if tree.height != network.nodes - 1:
+        raise PlanError(
+            f"shoulder-tap needs a path with the root at one end, not {network.spec} from {network.label(collective.root)}"
+        )
+    start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
+    numbered = replace(collective, lengths=Lengths(lengths.flits, tree.order.astype(np.int64)))
+    first, stop = lengths_of(numbered).first, lengths_of(numbered).stop
+    rows = rows_of(tree, first, stop, start + tree.depth - 1 - first, away=False)
+    taps = control(tree.depth[below] - 1, tree.parent[below], below, tree.port[below])
+    ends = (start + lengths.flits + tree.depth - 1)[lengths.flits > 0]
+    steps = max(int(ends.max(initial=0)), len(below))
+    return Built(joined([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificates:
+    """When everything happens in TRANSMISSION-CERTIFICATE: int64 (N,) by node, -1 where it does not.
+
+    ``token``, ``told``: the step in which a node is sent the token, and the order to begin. ``certificate``: the step in which it
+    sends its certificate, which says: ``lag`` steps after I am told I can begin a stream of ``total`` flits without a gap.
+    ``start``: the step in which that stream begins to leave. ``first``, ``own``: the places of the stream, and of the node's own
+    message, in all that reaches the root. ``done``: the step of the last certificate. ``rest``: the steps behind it.
+    """
+
+    token: Ints
+    certificate: Ints
+    told: Ints
+    lag: Ints
+    total: Ints
+    start: Ints
+    first: Ints
+    own: Ints
+    done: int
+    rest: int
+
+    @property
+    def tokens(self) -> int:
+        """B: the steps of the broadcast of the token."""
+        return int(self.token.max(initial=-1)) + 1
+
+    @property
+    def steps(self) -> int:
+        """The steps of the whole."""
+        return self.done + 1 + self.rest
+
+    @property
+    def collection(self) -> int:
+        """C: the steps from the end of that until the root has all certificates."""
+        return self.done + 1 - self.tokens
+
+
+def certificates(tree: RootedTree, flits: Ints, ports: str = "one", collect: str = "slots") -> Certificates:
+    """Return when everything happens in TRANSMISSION-CERTIFICATE on a tree.
+
+    ``collect``: a child sends its certificate in steps of its own (``slots``, told with the token), or the token goes on to the
+    next child when the certificate of the one before is there (``walk``, as the paper's text has it). Children whose certificates
+    say 0 flits are not told. Raises PlanError for another way to collect.
+    """
+    from treecast.kernels.streams import certificates as found
+
+    if collect not in ("slots", "walk"):
+        raise PlanError(f"certificates cannot be collected by {collect!r}: write slots or walk")
+    return Certificates(*found(tree.parent, tree.order, flits, ports == "one", collect == "walk"))
+
+
+def transmission_certificate(
+    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
+    collect: str = "slots",
+) -> Built:  # fmt: skip
+    """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
+    lengths = lengths_of(collective)
+    spanning = spanning_tree(
+        network, collective.root, tree, lengths.flits,
+        lambda tree: certificates(tree, lengths.flits, ports, collect).steps, both_ways=True,
+    )  # fmt: skip
+    when = certificates(spanning, lengths.flits, ports, collect)
+    below = spanning.order[1:].astype(np.int64)
+    above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
+    some, told = when.total[below] > 0, when.told[below] >= 0
+    node = below[some]
+    data = Rows.of(
+        Payloads(np.arange(len(node) + 1), when.first[node], when.first[node] + when.total[node]),
+        step=when.start[node], steps=when.total[node], src=node, dst=above[some], port=up[some],
+        tree=np.zeros(len(node), np.int64), payload=np.arange(len(node)),
+    )  # fmt: skip
+    rows = joined([
+        data,
+        control(when.token[below], above, below, down),
+        control(when.certificate[below], below, above, up),
+        control(when.told[below[told]], above[told], below[told], down[told]),
+    ])  # fmt: skip
+    numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
+    sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
+    return Built(rows, Claims(when.steps, sent), numbered)

@@ -1,0 +1,153 @@
+"""Scatter of messages of any length down trees, farthest destination first (FDF).
+
+Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
+what arrives is sent on in the next step, and a message is never interrupted.
+The root sends one message right behind the other. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 1: on a tree with one
+port, those for the farthest nodes first is best, whatever the lengths; over several ports each child of the root has a
+stream of its own. A message of l flits for a node at distance d that has been preceded by s flits is there after s + l + d - 1
+steps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective, Lengths
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.plans.built import Built
+from treecast.plans.trees.spanning import spanning_tree, streams_steps
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.trees import RootedTree
+
+ORDERS = ("farthest", "nearest", "longest", "shortest", "node")
+"""Which message goes first."""
+_MOST_RUNS = 2**26
+_Int32 = NDArray[np.int32]
+
+
+def scatter(
+    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
+    first: str = "farthest",
+) -> Built:  # fmt: skip
+    """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
+    lengths = lengths_of(collective)
+    found = spanning_tree(
+        network, collective.root, tree, lengths.flits, lambda tree: streams_steps(tree, lengths.flits, ports),
+        both_ways=collective.direction == "to",
+    )  # fmt: skip
+    return streamed(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
+
+
+def gather(
+    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
+    first: str = "nearest",
+) -> Built:  # fmt: skip
+    """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""
+    return scatter(network, collective, copies, ports=ports, tree=tree, first=first)
+
+
+def streamed(collective: Collective, trees: Sequence[RootedTree], dealt: Ints, ports: str, first: str) -> Built:
+    """Return a scatter, or the ideal gather, over trees that share no link: node v's message goes by ``trees[dealt[v]]``.
+
+    Over one port all messages are one stream at the root; else each of its children has one, in each tree.
+    """
+    lengths, nodes = lengths_of(collective), collective.nodes
+    depth = _of_own_tree([tree.depth for tree in trees], dealt)
+    branch = _of_own_tree([tree.branch for tree in trees], dealt)
+    stream = np.zeros(nodes, np.int64) if ports == "one" else dealt * nodes + branch
+    sequence = np.lexsort((*_key(first, depth, lengths.flits, trees, dealt), stream))
+    numbered = replace(collective, lengths=Lengths(lengths.flits, sequence))
+    begin, flits = lengths_of(numbered).first, lengths.flits
+    some = flits > 0
+    base = np.full(int(stream.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(base, stream, begin)
+    place = begin - base[stream]  # flits of the same stream before each message
+    away = collective.direction == "from"
+    wait = np.zeros(len(base), np.int64)
+    if not away:  # the root hears nothing before the first message can be there
+        np.maximum.at(wait, stream[some], (depth - 1 - place)[some])
+    at_root = place + wait[stream]
+    parts: list[tuple[Rows, int]] = []
+    for number, tree in enumerate(trees):
+        mine = some & (dealt == number)
+        parts.append(
+            (rows_of(tree, begin, np.where(mine, begin + flits, begin), at_root - begin, away, number), number)
+        )
+    rows = joined([rows for rows, _ in parts])
+    end = at_root + flits + (depth - 1 if away else 0)
+    return Built(rows, Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
+
+
+def rows_of(tree: RootedTree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
+    """Return the rows of messages that keep moving, away from the root of a tree or towards it.
+
+    Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``.
+    Raises PlanError when there are too many rows to hold.
+    """
+    from treecast.kernels.streams import runs
+
+    node, low, high, shift = runs(tree.parent, tree.order, first, stop, offset, _MOST_RUNS)
+    if len(node) and node[0] < 0:
+        raise PlanError(
+            f"more than {_MOST_RUNS:,} runs of flits on the arcs of {tree.network.spec} are too many to write down: "
+            "take a shallower tree, or longer messages"
+        )
+    above, hops = tree.parent[node], tree.depth[node] - 1
+    table = Payloads(np.arange(len(node) + 1), low, high)
+    step = low + shift + (hops if away else -hops)
+    src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_up[node])
+    if not away and int(port.min(initial=0)) < 0:
+        raise PlanError(f"a gather on {tree.network.spec} needs an arc back for every arc of its tree")
+    return Rows.of(
+        table, step=step, steps=high - low, src=src, dst=dst, port=port, tree=np.full(len(node), number),
+        payload=np.arange(len(node)),
+    )  # fmt: skip
+
+
+def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | _Int32) -> Rows:
+    """Return rows of control flits: they carry nothing, and belong to no tree."""
+    none, zero = np.full_like(step, -1), np.zeros_like(step)
+    table = Payloads.of([[]] if len(step) else [])
+    return Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=port, tree=none, payload=zero)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of several schedules as those of one."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = [part.columns() for part in parts]
+    shift = np.cumsum([0, *(len(part.payloads) for part in parts)])
+    for some, by in zip(columns, shift.tolist(), strict=False):
+        some["payload"] = some["payload"] + by
+    count = np.concatenate([np.diff(part.payloads.start) for part in parts])
+    table = Payloads(
+        np.concatenate(([0], np.cumsum(count))),
+        *(np.concatenate([getattr(part.payloads, name) for part in parts]) for name in ("first", "stop")),
+    )
+    return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
+
+
+def lengths_of(collective: Collective) -> Lengths:
+    """Return the lengths of a scatterv or gatherv. Raises PlanError for other collectives."""
+    if collective.lengths is None:
+        raise PlanError(f"{collective.kind} has no lengths")
+    return collective.lengths
+
+
+def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
+    return np.choose(dealt, values) if len(values) < 32 else np.stack(values)[dealt, np.arange(len(dealt))]
+
+
+def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[RootedTree], dealt: Ints) -> tuple[Ints, ...]:
+    """Return what to sort the messages of a stream by, last key first: messages of one subtree stay together."""
+    from treecast.kernels.streams import preorder
+
+    if first not in ORDERS:
+        raise PlanError(f"{first!r} cannot go first: write one of {', '.join(ORDERS)}")
+    near = _of_own_tree([preorder(tree.parent, tree.order) for tree in trees], dealt)
+    main = {"farthest": -depth, "nearest": depth, "longest": -flits, "shortest": flits, "node": np.arange(len(flits))}
+    return near, main[first]

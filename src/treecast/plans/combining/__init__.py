@@ -1,0 +1,1 @@
+"""Plans where messages combine."""

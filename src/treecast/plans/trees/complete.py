@@ -1,0 +1,59 @@
+"""The arc-disjoint spanning trees of the complete network: each goes to a relay of its own, and from it to all others.
+
+Seen from the root (modulo N), the relay of tree j is node j + 1: the root's child, and the parent of all others. Arcs lead from
+different nodes, or from the root to different ones; so the N - 1 trees are arc-disjoint. The ways of two trees to a node share
+no other node: their only inner nodes are their relays.
+"""
+
+import numpy as np
+
+from treecast.errors import NetworkError
+from treecast.networks.complete import Complete
+from treecast.plans.all_port.pipelines import TreeHop
+from treecast.schedule.trees import TreeSet
+
+
+def exact_depth(nodes: int) -> int:
+    """Return the depth of the trees in arcs: 2, and N - 1 for N up to 2."""
+    return min(2, nodes - 1)
+
+
+def disjoint_trees(network: Complete, root: int = 0) -> TreeSet:
+    """Return the N - 1 arc-disjoint spanning trees at ``root`` as arrays of shape (N - 1, N)."""
+    network.check_node(root)
+    every, trees = np.arange(network.nodes), network.ports
+    relay = network.translate(root, np.arange(trees) + 1)[:, None]
+    parent = np.where(every == relay, root, relay).astype(np.int32)
+    parent[:, root] = -1
+    port = network.port_between(parent, every).astype(np.int32)
+    port[:, root] = -1
+    return TreeSet(network, root, parent, port, tuple(range(trees)))
+
+
+def parent(network: Complete, node: int, tree: int, root: int = 0) -> TreeHop | None:
+    """Return the parent of ``node`` in a tree, and the port from there; None at the root. From the label alone."""
+    relay = _relay(network, tree, root)
+    if network.check_node(node) == root:
+        return None
+    above = root if node == relay else relay
+    return above, int(network.port_between(above, node))
+
+
+def children(network: Complete, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+    """Return the children of ``node`` in a tree, by port; from the label alone."""
+    relay = _relay(network, tree, root)
+    if network.check_node(node) not in (root, relay):
+        return []
+    below = [relay] if node == root else [v for v in network.neighbors(relay) if v != root]
+    return [(v, int(network.port_between(node, v))) for v in below]
+
+
+def depth_of(network: Complete, node: int, tree: int, root: int = 0) -> int:
+    """Return the number of arcs from the root to ``node`` in a tree."""
+    return 0 if network.check_node(node) == root else 1 if node == _relay(network, tree, root) else 2
+
+
+def _relay(network: Complete, tree: int, root: int) -> int:
+    if not 0 <= tree < network.ports:
+        raise NetworkError(f"tree {tree} is none of {network.spec}: its trees go from 0 to {network.ports - 1}")
+    return int(network.translate(network.check_node(root), tree + 1))

@@ -1,0 +1,68 @@
+"""The edge-disjoint spanning trees of the hypercube. Source: Johnsson & Ho, "Optimum Broadcasting and Personalized
+Communication in Hypercubes" (1989).
+
+Seen from the root (xor), tree j has the root's child over dimension j. The parent of a node whose bit j is 0 lies over
+dimension j; that of any other node over the next bit that is 1, cyclically after j (j itself when it is the only one).
+The d trees are arc-disjoint, the d ways to any node are node-disjoint, and tree j + 1 is the rotation of tree j.
+"""
+
+import numpy as np
+
+from treecast.errors import NetworkError
+from treecast.networks import Hypercube
+from treecast.networks.core import Ints, ints
+from treecast.plans.all_port.pipelines import TreeHop
+from treecast.schedule.trees import TreeSet
+
+
+def exact_depth(d: int) -> int:
+    """Return the depth of the edge-disjoint trees in arcs: d + 1, and 1 for d = 1."""
+    return d + 1 if d > 1 else d
+
+
+def disjoint_trees(cube: Hypercube, root: int = 0) -> TreeSet:
+    """Return the d edge-disjoint spanning trees of the hypercube at ``root`` as arrays of shape (d, 2^d)."""
+    cube.check_node(root)
+    every = np.arange(cube.nodes)
+    port = np.array([_parent_ports(cube, every ^ root, tree) for tree in range(cube.d)], np.int8)
+    port = port.reshape(cube.d, cube.nodes)
+    parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)
+    parent[:, root] = port[:, root] = -1
+    return TreeSet(cube, root, parent, port, tuple(range(cube.d)))
+
+
+def _parent_ports(cube: Hypercube, seen: Ints, tree: int) -> Ints:
+    """Return the dimension over which the parent lies of the nodes ``seen`` from the root."""
+    behind = cube.rotate(seen, -(tree + 1))  # bit tree + 1 first, bit tree last
+    place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
+    return np.where(seen >> tree & 1, (place + tree + 1) % cube.d, tree)
+
+
+def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | None:
+    """Return the parent of ``node`` in a tree, and the port from there; None at the root. From the label alone."""
+    seen = cube.check_node(node) ^ cube.check_node(root)
+    if seen == 0:
+        return None
+    port = int(_parent_ports(cube, ints(seen), _checked_tree(cube, tree)))
+    return node ^ (1 << port), port
+
+
+def children(cube: Hypercube, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+    """Return the children of ``node`` in a tree, by port, cyclically from the tree's own; from the label alone."""
+    turned = [(tree + turn) % cube.d for turn in range(cube.d)]
+    near = [(node ^ (1 << port), port) for port in turned]
+    return [(v, port) for v, port in near if v != root and parent(cube, v, tree, root) == (node, port)]
+
+
+def depth_of(cube: Hypercube, node: int, tree: int, root: int = 0) -> int:
+    """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
+    depth, above = 0, parent(cube, node, tree, root)
+    while above is not None:
+        depth, above = depth + 1, parent(cube, above[0], tree, root)
+    return depth
+
+
+def _checked_tree(cube: Hypercube, tree: int) -> int:
+    if not 0 <= tree < cube.d:
+        raise NetworkError(f"tree {tree} is none of {cube.spec}: its trees go from 0 to {cube.d - 1}")
+    return tree

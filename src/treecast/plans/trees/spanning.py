@@ -1,0 +1,193 @@
+"""Spanning trees of any network at a root, for what goes down or up one tree.
+
+Communication model: bufferless, over one port or all (see tree_scatter.py and tree_gather.py). Source: Bhatt, Pucci, Ranade &
+Rosenberg, who run their algorithms on a spanning tree of any network: breadth-first over all ports, where shortest ways are what
+counts; over one port many children hurt, so one that takes few rounds to broadcast. To find the best such tree is NP-hard;
+``broadcast-time`` joins those that have heard with those that have not, by a maximum matching in each round, after Harutyunyan &
+Shao ("An efficient heuristic for broadcasting in networks", 2006). What has to go both ways, as a gather does that is told when
+to begin, takes links with arcs both ways only.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import PlanError
+from treecast.networks import Graph, Network
+from treecast.networks.core import Ints
+from treecast.schedule.trees import RootedTree
+
+TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
+"""The trees there are."""
+Arcs = tuple[Ints, NDArray[np.int32], NDArray[np.int32]]
+"""Arcs as in Network.arc_lists."""
+_SWEEPS = 30
+
+
+def spanning_tree(
+    network: Network, root: int, kind: str, flits: Ints, steps: Callable[[RootedTree], int], both_ways: bool = False
+) -> RootedTree:
+    """Return a spanning tree by its name: one of ``TREES``.
+
+    ``flits``: how long the message of each node is. ``steps(tree)``: how long what is to be done would take on a tree; the
+    ``best`` is the one of several that takes least. ``both_ways``: over links with arcs both ways only. Raises PlanError when
+    there is none.
+    """
+    network.check_node(root)
+    name, colon, limit = str(kind).partition(":")
+    if name not in [tree.partition(":")[0] for tree in TREES] or bool(colon) != (name == "depth-bounded"):
+        raise PlanError(f"{kind!r} is no spanning tree: write one of {', '.join(TREES)}")
+    if name == "breadth-first":
+        return breadth_first(network, root, both_ways)
+    if name == "balanced":
+        return balanced(network, root, flits, both_ways)
+    if name == "broadcast-time":
+        return broadcast_time(network, root, both_ways)
+    if name == "depth-bounded":
+        if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
+            raise PlanError(f"{kind!r} is no spanning tree: write depth-bounded:D, as in depth-bounded:5")
+        return depth_bounded(network, root, int(limit), both_ways)
+    return best(network, root, flits, steps, both_ways)
+
+
+def breadth_first(network: Network, root: int, both_ways: bool = False) -> RootedTree:
+    """Return a tree of shortest paths: each node below the first neighbour that reaches it."""
+    from treecast.kernels.streams import breadth_first as search
+
+    parent, port = np.full((2, network.nodes), -1, np.int32)
+    order = search(*arcs_of(network, both_ways), network.check_node(root), parent, port)
+    _check_reached(network, root, len(order))
+    return RootedTree(network, root, parent, port, order)
+
+
+def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> RootedTree:
+    """Return a tree of shortest paths in which the root's children have about as many flits for what is below them."""
+    from treecast.kernels.spanning import balanced as fill
+
+    arcs, near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
+    parent, by = np.full((2, network.nodes), -1, np.int32)
+    fill(*arcs[:2], root, near.order, near.depth, flits, parent, by)
+    return _tree(network, root, arcs, parent, by)
+
+
+def broadcast_time(network: Network, root: int, both_ways: bool = False) -> RootedTree:
+    """Return a tree down which a broadcast takes few steps when a node tells one neighbour a step; children in that order."""
+    from treecast.kernels.spanning import rounds
+
+    breadth_first(network, root, both_ways)  # for what it refuses
+    arcs = arcs_of(network, both_ways)
+    parent, by = np.full((2, network.nodes), -1, np.int32)
+    return _tree(network, root, arcs, parent, by, rounds(*arcs[:2], root, parent, by))
+
+
+def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> RootedTree:
+    """Return a tree no deeper than ``most`` with few children below each node. Raises PlanError when some node is farther."""
+    from treecast.kernels.spanning import bounded
+
+    near = breadth_first(network, root, both_ways)
+    if near.height > most:
+        raise PlanError(
+            f"no spanning tree of {network.spec} from {network.label(root)} has depth {most}: "
+            f"its farthest node is {near.height} arcs away"
+        )
+    arcs = arcs_of(network, both_ways)
+    parent = near.parent.copy()
+    below = near.order[1:].astype(np.int64)
+    by = np.full(network.nodes, -1, np.int32)
+    by[below] = _arc_numbers(arcs, parent[below].astype(np.int64), near.port[below])
+    bounded(*arcs[:2], near.order, most, parent, by, _SWEEPS)
+    return heaviest_first(_tree(network, root, arcs, parent, by))
+
+
+def best(
+    network: Network, root: int, flits: Ints, steps: Callable[[RootedTree], int], both_ways: bool = False
+) -> RootedTree:
+    """Return that one of several trees which takes least steps; of equal ones the first, breadth-first before all."""
+    first = breadth_first(network, root, both_ways)
+    found, least = first, steps(first)
+
+    def consider(tree: RootedTree) -> None:
+        nonlocal found, least
+        for some in (tree, heaviest_first(tree, flits)):
+            value = steps(some)
+            if value < least:
+                found, least = some, value
+
+    if network.nodes <= 2:
+        return found
+    consider(first)
+    consider(balanced(network, root, flits, both_ways))
+    consider(broadcast_time(network, root, both_ways))
+    far = first.height
+    for most in sorted({far, far + 1, far + 2, far + far // 2, 2 * far, max(far, network.nodes.bit_length())}):
+        consider(depth_bounded(network, root, most, both_ways))
+    return found
+
+
+def heaviest_first(tree: RootedTree, flits: Ints | None = None) -> RootedTree:
+    """Return the same tree with siblings in the order in which a broadcast, told one a step, is over soonest."""
+    from treecast.kernels.spanning import heaviest_first as order
+
+    flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
+    return RootedTree(tree.network, tree.root, tree.parent, tree.port, order(tree.parent, tree.order, flits))
+
+
+def broadcast_steps(tree: RootedTree) -> int:
+    """Return how many steps a broadcast takes down a tree when a node tells one child a step, in their order."""
+    from treecast.kernels.streams import certificates
+
+    return int(certificates(tree.parent, tree.order, np.zeros(len(tree.parent), np.int64), True, False)[0].max()) + 1
+
+
+def streams_steps(tree: RootedTree, flits: Ints, ports: str) -> int:
+    """Return the steps of a scatter, farthest first, or of the ideal gather, nearest first, over a tree (Theorem 1).
+
+    Of each stream, over one port the only one, the messages for distance D or more take their flits and D - 1 steps.
+    """
+    some = np.flatnonzero(flits > 0)
+    if not len(some):
+        return 0
+    stream = np.zeros(len(some), np.int64) if ports == "one" else tree.branch[some]
+    depth, long = tree.depth[some], flits[some]
+    order = np.lexsort((-depth, stream))
+    sent, stream = np.cumsum(long[order]), stream[order]
+    begins = np.flatnonzero(np.diff(stream, prepend=-1))
+    before = np.repeat((sent - long[order])[begins], np.diff(np.append(begins, len(some))))
+    return int((sent - before + depth[order] - 1).max())
+
+
+def arcs_of(network: Network, both_ways: bool) -> Arcs:
+    """Return the arcs of a network, or only those with an arc back."""
+    first, target, port = network.arc_lists()
+    if not both_ways or not isinstance(network, Graph):  # all others have arcs both ways everywhere
+        return first, target, port
+    source = np.repeat(np.arange(network.nodes), np.diff(first))
+    kept = network.port_between(target, source) >= 0
+    count = np.bincount(source[kept], minlength=network.nodes)
+    return np.concatenate(([0], np.cumsum(count))), target[kept], port[kept]
+
+
+def _tree(
+    network: Network, root: int, arcs: Arcs, parent: NDArray[np.int32], by: NDArray[np.int32],
+    order: NDArray[np.int32] | None = None,
+) -> RootedTree:  # fmt: skip
+    from treecast.kernels.spanning import from_the_root
+
+    port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
+    return RootedTree(network, root, parent, port, from_the_root(parent, root) if order is None else order)
+
+
+def _arc_numbers(arcs: Arcs, source: Ints, port: NDArray[np.int32]) -> Ints:
+    """Return the numbers of the arcs that leave nodes by ports."""
+    every = np.repeat(np.arange(len(arcs[0]) - 1), np.diff(arcs[0]))
+    width = int(arcs[2].max(initial=0)) + 1
+    return np.searchsorted(every * width + arcs[2], source * width + port)
+
+
+def _check_reached(network: Network, root: int, reached: int) -> None:
+    if reached < network.nodes:
+        raise PlanError(
+            f"{network.spec} has no spanning tree from {network.label(root)} of links with arcs both ways: "
+            "a gather needs an arc back for every arc of its tree"
+        )

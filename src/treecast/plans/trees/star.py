@@ -1,0 +1,134 @@
+"""The trees of the star network: SPT, SPG and the n-1 edge-disjoint spanning trees (EDT).
+
+Source: Fragopoulou & Akl, "Edge-Disjoint Spanning Trees on the Star Network with Applications to Fault Tolerance",
+section 3. Tree t of the n-1 (0 ≤ t < n-1) is the paper's T_(t+2): the root's child in it lies over dimension t+2.
+Everything is computed for the root 0 and carried to any other root by translation (Lemma 1).
+"""
+
+import numpy as np
+
+from treecast.errors import NetworkError
+from treecast.kernels import star_node
+from treecast.networks import Star, permutations
+from treecast.plans.all_port.pipelines import TreeHop
+from treecast.schedule.trees import TreeSet
+
+
+def paper_depth(n: int) -> int:
+    """Return ⌊3(n-1)/2⌋ + 4, the paper's bound on the depth of the edge-disjoint trees (Lemma 6.4)."""
+    return 3 * (n - 1) // 2 + 4
+
+
+def exact_depth(n: int) -> int:
+    """Return the depth of the edge-disjoint trees in arcs: ⌊3n/2⌋ + 1, and 1 for n = 2.
+
+    Checked by walking from every node of every tree for n = 3 … 12; a proof for all n is not known to us.
+    """
+    return 3 * n // 2 + 1 if n > 2 else 1
+
+
+def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
+    """Return the parent of ``node`` in the shortest-path tree SPT, None at the root (Definition 6).
+
+    SPT spans the nodes that, seen from the root, do not have symbol 1 in front. Raises NetworkError for those that have.
+    """
+    word, inverse, identity = _seen_from(star, node, root)
+    if word == identity:
+        return None
+    if inverse & 15 == 0:
+        raise NetworkError(
+            f"{star.label(node)} is not in the shortest-path tree: its symbol 1 is in front, seen from the root"
+        )
+    port = star_node.shortest_parent(word, inverse & 15, identity) - 1
+    return int(star.neighbor(node, port)), port
+
+
+def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
+    """Return the parent of ``node`` in subtree ``tree`` of the shortest-path graph SPG (Definition 7).
+
+    None at the root, and where the subtree does not hold the node: a node whose symbol 1 is at position k ≥ 2 is in T_k alone.
+    """
+    word, inverse, identity = _seen_from(star, node, root)
+    hole = inverse & 15
+    if word == identity or hole not in (0, _checked_tree(star, tree) + 1):
+        return None
+    if hole == 0:
+        return int(star.neighbor(node, tree)), tree
+    return parent_spt(star, node, root)
+
+
+def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
+    """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (Definition 8).
+
+    From the label alone, in time O(n).
+    """
+    word, inverse, identity = _seen_from(star, node, root)
+    if word == identity:
+        return None
+    port = star_node.disjoint_parent(word, inverse, _checked_tree(star, tree) + 1, identity) - 1
+    return int(star.neighbor(node, port)), port
+
+
+def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+    """Return the children of ``node`` in edge-disjoint tree ``tree``, in the paper's order: dimension k, k+1, …, n, 2, … for T_k.
+
+    From the label alone, in time O(n²): the neighbours that have this node as their parent. The root has one child.
+    """
+    word, inverse, identity = _seen_from(star, node, root)
+    mask = star_node.child_positions(word, inverse, _checked_tree(star, tree) + 1, star.n, identity)
+    turned = ((tree + turn) % star.ports for turn in range(star.ports))
+    ports = [port for port in turned if mask >> (port + 1) & 1]
+    return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
+
+
+def depth_of(star: Star, node: int, tree: int, root: int = 0) -> int:
+    """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
+    word, inverse, identity = _seen_from(star, node, root)
+    return star_node.depth_in_tree(word, inverse, _checked_tree(star, tree) + 1, identity)
+
+
+def disjoint_trees(star: Star, root: int = 0) -> TreeSet:
+    """Return the n-1 edge-disjoint spanning trees of the star network at ``root`` as arrays of shape (n-1, n!)."""
+    return _filled(star, 1, star.ports, root)
+
+
+def disjoint_tree(star: Star, tree: int, root: int = 0) -> TreeSet:
+    """Return one of the edge-disjoint trees, shape (1, n!): for networks whose trees do not fit in memory together."""
+    return _filled(star, _checked_tree(star, tree) + 1, 1, root)
+
+
+def shortest_path_tree(star: Star, root: int = 0) -> TreeSet:
+    """Return one shortest-path spanning tree, shape (1, n!): SPT, and below it each node that has symbol 1 in front.
+
+    Such a node hangs over the first dimension that leads nearer to the root: SPG offers it to all the subtrees.
+    """
+    return _filled(star, 0, 1, root)
+
+
+def _filled(star: Star, first: int, count: int, root: int) -> TreeSet:
+    """Return the trees ``first … first+count-1`` of kernels.star.fill_trees, translated to ``root``."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.star import fill_trees
+
+    star.check_node(root)
+    parent, port = np.empty((count, star.nodes), np.int32), np.empty((count, star.nodes), np.int8)
+    places = permutations.place_values(star.n)
+    in_parallel(lambda start, stop: fill_trees(start, stop, places, first, parent, port), star.nodes, 24 << 12)
+    if root:
+        away = star.untranslate(root, np.arange(star.nodes))
+        moved = star.translate(root, np.arange(star.nodes)).astype(np.int32)
+        parent, port = moved[parent[:, away]], port[:, away]
+        parent[:, root] = -1
+    return TreeSet(star, root, parent, port, tuple(range(first - 1, first - 1 + count)) if first else ())
+
+
+def _checked_tree(star: Star, tree: int) -> int:
+    if not 0 <= tree < star.ports:
+        raise NetworkError(f"tree {tree} is none of {star.spec}: its trees go from 0 to {star.ports - 1}")
+    return tree
+
+
+def _seen_from(star: Star, node: int, root: int) -> tuple[int, int, int]:
+    """Return the word of ``node`` as the root sees it, the word's inverse, and the identity."""
+    word = star.words(star.untranslate(star.check_node(root), star.check_node(node)))
+    return int(word), int(permutations.inverse(word, star.n)), permutations.identity(star.n)

@@ -1,0 +1,347 @@
+"""Broadcast of least total communication distance on meshes and tori, by recursive bisection.
+
+Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; a message
+takes one step whatever its distance; ⌈log2 N⌉ steps are the fewest. What is to be small is the sum of all distances (TCD).
+
+D(B, T)[s], for a set B of at most 2^T nodes and a node s of it, is the least over all cuts of B into two parts of at most
+2^(T-1) nodes of D(part of s, T-1)[s] + min over t in the other part of |s - t| + D(other part, T-1)[t]. Boxes are cut
+straight where that leaves both parts small enough, else along a staircase. The inner minimum is an L1 distance transform:
+two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; the recursion is ours, and never above theirs.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import permutations, product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.networks import Mesh, Network, Torus
+from treecast.networks.core import Ints
+from treecast.plans.built import Built, check_memory
+from treecast.plans.wormhole import local_search
+from treecast.plans.wormhole.contention import free
+from treecast.schedule import Claims, Payloads, Rows
+
+_SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
+_FAR = np.int64(2**29) << _SHIFT
+_BEST_PLANES = 3  # how many planes per axis are tried of a large set
+_BYTES_PER_NODE = 200  # that a table and a schedule take, measured
+Shape = tuple[int, ...]
+
+
+def _tell_nobody(done: int, total: int | None, what: str) -> None:
+    pass
+
+
+Progress = Callable[[int, int | None, str], None]
+"""Told how much of how much, if that is known, is done, and of what."""
+_told: ContextVar[Progress] = ContextVar("_told", default=_tell_nobody)
+
+
+@contextmanager
+def telling(progress: Progress) -> Generator[None]:
+    """Tell ``progress`` how far plans are that are made meanwhile."""
+    before = _told.set(progress)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+class Effort(NamedTuple):
+    """How many cuts are tried: numbers of nodes.
+
+    ``small``: of sets up to that, staircases are tried even where straight cuts fit. ``many``: larger sets are cut along
+    fewer staircases. ``large``: of larger sets not all planes are tried. ``narrow``: of larger sets one plane per axis, and
+    the staircases across the longest axis.
+    """
+
+    small: int
+    many: int
+    large: int
+    narrow: int = 2**62
+
+
+THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """D of one set and one number of steps, for every source in it: ``least``, int64 of the shape of its bounding box.
+
+    ``cut``: which of ``cuts`` attains it. Each cut is a mask of the low part, and where the parts lie.
+    """
+
+    mask: NDArray[np.bool_]
+    steps: int
+    least: Ints
+    cut: NDArray[np.int16]
+    cuts: tuple["Cut", ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Two parts of a set, each a table, with the corner of its bounding box."""
+
+    parts: tuple[Table, Table]
+    corners: tuple[Shape, Shape]
+
+    def inside(self, part: int, nodes: Ints) -> NDArray[np.bool_]:
+        """Return which nodes, int64 (dimensions, n), lie in a part."""
+        corner, mask = np.array(self.corners[part])[:, None], self.parts[part].mask
+        local = nodes - corner
+        within = np.logical_and.reduce((local >= 0) & (local < np.array(mask.shape)[:, None]), axis=0)
+        within[within] = mask[tuple(local[:, within])]
+        return within
+
+
+class Bisection:
+    """The tables of all sets that come up, each made once.
+
+    ``around``: how long each axis is where its ends are joined, as in a torus, else 0 or nothing.
+    """
+
+    def __init__(self, effort: Effort, around: Shape = ()) -> None:
+        self.effort, self.around = effort, around
+        self.tables: dict[tuple[Shape, bytes, int], Table] = {}
+
+    def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
+        """Return the table of a set, given by a mask of its bounding box."""
+        key = mask.shape, b"" if mask.all() else np.packbits(mask).tobytes(), steps
+        if key not in self.tables:
+            self.tables[key] = self._made(mask, steps)
+            if len(self.tables) % 32 == 0:
+                _told.get()(len(self.tables), None, "sets of nodes divided")
+        return self.tables[key]
+
+    def _made(self, mask: NDArray[np.bool_], steps: int) -> Table:
+        size = int(mask.sum())
+        least, which = np.full(mask.shape, _FAR >> _SHIFT), np.zeros(mask.shape, np.int16)
+        if size == 1:
+            least[mask] = 0
+            return Table(mask, steps, least, which, ())
+        cuts: list[Cut] = []
+        for low in _cuts(mask, 1 << (steps - 1), self.effort):
+            sides = [_fitted(part) for part in (low, mask & ~low)]
+            tables = [self.table(part, steps - 1) for part, _ in sides]
+            cut = Cut((tables[0], tables[1]), (sides[0][1], sides[1][1]))
+            for here, there in ((0, 1), (1, 0)):
+                window, inside = _window(cut, here), cut.parts[here].mask
+                total = cut.parts[here].least + (self.reach(cut, there, window) >> _SHIFT)
+                better = inside & (total < least[window])
+                least[window][better] = total[better]
+                which[window][better] = len(cuts)
+            cuts.append(cut)
+        return Table(mask, steps, least, which, tuple(cuts))
+
+    def reach(self, cut: Cut, there: int, window: tuple[slice, ...]) -> Ints:
+        """Return, for each node of a window, the least distance + D over all nodes of a part, and which node attains it."""
+        part, corner = cut.parts[there], cut.corners[there]
+        stop = [c + s for c, s in zip(corner, part.mask.shape, strict=True)]
+        low = [min(c, w.start) for c, w in zip(corner, window, strict=True)]
+        high = [max(c, w.stop) for c, w in zip(stop, window, strict=True)]
+        field = np.full([b - a for a, b in zip(low, high, strict=True)], _FAR)
+        inside = tuple(slice(c - a, e - a) for c, e, a in zip(corner, stop, low, strict=True))
+        numbers = np.arange(part.mask.size).reshape(part.mask.shape)
+        field[inside] = np.where(part.mask, (part.least << _SHIFT) | numbers, _FAR)
+        transform(field, self.around)
+        return field[tuple(slice(w.start - a, w.stop - a) for w, a in zip(window, low, strict=True))]
+
+
+def transform(field: Ints, around: Shape = ()) -> None:
+    """Replace each entry by the least of entry + L1 distance over all entries: two sweeps per axis, in place.
+
+    ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it.
+    """
+    from treecast.kernels.distances import sweep
+
+    sweep(field.reshape(-1), np.array(field.shape), np.array(around or (0,) * field.ndim), 1 << _SHIFT)
+
+
+def _window(cut: Cut, part: int) -> tuple[slice, ...]:
+    shape = cut.parts[part].mask.shape
+    return tuple(slice(c, c + s) for c, s in zip(cut.corners[part], shape, strict=True))
+
+
+def _fitted(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
+    """Return a part within its own bounding box, and the corner of that."""
+    from treecast.kernels.distances import bounds
+
+    low, high = np.empty((2, part.ndim), np.int64)
+    bounds(part.reshape(-1), np.array(part.shape), low, high)
+    corner: list[int] = low.tolist()
+    fitted = part[tuple(slice(a, b + 1) for a, b in zip(corner, high.tolist(), strict=True))]
+    return np.ascontiguousarray(fitted), tuple(corner)
+
+
+def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArray[np.bool_]]:
+    """Yield the low parts of the cuts that leave both parts at most ``most`` nodes: straight ones; staircases if there is
+    none, and in small sets that are not to be halved exactly.
+    """
+    size, straight = int(mask.sum()), False
+    for axis in range(mask.ndim):
+        below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
+        planes = np.flatnonzero((below <= most) & (size - below <= most) & (below < size) & (below > 0))
+        if size > min(effort.large, effort.narrow):  # there may be many: take those that halve best
+            planes = planes[
+                np.argsort(np.abs(2 * below[planes] - size), kind="stable")[
+                    : 1 if size > effort.narrow else _BEST_PLANES
+                ]
+            ]
+        for plane in planes.tolist():
+            low = np.zeros_like(mask)
+            ahead = tuple(slice(None) if a != axis else slice(plane + 1) for a in range(mask.ndim))
+            low[ahead] = mask[ahead]
+            straight = True
+            yield low
+    if straight and (size > effort.small or size == 2 * most):
+        return
+    seen = set[bytes]()
+    few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
+    flips = [(0,) * (mask.ndim - 1)] if few else list(product((0, 1), repeat=mask.ndim - 1))
+    orders = permutations(range(mask.ndim))
+    if size > effort.narrow:
+        orders = [tuple(np.argsort([-side for side in mask.shape], kind="stable").tolist())]
+    for order in orders:
+        for flip in flips:
+            cells = np.argwhere(mask)
+            keys = [cells[:, order[0]]]
+            keys += [cells[:, a] * (1 - 2 * f) for a, f in zip(order[1:], flip, strict=True)]
+            cells = cells[np.lexsort(keys[::-1])]
+            for count in sorted({size - min(most, size - 1), min(most, size - 1)}):
+                low = np.zeros_like(mask)
+                low[tuple(cells[:count].T)] = True
+                if low.tobytes() not in seen:
+                    seen.add(low.tobytes())
+                    yield low
+
+
+def effort(shape: Shape) -> Effort:
+    """Return how many cuts of a mesh are tried: fewer in larger ones, so that it takes seconds."""
+    nodes, flat = prod(shape), sum(side > 1 for side in shape) < 3
+    if nodes <= (256 if flat else 64):
+        return THOROUGH
+    return USUAL if flat or nodes <= 128 else Effort(0, 12, 1024, 72)
+
+
+@lru_cache(maxsize=4)  # one table serves every source
+def minimum(shape: Shape) -> tuple[Bisection, Table]:
+    """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
+    tables = Bisection(effort(shape))
+    return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
+
+
+def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Ints]:
+    """Return (step, source, target) of every message of a broadcast of least distance from ``source``, by levels.
+
+    Node numbers are those of the whole mesh. All sets of one kind are divided at once.
+    """
+    shape = whole.mask.shape
+    strides = np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
+    at = np.array(np.unravel_index(source, shape), np.int64)[:, None]
+    active: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {id(whole): (whole, [(np.zeros_like(at), at)])}
+    found: list[tuple[Ints, Ints, Ints]] = []
+    for step in range(whole.steps):
+        after: dict[int, tuple[Table, list[tuple[Ints, Ints]]]] = {}
+        for table, places in active.values():
+            corner, here = (np.concatenate(parts, axis=1) for parts in zip(*places, strict=True))
+            which = table.cut[tuple(here)] if table.cuts else np.zeros(0, np.int16)
+            for number, cut in enumerate(table.cuts):
+                chosen = np.flatnonzero(which == number)
+                low = cut.inside(0, here[:, chosen])
+                for part, mine in ((0, chosen[low]), (1, chosen[~low])):
+                    if len(mine):
+                        window = _window(cut, part)
+                        local = here[:, mine] - np.array(cut.corners[part])[:, None]
+                        reached = tables.reach(cut, 1 - part, window)[tuple(local)] & ((1 << _SHIFT) - 1)
+                        target = np.array(np.unravel_index(reached, cut.parts[1 - part].mask.shape), np.int64)
+                        for side, place in ((part, local), (1 - part, target)):
+                            offset = corner[:, mine] + np.array(cut.corners[side])[:, None]
+                            kept = after.setdefault(id(cut.parts[side]), (cut.parts[side], []))
+                            kept[1].append((offset, place))
+                        there = corner[:, mine] + np.array(cut.corners[1 - part])[:, None] + target
+                        here_all = corner[:, mine] + here[:, mine]
+                        found.append((np.full(len(mine), step), strides @ here_all, strides @ there))
+        active = after
+    if not found:
+        none = np.empty(0, np.int64)
+        return none, none, none
+    step, src, dst = (np.concatenate(column) for column in zip(*found, strict=True))
+    return step, src, dst
+
+
+def broadcast(grid: Mesh, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
+
+    Of least total distance for sides that are powers of two (checked, see docs); for others an upper bound, made less by
+    local search where nodes are few.
+    """
+    if local_search.fits(grid.sides):
+        first, node = local_search.seen_alike(grid.sides, collective.root)
+        step, src, dst = _shortened(grid.sides, first)
+        if free(grid, step, node[src], node[dst]):
+            return built(grid, collective, step, node[src], node[dst])
+    step, src, dst = sends(*minimum(grid.sides), collective.root)
+    return built(grid, collective, step, src, dst)
+
+
+@lru_cache(maxsize=64)
+def _shortened(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
+    return local_search.shortened(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
+
+
+def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
+    tables, whole = minimum(torus.sides)
+    best = int(np.argmin(np.where(whole.mask, whole.least, _FAR)))
+    step, src, dst = sends(tables, whole, best)
+    shift = torus.untranslate(best, collective.root)
+    return built(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
+
+
+def scatter(grid: Mesh, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: scatter along the messages of ``broadcast``, each with what is for the nodes behind it."""
+    return _with_blocks(broadcast(grid, replace(collective, kind="broadcast"), copies), collective)
+
+
+def scatter_on_torus(torus: Torus, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: scatter along the messages of ``broadcast_on_torus``."""
+    return _with_blocks(broadcast_on_torus(torus, replace(collective, kind="broadcast"), copies), collective)
+
+
+def _with_blocks(spread: Built, collective: Collective) -> Built:
+    """Return the same messages, each with the blocks of the nodes that hear by way of it, its target included."""
+    rows, messages = spread.rows, collective.messages
+    behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
+    payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
+    sends = 0
+    for row in range(len(rows) - 1, -1, -1):  # the last first: what is behind a node is then known
+        src, dst = int(rows.src[row]), int(rows.dst[row])
+        nodes = np.sort(np.concatenate(behind[dst]))
+        behind[dst] = []
+        behind[src].append(nodes)
+        ends = np.flatnonzero(np.diff(nodes) > 1)
+        first, last = nodes[np.concatenate(([0], ends + 1))], nodes[np.concatenate((ends, [len(nodes) - 1]))]
+        payloads[row] = list(zip((first * messages).tolist(), ((last + 1) * messages).tolist(), strict=True))
+        sends += len(nodes) * messages
+    columns = rows.columns() | {"payload": np.arange(len(rows))}
+    return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
+
+
+def built(
+    network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, nodes: int | None = None
+) -> Built:  # fmt: skip
+    """Return the schedule of messages that each carry everything; they name no port: the model has the routes."""
+    zero = np.zeros_like(step)
+    table = Payloads.of([[(0, collective.messages)]] if len(step) else [])
+    rows = Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=zero - 1, tree=zero - 1, payload=zero)
+    nodes = network.nodes if nodes is None else nodes
+    return Built(rows, Claims((nodes - 1).bit_length(), (nodes - 1) * collective.messages))

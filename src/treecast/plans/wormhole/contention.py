@@ -1,0 +1,25 @@
+"""Whether messages of one step share a channel, under wormhole switching: what builders look at before they hand a schedule out.
+
+Communication model: one-port, wormhole: a message holds all channels of its route while it is sent.
+"""
+
+import numpy as np
+
+from treecast.machine import MODELS, WORMHOLE
+from treecast.networks import Mesh, Torus
+from treecast.networks.core import Ints
+
+ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
+
+
+def free(
+    grid: Mesh | Torus, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
+) -> bool:
+    """Return whether no two messages of a step share a channel, by any of the routings; with ``links``, none both ways either."""
+    for routing in routings:
+        route, channel = grid.channels(src, dst, routing, links)
+        order = np.lexsort((channel, step[route]))
+        when, what = step[route][order], channel[order]
+        if bool(((when[1:] == when[:-1]) & (what[1:] == what[:-1])).any()):
+            return False
+    return True

@@ -1,0 +1,84 @@
+"""Broadcast and multicast of the least total distance of all, among few nodes: by search of all of them.
+
+Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
+steps are the fewest, and TCD, the sum of all distances, is to be small. The search (kernels/broadcasts.py) knows nothing of
+routes; of the broadcasts of the least TCD, one is taken whose messages never meet, with either order of the axes and links
+used one way at a time. The recursion, like what is searched, is ours; the model is that of Cang & Wu.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from random import Random
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
+from treecast.networks import Mesh, Torus
+from treecast.plans.built import Built
+from treecast.plans.wormhole.bisection import built
+from treecast.plans.wormhole.contention import free
+
+_TRIES = 1000  # of broadcasts of the least distance
+Message = tuple[int, int, int]
+"""Step, source and target."""
+
+
+def fits(grid: Mesh | Torus) -> bool:
+    """Return whether all nodes are few enough to search all broadcasts."""
+    return grid.nodes <= MOST_SEARCHED
+
+
+def broadcast(grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
+    """One-port wormhole: a broadcast, or a multicast by root and targets alone, of the least TCD in ⌈log2 N⌉ steps.
+
+    At most 16 nodes take part. Raises PlanError when there are more, or when in all that were tried some messages meet.
+    """
+    nodes = taking_part(grid, collective)
+    if len(nodes) > MOST_SEARCHED:
+        raise PlanError(
+            f"all broadcasts among {len(nodes):,} nodes are too many to search: {MOST_SEARCHED} nodes at most"
+        )
+    numbers = np.array(nodes)
+    for messages in _least(grid, nodes, collective.root):
+        step, src, dst = np.array(messages, np.int64).reshape(-1, 3).T
+        src, dst = numbers[src], numbers[dst]
+        if free(grid, step, src, dst):
+            return built(grid, collective, step, src, dst, len(nodes))
+    raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} none is without contention")
+
+
+def _least(grid: Mesh | Torus, nodes: Sequence[int], root: int) -> Iterator[list[Message]]:
+    """Yield broadcasts of the least distance, in places of ``nodes``: wherever several choices cost the same, one at random."""
+    inside, entered = search(grid, nodes)
+    sets, everything = np.arange(1 << len(nodes)), (1 << len(nodes)) - 1
+
+    @cache
+    def choices(t: int, whole: int, source: int) -> list[tuple[int, int, int]]:
+        """The part that another node takes over, which, and what is left; no part where the source idles."""
+        least = inside[t, whole, source]
+        found = [(0, source, whole)] if inside[t - 1, whole, source] == least else []
+        parts = sets[(sets & ~whole == 0) & (sets >> source & 1 == 0) & (sets > 0)]
+        total = entered[t - 1, parts, source].astype(int) + inside[t - 1, whole ^ parts, source]
+        for part in parts[total == least].tolist():
+            heads = [b for b in range(len(nodes)) if part >> b & 1]
+            cost = [int(distance[source, b]) + int(inside[t - 1, part, b]) for b in heads]
+            found += [(part, b, whole ^ part) for b, c in zip(heads, cost, strict=True) if c == min(cost)]
+        return found
+
+    numbers = np.array(nodes)
+    distance = grid.distance(numbers[:, None], numbers)
+    steps = len(inside) - 1
+    for attempt in range(_TRIES):
+        dice, messages = Random(attempt), list[Message]()
+        active = [(steps, everything, nodes.index(root))]
+        while active:
+            t, whole, source = active.pop()
+            if t:
+                part, head, rest = dice.choice(choices(t, whole, source))
+                active.append((t - 1, rest, source))
+                if part:
+                    messages.append((steps - t, source, head))
+                    active.append((t - 1, part, head))
+        yield messages

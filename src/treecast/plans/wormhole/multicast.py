@@ -1,0 +1,155 @@
+"""Multicast on meshes and tori: the best of several ways by which no two messages of a step share a channel.
+
+Communication model: one-port, wormhole, as in ``bisection``; the nodes that are no targets take no part, but messages pass
+through them. ⌈log2⌉ of the number of targets and root are the fewest steps, and all that is here takes no more.
+
+Tried in turn: recursive bisection; the same with other cuts; and halving of the chain of all nodes that have a part in
+it, sorted by coordinates, the axis that is routed first before the others (the U-mesh of McKinley, Xu, Esfahanian & Ni): of that
+no two messages of a step meet on a mesh with full duplex, where routes go axis by axis (docs/mesh.md has the proof).
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice, product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.machine import Model
+from treecast.machine import model as find_model
+from treecast.networks import Mesh, Torus
+from treecast.networks.core import Ints, ints
+from treecast.plans.built import Built, check_memory
+from treecast.plans.wormhole import bisection
+from treecast.plans.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
+from treecast.plans.wormhole.contention import free
+
+_OTHER, _MIRRORS = Effort(0, 0, 4), 8
+_FEW = 16  # nodes of which all cuts are tried that bisection knows
+_BYTES_PER_NODE = 60  # of the box around the nodes
+Sends = tuple[Ints, Ints, Ints]
+"""Step, source and target of every message, by node numbers."""
+
+
+class Frame(NamedTuple):
+    """How coordinates are counted: from ``start``, where a torus is cut open, and along which axes backwards."""
+
+    start: Ints
+    mirrored: tuple[bool, ...]
+
+
+class Way(NamedTuple):
+    """A way of doing a multicast, and what to call it."""
+
+    name: str
+    sends: Callable[[], Sends]
+
+
+def builder(model: str) -> Callable[[Mesh | Torus, Collective, int], Built]:
+    """Return what builds multicasts that hold under a model of wormhole switching, by its name."""
+    return partial(_build, find_model(model))
+
+
+def _build(model: Model, grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
+    for way in ways(grid, collective, model):
+        step, src, dst = way.sends()
+        if free(grid, step, src, dst, (model.routing,), model.duplex == "half"):
+            return bisection.built(grid, collective, step, src, dst, len(collective.targets) + 1)
+    raise PlanError(
+        f"no multicast is known here in the fewest steps without contention under {model.name}; "
+        "on a mesh with full duplex, where routes go axis by axis, there is one: models wormhole and wormhole-last"
+    )
+
+
+def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
+    """Yield the ways of a multicast that are tried in turn: those of less total distance come first, mostly."""
+    nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
+    effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
+    plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
+    frames = {"": plain}
+    if isinstance(grid, Torus):
+        frames = {"": Frame(_opened(grid, nodes), straight), ", not cut open": plain}
+        made = {where: _bisected(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
+        # not cut open it is never longer than on the mesh, since the cuts are the same
+        for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
+            yield Way(f"bisection{where}", partial(_kept, made[where]))
+    else:
+        yield Way("bisection", partial(_bisected, grid, nodes, root, plain, effort, ()))
+    for where, frame in frames.items():
+        if isinstance(grid, Torus):
+            how = f"bisection{where}, distances of the mesh"
+            yield Way(how, partial(_bisected, grid, nodes, root, frame, effort, ()))
+        yield Way(f"bisection{where}, other cuts", partial(_bisected, grid, nodes, root, frame, _OTHER, ()))
+        for mirrored in islice(product((False, True), repeat=len(grid.sides)), 1, _MIRRORS):
+            seen = Frame(frame.start, mirrored)  # ties and staircases come out differently
+            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, effort, ()))
+            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, _OTHER, ()))
+    for where, frame in frames.items():
+        yield Way(f"chain{where}", partial(_halved, grid, nodes, root, frame, model.routing == "last"))
+
+
+def _kept(sends: Sends) -> Sends:
+    return sends
+
+
+def _opened(torus: Torus, nodes: Ints) -> Ints:
+    """Return where to cut a torus open, along each axis at the widest gap between nodes: the coordinates that become 0."""
+    cut: list[int] = []
+    for at, side in zip(torus.coordinates(nodes), torus.sides, strict=True):
+        used = np.unique(at)
+        gaps = np.diff(used, append=used[0] + side)
+        cut.append(int(used[(int(np.argmax(gaps)) + 1) % len(used)]))
+    return np.array(cut, np.int64)
+
+
+def _placed(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
+    """Return coordinates as a frame shows them: int64 (axes, nodes)."""
+    side = np.array(grid.sides)[:, None]
+    at = (grid.coordinates(nodes) - frame.start[:, None]) % side
+    return np.where(np.array(frame.mirrored)[:, None], side - 1 - at, at)
+
+
+def _bisected(
+    grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
+) -> Sends:  # fmt: skip
+    at, begin = _placed(grid, nodes, frame), _placed(grid, np.array([root]), frame)
+    corner = at.min(axis=1, keepdims=True)
+    shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())
+    check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {len(nodes):,} nodes among {prod(shape):,}")
+    mask: NDArray[np.bool_] = np.zeros(shape, bool)
+    mask[tuple(at - corner)] = True
+    tables = Bisection(effort, around)
+    whole = tables.table(mask, (len(nodes) - 1).bit_length())
+    first = int(np.ravel_multi_index(tuple((begin - corner)[:, 0].tolist()), shape))
+    step, src, dst = bisection.sends(tables, whole, first)
+    local = ints(np.ravel_multi_index(tuple(at - corner), shape))
+    order = np.argsort(local)
+
+    def number(within: Ints) -> Ints:
+        return nodes[order[np.searchsorted(local[order], within)]]
+
+    return step, number(src), number(dst)
+
+
+def _halved(grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
+    at = _placed(grid, nodes, frame)
+    chain = nodes[np.lexsort(at if last_first else at[::-1])]
+    sends: list[tuple[int, int, int]] = []
+    parts = [(0, len(chain), int(np.flatnonzero(chain == root)[0]))]  # first, behind the last, who holds the message
+    for step in range((len(chain) - 1).bit_length()):
+        after: list[tuple[int, int, int]] = []
+        for low, high, holder in parts:
+            middle = (low + high + 1) // 2
+            if high - low == 1:
+                continue
+            other = middle if holder < middle else middle - 1
+            sends.append((step, int(chain[holder]), int(chain[other])))
+            below, above = (holder, other) if holder < middle else (other, holder)
+            after += [(low, middle, below), (middle, high, above)]
+        parts = after
+    step, src, dst = np.array(sends, np.int64).reshape(-1, 3).T
+    return step, src, dst

@@ -1,0 +1,155 @@
+"""Atoms: chunks that travel together, so that a stream of a million chunks is judged as one.
+
+The chunk numbers are cut wherever a payload's range, or what a node has or must have, begins or ends. All chunks of an
+atom are then in the same payloads, and in a stream each follows the one before by one step: what holds for the first
+chunk of the atom holds for all.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective, Holdings
+from treecast.errors import ScheduleError
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.schedule import Schedule
+
+_MOST_ATOMS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The atoms of a schedule, and where they lie in its payloads.
+
+    Atom a is the chunks ``bounds[a] … bounds[a+1]-1`` (int64, (atoms+1,)). Payload p consists of the atoms ``atom[i]``,
+    each ``place[i]`` chunks behind the payload's beginning, for i in ``start[p] … start[p+1]-1`` (int64).
+    ``shift``: 1 where the chunks of an atom follow one another by a step, 0 where they all move at once: int64 (atoms,).
+    """
+
+    bounds: Ints
+    start: Ints
+    atom: Ints
+    place: Ints
+    shift: Ints
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of chunks of each atom."""
+        return np.diff(self.bounds)
+
+    def of_chunk(self, chunk: int) -> tuple[int, int]:
+        """Return the atom of a chunk, and the chunk's place in it."""
+        atom = int(np.searchsorted(self.bounds, chunk, side="right")) - 1
+        return atom, chunk - int(self.bounds[atom])
+
+    def spans(self, holdings: Holdings) -> tuple[Ints, Ints]:
+        """Return for each entry the first atom that it holds, and the one behind the last."""
+        return np.searchsorted(self.bounds, holdings.first), np.searchsorted(self.bounds, holdings.stop)
+
+    def table(self, holdings: Holdings) -> tuple[Ints, Ints]:
+        """Return (node, atom), one entry for each atom that each node holds."""
+        first, stop = (
+            np.searchsorted(self.bounds, holdings.first),
+            np.searchsorted(self.bounds, holdings.stop),
+        )
+        count = stop - first
+        return np.repeat(holdings.node, count), np.repeat(first, count) + places(count)
+
+
+def streaming(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return for each row whether it sends one chunk a step (or is a control flit); else it sends its payload combined."""
+    return schedule.rows.steps == np.maximum(schedule.rows.chunks_sent, 1)
+
+
+def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
+    """Return the atoms of a schedule; ``extra`` are chunk numbers at which to cut besides.
+
+    Where an atom is both streamed and sent combined, it is cut into single chunks.
+    """
+    part, table = schedule.part, schedule.rows.payloads
+    if part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
+        raise ScheduleError(f"{part.kind} over {part.nodes:,} nodes has too many blocks of chunks to judge one by one")
+    ends = [table.first, table.stop, part.ends()]
+    if extra is not None:
+        ends.append(extra[(extra > 0) & (extra < part.chunks)])
+    bounds = _with_results(part, np.unique(np.concatenate(ends)))
+    used = _ways_of_payloads(schedule)
+    while True:
+        start, atom, place = _places(schedule, bounds)
+        streamed, combined = (_marked(ways, start, atom, len(bounds) - 1) for ways in used)
+        if part.results:  # a finished sum moves as its sum does, or each chunk by itself
+            half = (len(bounds) - 1) // 2
+            streamed, combined = (np.tile(mask[:half] | mask[half:], 2) for mask in (streamed, combined))
+        mixed = np.flatnonzero(streamed & combined & (np.diff(bounds) > 1))
+        if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
+            raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
+        if not len(mixed):
+            return Atoms(bounds, start, atom, place, (~combined).astype(np.int64))
+        singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
+        bounds = _with_results(part, np.unique(np.concatenate([bounds, *singles])))
+
+
+def _with_results(part: Collective, bounds: Ints) -> Ints:
+    """Return chunk numbers at which to cut such that sums and finished sums are cut alike."""
+    if not part.results:
+        return bounds
+    ends = np.concatenate([bounds, bounds + part.sums, bounds - part.sums])
+    return np.unique(ends[(ends >= 0) & (ends <= part.chunks)])
+
+
+def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
+    table = schedule.rows.payloads
+    first, stop = np.searchsorted(bounds, table.first), np.searchsorted(bounds, table.stop)
+    count = stop - first
+    atom = places(count) + np.repeat(first, count)
+    range_start = np.concatenate(
+        ([0], np.cumsum(table.stop - table.first))
+    )  # chunks before each range, over all payloads
+    payload_of_range = np.repeat(np.arange(len(table)), np.diff(table.start))
+    before = range_start[:-1] - range_start[table.start[payload_of_range]]  # … and within its own payload
+    place = np.repeat(before - table.first, count) + bounds[atom]
+    start = np.concatenate(([0], np.cumsum(count)))[table.start]
+    return start, atom, place
+
+
+def _ways_of_payloads(schedule: Schedule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which payloads of more than one chunk some row streams, and which some row sends combined."""
+    rows, lengths = schedule.rows, schedule.rows.payloads.lengths
+    count = np.bincount(rows.payload * 2 + streaming(schedule), minlength=2 * len(lengths))
+    return (count[1::2] > 0) & (lengths > 1), (count[::2] > 0) & (lengths > 1)
+
+
+def _marked(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int) -> NDArray[np.bool_]:
+    """Return the atoms that lie in some of the payloads that a mask marks."""
+    marked = np.zeros(atoms, bool)
+    marked[atom[np.repeat(payloads, np.diff(start))]] = True
+    return marked
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Every sending of an atom by a row, sorted by atom and then by step: what a replay goes through.
+
+    Atom a moves in rows ``row[i]``, its first chunk at step ``time[i]``, for i in ``start[a] … start[a+1]-1`` (int64).
+    """
+
+    start: Ints
+    row: Ints
+    time: Ints
+
+
+def moves(schedule: Schedule, atoms: Atoms) -> Moves:
+    """Return every sending of an atom by a row."""
+    rows = schedule.rows
+    count = np.diff(atoms.start)[rows.payload]
+    row = np.repeat(np.arange(len(rows)), count)
+    entry = places(count) + np.repeat(atoms.start[rows.payload], count)
+    time = rows.step[row] + np.where(streaming(schedule)[row], atoms.place[entry], 0)
+    order = np.lexsort((time, atoms.atom[entry]))
+    start = np.concatenate(([0], np.cumsum(np.bincount(atoms.atom[entry], minlength=len(atoms)))))
+    return Moves(start.astype(np.int64), row[order], time[order].astype(np.int64))

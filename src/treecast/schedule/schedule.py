@@ -1,0 +1,261 @@
+"""The schedule of a collective on a network: rows, and what is claimed of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.errors import ScheduleError
+from treecast.machine import Model
+from treecast.networks import Cayley, Network
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.schedule.payloads import Payloads
+from treecast.schedule.rows import Rows
+
+_MOST_PLAIN_ROWS = 2**23
+_MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the builder of a schedule says of it; the verifier measures and compares."""
+
+    steps: int
+    transmissions: int
+
+
+@dataclass(frozen=True)
+class Sends:
+    """All sends of one step, one entry per chunk and arc: int64 arrays of one length; ``row`` is the row they come from."""
+
+    step: int
+    src: Ints
+    dst: Ints
+    port: Ints
+    tree: Ints
+    chunk: Ints
+    row: Ints
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of a collective on a network. Immutable; what judges it are functions elsewhere.
+
+    ``copies``: by how many disjoint ways each chunk is claimed to reach each node.
+    ``orbit``: the rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
+    ``builder``: the name of what made it, empty when unknown. ``local``: computes one node's rows from its label alone.
+    ``sparing``: a node leaves out what has gone over a link before, either way: a row is silent when its source sent that
+    payload over that link, or received it, at an earlier step. Then payloads share no chunks.
+    """
+
+    network: Network
+    collective: Collective
+    model: Model
+    rows: Rows
+    copies: int = 1
+    orbit: bool = False
+    claims: Claims | None = None
+    builder: str = ""
+    local: Callable[[int], Rows] | None = field(default=None, compare=False, repr=False)
+    sparing: bool = False
+
+    def __post_init__(self) -> None:
+        rows, chunks = self.rows, self.part.chunks
+        if self.collective.nodes != self.network.nodes:
+            raise ScheduleError("the collective and the network differ in their number of nodes")
+        if self.orbit and not (isinstance(self.network, Cayley) and self.collective.all_source):
+            raise ScheduleError(
+                "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
+            )
+        if self.sparing:
+            self._check_sparing()
+        if not 1 <= self.copies <= _MOST_COPIES:
+            raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
+        if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
+            raise ScheduleError(f"a row names a node that {self.network.spec} does not have")
+        if len(rows.payloads.stop) and int(rows.payloads.stop.max()) > chunks:
+            raise ScheduleError(
+                f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
+            )
+
+    @property
+    def part(self) -> Collective:
+        """What the rows carry out: the collective, or node 0's part in it when the schedule is an orbit."""
+        return self.collective.from_node_zero() if self.orbit else self.collective
+
+    @property
+    def steps(self) -> int:
+        """The number of steps from the first send to the last, counted from step 0."""
+        return int((self.rows.step + self.rows.steps).max()) if len(self.rows) else 0
+
+    @property
+    def transmissions(self) -> int:
+        """The number of (chunk, arc) sends in all when nothing fails; a control flit is one."""
+        sent = np.maximum(self.rows.chunks_sent[self.spoken], 1)
+        return int(sent.sum()) * (self.network.nodes if self.orbit else 1)
+
+    @cached_property
+    def spoken(self) -> NDArray[np.bool_]:
+        """Which rows are not silent when nothing fails: bool (rows,); all, unless the schedule is sparing."""
+        rows = self.rows
+        if not self.sparing or not len(rows):
+            return np.ones(len(rows), bool)
+        low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst)
+        link = np.unique(low * self.network.nodes + high, return_inverse=True)[1].reshape(-1)
+        key = link * len(rows.payloads) + rows.payload
+        first = np.full(int(key.max()) + 1, np.iinfo(np.int32).max)
+        np.minimum.at(first, key, rows.step)
+        return rows.step == first[key]
+
+    @cached_property
+    def message_sizes(self) -> Ints:
+        """The most chunks that one message has in each step when nothing fails: int64 (steps,). Rows that share an arc and
+        a step are one message; the message that an orbit sends by a port has the chunks of all sources.
+        """
+        rows, spoken = self.rows, self.spoken
+        step, steps = rows.step[spoken].astype(np.int64), rows.steps[spoken].astype(np.int64)
+        carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[spoken].astype(np.int64)
+        return longest_messages(self.model, step, steps, rows.chunks_sent[spoken], carrier, self.steps)
+
+    @cached_property
+    def arcs_back(self) -> Ints:
+        """Of a sparing schedule the number of the arc back of each row, as Network.arc numbers them; else an empty array."""
+        rows, network = self.rows, self.network
+        if not self.sparing:
+            return np.empty(0, np.int64)
+        return network.arc(rows.dst, network.port_between(rows.dst, rows.src))
+
+    def _check_sparing(self) -> None:
+        if self.collective.sums:
+            raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
+        table = self.rows.payloads
+        order = np.argsort(table.first, kind="stable")
+        if bool((table.stop[order][:-1] > table.first[order][1:]).any()):
+            raise ScheduleError("in a sparing schedule payloads share no chunks")
+        if bool((self.rows.steps > 1).any()):
+            raise ScheduleError("in a sparing schedule a payload goes in one step")
+
+    @property
+    def trees(self) -> int:
+        """The number of different trees that the rows name."""
+        return int(np.count_nonzero(np.bincount(self.rows.tree[self.rows.tree >= 0])))
+
+    def select(self, where: Any) -> "Schedule":
+        """Return the schedule of the rows that a mask, slice or index array picks; it claims nothing."""
+        return replace(self, rows=self.rows.take(where), claims=None, local=None)
+
+    def between(self, start: int, stop: int) -> "Schedule":
+        """Return the rows that are under way in some step of ``start … stop-1``."""
+        return self.select((self.rows.step < stop) & (self.rows.step + self.rows.steps > start))
+
+    def on_tree(self, tree: int) -> "Schedule":
+        """Return the rows of one tree."""
+        return self.select(self.rows.tree == tree)
+
+    def program(self, node: int) -> "Schedule":
+        """Return what one node does: the rows that it sends or receives.
+
+        Derived from the node's own label alone where the schedule was planned here, in time independent of N.
+        """
+        self.network.check_node(node)
+        if self.local is not None:
+            return replace(self, rows=self.local(node), claims=None, local=None)
+        if self.orbit:
+            return self._orbit_program(node)
+        return self.select((self.rows.src == node) | (self.rows.dst == node))
+
+    def of_node_zero(self) -> "Schedule":
+        """Return what the rows of an orbit say by themselves: the schedule of node 0's part. Any other schedule as it is."""
+        return replace(self, collective=self.part, orbit=False, claims=None, local=None) if self.orbit else self
+
+    def plain(self) -> "Schedule":
+        """Return the same schedule without orbit: N times the rows, chunk h·M + c for chunk c of node h."""
+        if not self.orbit:
+            return self
+        if self.network.nodes * len(self.rows) > _MOST_PLAIN_ROWS:
+            raise ScheduleError(
+                f"{self.network.nodes:,} x {len(self.rows):,} rows of an orbit are too many to write out"
+            )
+        sources = np.repeat(np.arange(self.network.nodes), len(self.rows))
+        rows = np.tile(np.arange(len(self.rows)), self.network.nodes)
+        return replace(self, rows=self._translated(sources, rows), orbit=False, local=None)
+
+    def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
+        """Yield the sends of each step ``start … stop-1``, one step at a time, every chunk and every source by itself."""
+        rows = self.rows
+        for step in range(start, self.steps if stop is None else min(stop, self.steps)):
+            begun = int(np.searchsorted(rows.step, step, side="right"))
+            active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
+            length = rows.chunks_sent[active]
+            streaming = rows.steps[active] == length
+            count = np.where(streaming, 1, length)
+            row = np.repeat(active, count)
+            place = places(count) + np.repeat(np.where(streaming, step - rows.step[active], 0), count)
+            chunk = rows.payloads.chunk(rows.payload[row], place)
+            src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
+            port, tree = rows.port[row].astype(np.int64), rows.tree[row].astype(np.int64)
+            if not self.orbit:
+                yield Sends(step, src, dst, port, tree, chunk, row)
+                continue
+            source = np.repeat(np.arange(self.network.nodes), len(row))
+            again = np.tile(np.arange(len(row)), self.network.nodes)
+            cayley = self._cayley
+            yield Sends(
+                step, cayley.translate(source, src[again]), cayley.translate(source, dst[again]),
+                port[again], tree[again], self.collective.of_source(source, chunk[again], cayley.translate), row[again],
+            )  # fmt: skip
+
+    @property
+    def _cayley(self) -> Cayley:
+        if not isinstance(self.network, Cayley):
+            raise ScheduleError(f"{self.network.spec} has no translations")
+        return self.network
+
+    def _translated(self, sources: Ints, rows: Ints) -> Rows:
+        """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""
+        base, cayley = self.rows, self._cayley
+        numbers = sources * len(base.payloads) + base.payload[rows]
+        used, payload = np.unique(numbers, return_inverse=True)
+        source, old = np.divmod(used, max(len(base.payloads), 1))
+        table = base.payloads.within_blocks(self.collective.messages)
+        count = np.diff(table.start)[old]
+        part = np.repeat(table.start[old], count) + places(count)
+        first = self.collective.of_source(np.repeat(source, count), table.first[part], cayley.translate)
+        moved = Payloads(np.concatenate(([0], np.cumsum(count))), first, first + (table.stop - table.first)[part])
+        return Rows.of(
+            moved, step=base.step[rows], steps=base.steps[rows],
+            src=cayley.translate(sources, base.src[rows]), dst=cayley.translate(sources, base.dst[rows]),
+            port=base.port[rows], tree=base.tree[rows], payload=payload.reshape(-1),
+        )  # fmt: skip
+
+    def _orbit_program(self, node: int) -> "Schedule":
+        cayley, every = self._cayley, np.arange(len(self.rows))
+        # node = translate(h, u) for exactly one h, the translate of u's inverse by node
+        as_src = cayley.translate(node, cayley.untranslate(self.rows.src, 0))
+        as_dst = cayley.translate(node, cayley.untranslate(self.rows.dst, 0))
+        other = as_dst != as_src  # a row from a node to itself, wrong as it is, counts once
+        rows = self._translated(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
+        return replace(self, rows=rows, orbit=False, claims=None, local=None)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def longest_messages(model: Model, step: Ints, steps: Ints, chunks: Ints, carrier: Ints, total: int) -> Ints:
+    """Return the most chunks that one message has in each of ``total`` steps, of sends that begin at ``step``, take ``steps``
+    and have that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model.
+    """
+    if not model.combining:
+        begun, over = (np.bincount(at, minlength=total + 1) for at in (step, step + steps))
+        return (np.cumsum(begun - over)[:total] > 0).astype(np.int64)
+    at = np.repeat(step, steps) + places(steps)
+    key, which = np.unique(np.repeat(carrier, steps) * (total + 1) + at, return_inverse=True)
+    together, sizes = np.zeros(len(key), np.int64), np.zeros(total, np.int64)
+    np.add.at(together, which, np.repeat(np.where(steps > 1, 1, chunks), steps))
+    np.maximum.at(sizes, key % (total + 1), together)
+    return sizes

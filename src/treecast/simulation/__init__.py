@@ -1,0 +1,1 @@
+"""Simulation: what happens to a schedule when elements fail."""

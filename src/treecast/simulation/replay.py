@@ -1,0 +1,190 @@
+"""The simulator: when does what arrive, over which tree, under which faults, and what is lost?"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import ScheduleError
+from treecast.machine import Cost
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule, longest_messages
+from treecast.schedule.atoms import Atoms, Moves, cut, moves
+from treecast.simulation.faults import Faults
+
+NEVER = np.iinfo(np.int32).max
+"""The arrival step of what never arrives."""
+_MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happens when a schedule runs under faults.
+
+    ``arrival``: int32 (atoms, N), the step from which each node holds the first chunk of each atom (0: from the start,
+    NEVER: not at all). ``via``: int64 (atoms, N), the row of that first arrival, -1 for none. ``moved``: bool (moves,),
+    which moves took place. ``schedule`` is plain (not an orbit).
+
+    A node holds a sum from when all that it is to add to it is there; the row is then that of the last contribution.
+    """
+
+    schedule: Schedule
+    faults: Faults
+    atoms: Atoms
+    moves: Moves
+    arrival: NDArray[np.int32]
+    via: Ints
+    moved: NDArray[np.bool_]
+
+    @cached_property
+    def living(self) -> NDArray[np.bool_]:
+        """Which nodes never fail: bool (N,)."""
+        living = np.ones(self.schedule.network.nodes, bool)
+        living[list(self.faults.nodes)] = False
+        return living
+
+    def arrival_step(self, node: int, chunk: int) -> int | None:
+        """Return the step from which a node holds a chunk, or None when it never does."""
+        atom, place = self.atoms.of_chunk(chunk)
+        first = int(self.arrival[atom, node])
+        if first == NEVER:
+            return None
+        return first if first == 0 else first + place * int(self.atoms.shift[atom])
+
+    @cached_property
+    def _wanted(self) -> tuple[Ints, Ints]:
+        """What can be had: (node, atom), one entry for each atom that a living node wants and that some node ever had."""
+        node, atom = self.atoms.table(self.schedule.part.wanted())
+        had = self.faults.had(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
+        return node[had], atom[had]
+
+    @cached_property
+    def lost(self) -> list[tuple[int, int, int]]:
+        """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are.
+
+        What a node alone had that was dead from the start could not be sent, and is not lost.
+        """
+        node, atom = self._wanted
+        without = self.arrival[atom, node] == NEVER
+        bounds, found = self.atoms.bounds, list[tuple[int, int, int]]()
+        for v, a in sorted(zip(node[without].tolist(), atom[without].tolist(), strict=True)):
+            if found and found[-1][0] == v and found[-1][2] == bounds[a]:
+                found[-1] = (v, found[-1][1], int(bounds[a + 1]))
+            else:
+                found.append((v, int(bounds[a]), int(bounds[a + 1])))
+        return found
+
+    @property
+    def delivered(self) -> int:
+        """How many living nodes end with all that they want."""
+        return int(self.living.sum()) - len({node for node, _, _ in self.lost})
+
+    @cached_property
+    def completion(self) -> Ints:
+        """The step from which each node has all that it wants: int64 (N,); NEVER where it fails or lost something."""
+        node, atom = self._wanted
+        first = self.arrival[atom, node].astype(np.int64)
+        last = np.where(first > 0, first + ((self.atoms.lengths - 1) * self.atoms.shift)[atom], 0)
+        done = np.zeros(self.schedule.network.nodes, np.int64)
+        np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
+        return np.where(self.living, done, NEVER)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps until the last send that takes place."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        end = self.moves.time + (self.atoms.lengths - 1)[atom] * self.atoms.shift[atom] + 1
+        return int(end[self.moved].max(initial=0))
+
+    @cached_property
+    def sent(self) -> Ints:
+        """The number of chunks that each row really sends: int64 (rows,)."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        chunks = np.where(self.moved, self.atoms.lengths[atom], 0)
+        return np.bincount(self.moves.row, chunks, minlength=len(self.schedule.rows)).astype(np.int64)
+
+    @property
+    def transmissions(self) -> int:
+        """The number of (chunk, arc) sends that take place."""
+        return int(self.sent.sum())
+
+    def arc_load(self) -> Ints:
+        """Return the number of chunks that each arc carries: int64 (N, ports)."""
+        network, rows = self.schedule.network, self.schedule.rows
+        arcs = network.nodes * network.ports
+        load = np.bincount(network.arc(rows.src, rows.port), self.sent, minlength=arcs + 1)
+        return load[:arcs].astype(np.int64).reshape(network.nodes, -1)
+
+    def node_load(self) -> Ints:
+        """Return the number of chunks that each node sends: int64 (N,)."""
+        return self.arc_load().sum(axis=1)
+
+    @cached_property
+    def message_sizes(self) -> Ints:
+        """The most chunks that one message has in each step, of those that are sent: int64 (steps,)."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))[self.moved]
+        rows, length = self.schedule.rows, self.atoms.lengths[atom]
+        arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
+        steps = np.where(self.atoms.shift[atom] == 1, length, 1)
+        return longest_messages(self.schedule.model, self.moves.time[self.moved], steps, length, arc, self.steps)
+
+    def seconds(self, cost: Cost, chunk_bytes: int) -> float:
+        """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""
+        return sum(cost.step_time(size * chunk_bytes) for size in self.message_sizes.tolist())
+
+
+def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
+    """Replay a schedule, exactly: a node sends what it is to send when it is alive and holds it, else it does not.
+
+    In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
+
+    It holds a sum when all that it is to add is there; else it waits, for ever when some of it does not come.
+    Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
+    """
+    from treecast.kernels.replay import replay, replay_sums
+
+    faults = faults or Faults()
+    faults.check(schedule)
+    schedule = schedule.plain()
+    network, rows, collective = schedule.network, schedule.rows, schedule.collective
+    atoms = cut(schedule)
+    found = moves(schedule, atoms)
+    dies = sorted({step for step in (*faults.nodes.values(), *faults.arcs.values()) if step > 0})
+    if dies:
+        atoms = cut(schedule, _times_of_change(atoms, found, dies))
+        found = moves(schedule, atoms)
+    node_dies, arc_dies = faults.by_step(network)
+    if len(atoms) * network.nodes > _MOST_CELLS:
+        raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")
+    arrival = np.full((len(atoms), network.nodes), NEVER, np.int32)
+    via = np.full((len(atoms), network.nodes), -1, np.int64)
+    moved = np.zeros(len(found.row), np.bool_)
+    columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
+    sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
+    if sums:
+        replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
+    else:
+        node, atom = atoms.table(collective.given())
+        alive = node_dies[node] > 0
+        arrival[atom[alive], node[alive]] = 0
+    if collective.results:  # the owner has a finished sum when the last contribution is there
+        owner = collective.source_of(atoms.bounds[:sums])
+        arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
+    replay(found.start[sums:], *columns, schedule.arcs_back, arrival[sums:], via[sums:], moved)
+    return Trace(schedule, faults, atoms, found, arrival, via, moved)
+
+
+def _times_of_change(atoms: Atoms, found: Moves, dies: list[int]) -> Ints:
+    """Return where to cut atoms so that each fault hits all chunks of an atom alike.
+
+    The j-th chunk of a streamed atom moves j steps after the first, so a fault at step s divides the atom, for each move
+    at step t, into the chunks j < s - t that are before it and the rest.
+    """
+    cuts: list[Ints] = [np.empty(0, np.int64)]
+    for a in np.flatnonzero((atoms.shift == 1) & (atoms.lengths > 1)).tolist():
+        times = np.unique(found.time[found.start[a] : found.start[a + 1]])
+        for step in dies:
+            place = step - times
+            cuts.append(atoms.bounds[a] + place[(place > 0) & (place < atoms.lengths[a])])
+    return np.concatenate(cuts)

@@ -1,0 +1,156 @@
+"""A schedule under judgement, and what several rules need of it, computed once."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import ScheduleError
+from treecast.machine import Model
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.schedule.atoms import Atoms, cut, streaming
+from treecast.verification.report import SHOWN, Broken, Violation
+
+NEVER = np.iinfo(np.int32).max
+"""The step of what never happens."""
+BLOCK = 1 << 18
+"""The number of rows that one thread takes at a time."""
+_FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
+_CELLS_PER_ROW = 128
+_FEW = 1 << 12  # nodes that one thread looks after
+_MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
+
+
+class Case:
+    """A schedule under judgement, and what several rules need of it, computed once."""
+
+    def __init__(self, schedule: Schedule, model: Model) -> None:
+        self.schedule, self.model, self.rows, self.part = schedule, model, schedule.rows, schedule.part
+        self.nodes = schedule.network.nodes
+        self.afford(self.nodes, f"{self.nodes:,} nodes")
+
+    def affordable(self, cells: int) -> bool:
+        """Return whether a table of so many cells is in proportion to the rows, or small."""
+        return cells <= min(_MOST_CELLS, max(_FREE_CELLS, _CELLS_PER_ROW * len(self.rows)))
+
+    def afford(self, cells: int, what: str) -> None:
+        """Raise ScheduleError when a table of so many cells would be out of proportion."""
+        if not self.affordable(cells):
+            raise ScheduleError(f"{what} are too many to judge for a schedule of {len(self.rows):,} rows")
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        """The atoms of the schedule; where a table of nodes and atoms is needed, few enough for it."""
+        atoms = cut(self.schedule)
+        if not self.part.personal:
+            self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
+        return atoms
+
+    @cached_property
+    def streaming(self) -> NDArray[np.bool_]:
+        """Whether each row sends one chunk a step."""
+        return streaming(self.schedule)
+
+    @cached_property
+    def arrival(self) -> NDArray[np.int32]:
+        """The step at which each node first holds the first chunk of each atom: int32 (N, atoms)."""
+        from treecast.kernels.rules import arrivals
+
+        table = np.full((self.nodes, len(self.atoms)), NEVER, np.int32)
+        table[self.atoms.table(self.part.given())] = 0
+        if self.part.results:  # the owner has a finished sum when the last contribution is there
+            table[self.owners, self.sums + np.arange(self.sums)] = self.contributions[0][
+                self.owners, np.arange(self.sums)
+            ]
+        rows, atoms = self.rows, self.atoms
+        columns = (rows.step, self.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
+        self.by_node(lambda low, high: arrivals(low, high, *columns))
+        return table
+
+    @property
+    def sums(self) -> int:
+        """How many atoms, the first ones, are sums."""
+        return int(np.searchsorted(self.atoms.bounds, self.part.sums))
+
+    @property
+    def owners(self) -> Ints:
+        """The node at which the sums of each atom are to end: int64 (sums,)."""
+        return self.part.source_of(self.atoms.bounds[: self.sums])
+
+    @cached_property
+    def contributions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Of each node and atom of sums: the step from which all that it adds is there, and how often it sends it on."""
+        from treecast.kernels.rules import contributions
+
+        last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
+        rows, atoms = self.rows, self.atoms
+        columns = (rows.step, self.streaming, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
+        self.by_node(lambda low, high: contributions(low, high, *columns, last, sends))
+        return last, sends
+
+    @cached_property
+    def trees(self) -> int:
+        """The number of trees, as far as rows name them."""
+        return int(self.rows.tree.max(initial=-1)) + 1
+
+    @cached_property
+    def sources(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """The source of each node in each tree, int32 (trees, N), -1 for none; and the rows that give a node a second one."""
+        from treecast.kernels.rules import sources
+
+        self.afford(self.trees * self.nodes, f"{self.trees:,} trees of {self.nodes:,} nodes")
+        rows = self.rows
+        parent, clash = np.full((self.trees, self.nodes), -1, np.int32), np.zeros(len(rows), bool)
+        self.by_node(lambda low, high: sources(low, high, rows.src, rows.dst, rows.tree, parent, clash))
+        return parent, clash
+
+    @property
+    def depth(self) -> int:
+        """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
+        from treecast.kernels.rules import tree_depths
+
+        one_root = self.schedule.orbit or not self.schedule.collective.all_source
+        if not one_root or not self.affordable(self.trees * self.nodes):
+            return 0
+        depth = np.zeros((self.trees, self.nodes), np.int32)
+        src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
+        if self.part.direction == "to":  # towards the root: look at it backwards
+            late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
+            return int(tree_depths(dst[late], src[late], tree[late], depth))
+        if self.part.results:
+            table = self.rows.payloads
+            out = table.first[table.start[self.rows.payload]] >= self.part.sums
+            src, dst, tree = src[out], dst[out], tree[out]
+        return int(tree_depths(src, dst, tree, depth))
+
+    def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
+        """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""
+        from treecast.kernels.compiled import in_parallel
+
+        total = self.nodes if keys is None else keys
+        in_parallel(work, total, max(_FEW, -(-total // 2)))
+
+    def label(self, node: int) -> str:
+        """Return a node as people write it."""
+        return self.schedule.network.label(int(node))
+
+    def said(self, row: int) -> str:
+        """Return the beginning of a sentence about a row."""
+        rows = self.rows
+        return f"row {row}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
+
+    def broken(self, rule: str, where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Broken:
+        """Return the breaches at the rows that a mask marks."""
+        bad = np.flatnonzero(where)
+        shown = [
+            Violation(
+                rule,
+                f"{self.said(row)} {sentence(row)}",
+                row,
+                (int(self.rows.src[row]), int(self.rows.dst[row])),
+            )
+            for row in bad[:SHOWN].tolist()
+        ]
+        return len(bad), shown

@@ -1,0 +1,378 @@
+"""The slow verifier: every send of every chunk of every source by itself, with sets and plain loops.
+
+It shares no code with the fast one beyond the rows, so that each checks the other. For small schedules.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations, groupby, pairwise
+from math import comb
+
+from treecast.machine import Model
+from treecast.networks import Mesh, Torus
+from treecast.schedule import Schedule
+from treecast.verification.report import SHOWN, Broken, Violation
+
+_MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
+_Send = tuple[int, int, int, int, int, int, int]
+"""Step, source, destination, port, tree, chunk, row."""
+
+
+def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken], int]:
+    """Return the breaches of each rule that applies, and the greatest depth of a tree."""
+    plain = schedule.plain()
+    sends: list[_Send] = [
+        (s.step, *entry)
+        for s in plain.expand()
+        for entry in zip(*(column.tolist() for column in (s.src, s.dst, s.port, s.tree, s.chunk, s.row)), strict=True)
+    ]
+    label = plain.network.label
+    found: dict[str, list[Violation]] = {"adjacent": []}
+    if not model.combining:
+        found |= {"link-once": [], "one-chunk": []}
+    if model.ports == "one":
+        if not model.combining:
+            found |= {"send-port": [], "recv-port": []}
+        if model.partner == "same":
+            found["one-partner"] = []
+    if model.duplex == "half":
+        found["duplex"] = []
+    found |= {"holds": [], "delivered": []}
+    if plain.collective.sums:
+        found |= {"complete": [], "once": []}
+    if plain.copies > 1:
+        found["copies"] = []
+    if model.routing:
+        for rule in ("adjacent", "send-port", "recv-port", "duplex"):
+            found.pop(rule, None)
+        found |= {"routed": [], "one-role": [], "channel-once": []}
+
+    if not model.buffered:
+        found |= {"no-buffer": [], "contiguous": [], "once": [], "told": []}
+
+    def broken(rule: str, row: int, text: str) -> None:
+        if rule in found:
+            found[rule].append(Violation(rule, text, row))
+
+    by_step: dict[int, dict[int, _Send]] = defaultdict(dict)  # one message per row and step, however many chunks
+    telling = _control_flits(plain)
+    for send in sends + telling:
+        by_step[send[0]][send[6]] = send
+    for (step, row), count in Counter((send[0], send[6]) for send in sends).items():
+        if count > 1:
+            broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
+    for step, messages in by_step.items():
+        arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
+        partner = dict[int, int]()
+        for _, src, dst, port, _, _, row in messages.values():
+            existing = 0 <= port < plain.network.ports
+            where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
+            if not existing or int(plain.network.neighbor(src, port)) != dst:
+                broken("adjacent", row, f"{where}: no arc by port {port} leads there")
+            for rule, key, taken in (
+                ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
+                ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
+            ):  # fmt: skip
+                if rule == "link-once" and not existing:
+                    continue
+                if key in taken and not (rule == "duplex" and model.combining):
+                    broken(rule, row, f"{where}: taken in this step already")
+                taken.add(key)
+            if model.combining and (dst, src) in links:  # what goes the same way is one message
+                broken("duplex", row, f"{where}: something comes the other way")
+            for a, b in ((src, dst), (dst, src)):
+                if partner.setdefault(a, b) != b:
+                    broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
+
+    if model.routing:
+        _check_routes(plain, model, by_step, broken)
+    if not model.buffered:
+        _check_relays(plain, sends, telling, broken)
+    finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
+    first: dict[tuple[int, int], int] = {}
+    given, wanted = plain.collective.given(), plain.collective.wanted()
+    for node, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+        first.update({(node, chunk): 0 for chunk in range(a, b)})
+    first.update(finished)
+    for step, _, dst, _, _, chunk, _ in sends:
+        first[dst, chunk] = min(step + 1, first.get((dst, chunk), step + 1))
+    for step, src, _, _, _, chunk, row in sends:
+        if first.get((src, chunk), step + 1) > step:
+            broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
+    for node, a, b in zip(wanted.node.tolist(), wanted.first.tolist(), wanted.stop.tolist(), strict=True):
+        for chunk in range(a, b):
+            if (node, chunk) not in first:
+                broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
+    if plain.copies > 1 and plain.collective.sums:
+        broken("copies", -1, "a sum has one copy")
+    elif plain.sparing:
+        if plain.copies > 1:
+            _check_tolerance(plain, sends, broken)
+        return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, 0
+    elif plain.collective.kind == "allgather" and not schedule.orbit:
+        broken("copies", -1, "copies are checked of an orbit, not of its translates")
+    depth = _check_copies(plain, sends, broken)
+    return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+
+
+def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
+    """Replay a sparing schedule under every set of copies - 1 nodes and links: what its calling paths are to survive."""
+    collective, nodes = plain.collective, plain.network.nodes
+    links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
+    things: list[object] = [*range(nodes), *links]
+    if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
+        things = list(range(nodes))  # too many sets: dead nodes only
+    if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
+        broken("copies", -1, "too many sets of faults to replay one by one")
+        return
+    for dead in map(set, combinations(things, plain.copies - 1)):
+        has = {(int(collective.source_of(c)), c) for c in range(collective.chunks)}
+        has = {(v, c) for v, c in has if v not in dead}
+        said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
+        for _, together in groupby(sends, key=lambda send: send[0]):
+            now = [
+                (src, dst, chunk)
+                for _, src, dst, _, _, chunk, _ in together
+                if (src, chunk) in has and (src, dst, chunk) not in said and (dst, src, chunk) not in heard
+            ]
+            there = [(u, v, c) for u, v, c in now if v not in dead and frozenset((u, v)) not in dead]
+            said.update(now)
+            heard.update(there)
+            has.update((v, c) for _, v, c in there)
+        for chunk in range(collective.chunks):
+            if int(collective.source_of(chunk)) not in dead:
+                lost = [v for v in range(nodes) if v not in dead and (v, chunk) not in has]
+                if lost:
+                    broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
+                    return
+
+
+def _control_flits(plain: Schedule) -> list[_Send]:
+    """Return the rows without chunks as sends of chunk -1."""
+    rows = plain.rows
+    columns = (rows.step, rows.src, rows.dst, rows.port, rows.tree, rows.payload)
+    return [
+        (step, src, dst, port, tree, -1, row)
+        for row, (step, src, dst, port, tree, payload) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
+        if not rows.payloads.ranges(payload)
+    ]
+
+
+def _check_relays(
+    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+) -> None:
+    """Follow every flit from node to node, and every control flit to who may begin because of it."""
+    collective, label = plain.collective, plain.network.label
+    if not collective.personal:
+        broken("no-buffer", -1, "without buffers only scatters and gathers are judged")
+        return
+    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[_Send]](list)
+    for send in sends:
+        step, src, dst, _, _, chunk, row = send
+        if left[src, chunk] or came[dst, chunk]:
+            broken("once", row, f"row {row}: chunk {chunk} leaves {label(src)} or reaches {label(dst)} again")
+        left[src, chunk].append(send)
+        came[dst, chunk].append(step)
+    source = {c: int(collective.source_of(c)) for c in range(collective.chunks)}
+    for (src, chunk), there in left.items():
+        before = came.get((src, chunk), [])
+        for step, _, _, _, _, _, row in there:
+            if src != source[chunk] and min(before, default=step) < step - 1 and step - 1 not in before:
+                broken("no-buffer", row, f"row {row}: chunk {chunk} waits at {label(src)}")
+    ends = collective.ends().tolist()
+    for first, stop in pairwise(ends):
+        for src in {src for src, chunk in left if first <= chunk < stop}:
+            whole = [left.get((src, chunk), []) for chunk in range(first, stop)]
+            when = {(s[0] - s[5], s[2]) for there in whole for s in there}
+            if len(when) > 1 or not all(whole):
+                broken(
+                    "contiguous", -1, f"{label(src)} interrupts or divides the message of chunks {first} to {stop - 1}"
+                )
+    if telling and collective.direction == "to":
+        _check_telling(plain, sends, telling, broken)
+
+
+def _check_telling(
+    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+) -> None:
+    """Replay control flits: what a node knows of when it speaks."""
+    root, above = plain.collective.root, dict[int, int]()
+    for _, src, dst, _, _, _, _ in sorted(telling):
+        if dst != root:
+            above.setdefault(dst, src)
+    from_above, to_below = Counter[int](), Counter[tuple[int, int]]()
+    heard_last = {dst: step for step, src, dst, _, _, _, _ in sorted(telling) if above.get(dst) == src}
+    reports = [(step, dst) for step, src, dst, _, _, _, _ in telling if above.get(dst) != src]
+    for _, together in groupby(sorted(telling), key=lambda send: send[0]):
+        now = list(together)
+        for step, src, dst, _, _, _, row in now:
+            if above.get(dst) == src:
+                which = to_below[src, dst] + 1
+                early = (
+                    from_above[src] < which
+                    if src != root
+                    else which > 1 and any(at >= step for at, to in reports if to == root)
+                )
+            else:
+                early = not from_above[src] or any(at >= step for at, to in reports if to == src)
+            if early:
+                broken("told", row, f"row {row}: {plain.network.label(src)} cannot know this yet")
+        for _, src, dst, _, _, _, _ in now:
+            if above.get(dst) == src:
+                from_above[dst] += 1
+                to_below[src, dst] += 1
+    answers = Counter(src for _, src, dst, _, _, _, _ in telling if above.get(dst) != src)
+    for _, src, dst, _, _, _, row in telling:
+        if answers and above.get(dst) == src and answers[dst] != 1:
+            broken("told", row, f"row {row}: {plain.network.label(dst)} does not certify once")
+    for step, src, _, _, _, _, row in sends:
+        if from_above[src] != (2 if answers else 1) or step <= heard_last[src]:
+            broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
+
+
+def _check_routes(
+    plain: Schedule, model: Model, by_step: dict[int, dict[int, _Send]], broken: Callable[[str, int, str], None]
+) -> None:
+    """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
+    network = plain.network
+    if not isinstance(network, Mesh | Torus):
+        broken("routed", -1, f"there are no wormhole routes on {network.spec}")
+        return
+    for step, messages in by_step.items():
+        busy, crossed = set[int](), set[object]()
+        for _, src, dst, port, _, _, row in messages.values():
+            if port != -1 or src == dst:
+                broken("routed", row, f"row {row} at step {step} goes nowhere, or names a port")
+                continue
+            if src in busy or dst in busy:
+                broken("one-role", row, f"row {row} at step {step} meets a busy node")
+            busy |= {src, dst}
+            at = src
+            for axis in _turns(network, model.routing, src, dst):
+                neighbours = [v for v in network.neighbors(at) if _axis_of(network, at, v) == axis]
+                ahead = [v for v in neighbours if int(network.distance(v, dst)) < int(network.distance(at, dst))]
+                # there are two halfway round a torus: then upwards
+                side, stride = network.sides[axis], network.strides[axis]
+                up = at + ((at // stride % side + 1) % side - at // stride % side) * stride
+                after = up if up in ahead else ahead[0]
+                channel = frozenset((at, after)) if model.duplex == "half" else (at, after)
+                if channel in crossed:
+                    broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
+                crossed.add(channel)
+                at = after
+
+
+def _turns(network: Mesh | Torus, routing: str, src: int, dst: int) -> list[int]:
+    """Return the axes along which a message moves, one move after the other."""
+    moves: list[tuple[Fraction, int]] = []
+    for axis, (a, b, side) in enumerate(zip(*network.coordinates([src, dst]).T.tolist(), network.sides, strict=True)):
+        length = min(abs(a - b), side - abs(a - b)) if isinstance(network, Torus) else abs(a - b)
+        moves += [(Fraction(2 * k + 1, 2 * length), axis) for k in range(length)]
+    if routing == "diagonal":
+        return [axis for _, axis in sorted(moves)]
+    return sorted((axis for _, axis in moves), reverse=routing == "last")
+
+
+def _axis_of(network: Mesh | Torus, u: int, v: int) -> int:
+    """Return the axis along which two neighbours lie."""
+    here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
+    return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)
+
+
+def _check_sums(
+    plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]
+) -> dict[tuple[int, int], int]:
+    """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
+    collective, label = plain.collective, plain.network.label
+    has = {(v, c): {v} for v in range(plain.network.nodes) for c in range(collective.sums)}
+    gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
+    changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
+    of_sums: dict[int, list[_Send]] = defaultdict(list)
+    for send in sends:
+        if send[5] < collective.sums:
+            of_sums[send[0]].append(send)
+    for step in sorted(of_sums):
+        leaving = [(send, frozenset(has[send[1], send[5]])) for send in of_sums[step]]
+        for (_, src, _, _, _, chunk, row), _ in leaving:
+            if (src, chunk) in gone or src == owner[chunk]:
+                broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
+            gone.add((src, chunk))
+        for (_, _, dst, _, _, chunk, row), carried in leaving:
+            if (dst, chunk) in gone:
+                broken("complete", row, f"row {row} reaches {label(dst)} when it has sent sum {chunk} on")
+            if has[dst, chunk] & carried:
+                broken("once", row, f"row {row}: {label(dst)} has some of these contributions to sum {chunk}")
+            has[dst, chunk] |= carried
+            if dst == owner[chunk]:
+                changed[chunk] = step + 1
+    for chunk, v in enumerate(owner):
+        for node in sorted(set(range(plain.network.nodes)) - has[v, chunk]):
+            broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")
+    return {(owner[c], collective.sums + c): step for c, step in changed.items()} if collective.results else {}
+
+
+def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> int:
+    """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
+    collective, label = plain.collective, plain.network.label
+    source: dict[
+        tuple[int, int, int], int
+    ] = {}  # of (root of the chunk, or the chunk where it is personal; tree; node)
+    when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
+    trees_of: dict[int, set[int]] = defaultdict(set)
+
+    def root_of(chunk: int) -> int:
+        return int(collective.source_of(chunk))
+
+    if collective.sums:
+        return _depth_of_sums(plain, sends)
+
+    for step, src, dst, _, tree, chunk, row in sends:
+        if tree >= 0:
+            key = chunk if collective.personal else root_of(chunk)
+            if source.setdefault((key, tree, dst), src) != src:
+                broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
+            when.setdefault((tree, chunk, dst), step + 1)
+            trees_of[chunk].add(tree)
+    for step, src, _, _, tree, chunk, row in sends:
+        if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:
+            broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
+    deepest = 0
+    for chunk in range(collective.chunks):
+        root = root_of(chunk)
+        for node in [int(collective.destination_of(chunk))] if collective.personal else range(plain.network.nodes):
+            if node == root:
+                continue
+            ways: list[list[int]] = []
+            for tree in sorted(trees_of[chunk]):
+                if (tree, chunk, node) in when:
+                    way = [node]
+                    key = chunk if collective.personal else root
+                    while way[-1] != root and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
+                        way.append(source[key, tree, way[-1]])
+                    ways.append(way)
+                    deepest = max(deepest, len(way) - 1)
+            if len(ways) < plain.copies:
+                broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
+            for one, other in combinations(ways, 2):
+                if set(one[1:-1]) & set(other[1:-1]) or len(one) == len(other) == 2:
+                    broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")
+    return deepest
+
+
+def _depth_of_sums(plain: Schedule, sends: list[_Send]) -> int:
+    """Return the greatest number of arcs, along a tree, from a node that contributes to a sum to its owner.
+
+    Of finished sums: from the owner to a node that gets one.
+    """
+    sums, results, step_to = plain.collective.sums, plain.collective.results, dict[tuple[int, int], int]()
+    for _, src, dst, _, tree, chunk, _ in sends:
+        if tree >= 0 and (chunk >= sums) == results:
+            step_to.setdefault((dst, chunk) if results else (src, chunk), src if results else dst)
+    deepest = 0
+    for node, chunk in step_to:
+        length, at = 0, node
+        while (at, chunk) in step_to and length <= plain.network.nodes:
+            length, at = length + 1, step_to[at, chunk]
+        deepest = max(deepest, length)
+    return deepest

@@ -1,0 +1,175 @@
+"""Rules of bufferless relaying: messages go uninterrupted, and what arrives is sent on in the next step.
+
+What is judged are *pieces*: a node sends, or receives, consecutive flits one a step, so flit c passes in step c + offset.
+There is one piece for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade & Rosenberg.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.verification.case import NEVER, Case
+from treecast.verification.report import SHOWN, Broken, Violation
+
+
+class Pieces(NamedTuple):
+    """Flits ``first … stop-1`` pass a node, flit c in step c + ``offset``, by ``row``: int64, sorted by node, then by flit."""
+
+    node: Ints
+    first: Ints
+    stop: Ints
+    offset: Ints
+    row: Ints
+
+
+class Relays:
+    """What every node sends and receives, in pieces."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, rows, table = case, case.rows, case.rows.payloads
+        count = np.diff(table.start)[rows.payload]
+        row = np.repeat(np.arange(len(rows)), count)
+        entry = np.repeat(table.start[:-1][rows.payload], count) + places(count)
+        before = np.concatenate(([0], np.cumsum(table.stop - table.first)))
+        place = before[entry] - before[table.start[rows.payload[row]]]
+        self._parts = table.first[entry], table.stop[entry], rows.step[row] + place - table.first[entry], row
+
+    def _sorted(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Pieces:
+        first, stop, offset, row = self._parts
+        at = node[row].astype(np.int64)
+        order = np.lexsort((first, at))
+        return Pieces(at[order], first[order], stop[order], offset[order], row[order])
+
+    @cached_property
+    def sent(self) -> Pieces:
+        """What nodes send."""
+        return self._sorted(self.case.rows.src)
+
+    @cached_property
+    def received(self) -> Pieces:
+        """What nodes receive."""
+        return self._sorted(self.case.rows.dst)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The first flit of each message that is not null, and the end of the last."""
+        return self.case.part.ends()
+
+    @cached_property
+    def verdicts(self) -> NDArray[np.int8]:
+        """Of each piece that is sent: 0 right, 1 its node does not have it by then, 2 its node held it up."""
+        from treecast.kernels.rules import relayed
+
+        given = self.case.part.given()
+        own = np.zeros((2, self.case.nodes), np.int64)
+        own[0, given.node], own[1, given.node] = given.first, given.stop
+        verdict = np.zeros(len(self.sent.node), np.int8)
+        relayed(*self.sent[:4], *self.received[:4], own[0], own[1], verdict)
+        return verdict
+
+
+def holds(relays: Relays) -> Broken:
+    """Rule ``holds``: what a node sends it has from the start, or received it before."""
+    return _rows(relays, "holds", relays.verdicts == 1, "carries flits that its source does not have by then")
+
+
+def no_buffer(relays: Relays) -> Broken:
+    """Rule ``no-buffer``: what a node receives in a step and is not for it, it sends on in the next."""
+    return _rows(relays, "no-buffer", relays.verdicts == 2, "relays flits later than in the step after they came")
+
+
+def contiguous(relays: Relays) -> Broken:
+    """Rule ``contiguous``: a node sends all flits of a message to one neighbour, one right after the other."""
+    sent, ends = relays.sent, relays.ends
+    # a cut inside a message must be none: its two sides go to one neighbour, in steps that follow each other
+    inside = ends[np.searchsorted(ends, sent.first)] != sent.first if len(sent.node) else np.zeros(0, np.bool_)
+    goes_on = ends[np.searchsorted(ends, sent.stop)] != sent.stop if len(sent.node) else np.zeros(0, np.bool_)
+    dst = relays.case.rows.dst[sent.row]
+    joined = np.zeros(len(sent.node) + 1, np.bool_)
+    joined[1:-1] = (
+        (sent.node[1:] == sent.node[:-1]) & (sent.first[1:] == sent.stop[:-1])
+        & (sent.offset[1:] == sent.offset[:-1]) & (dst[1:] == dst[:-1])
+    )  # fmt: skip
+    wrong = (inside & ~joined[:-1]) | (goes_on & ~joined[1:])
+    return _rows(relays, "contiguous", wrong, "carries part of a message that is interrupted, or goes two ways")
+
+
+def once(relays: Relays) -> Broken:
+    """Rule ``once``: no flit reaches a node, or leaves it, twice."""
+    wrong = np.zeros(len(relays.case.rows), np.bool_)
+    for pieces in (relays.sent, relays.received):
+        again = (pieces.node[1:] == pieces.node[:-1]) & (pieces.first[1:] < pieces.stop[:-1])
+        wrong[pieces.row[1:][again]] = True
+    return relays.case.broken(
+        "once", wrong, lambda row: "carries flits that its source sent, or its target had, before"
+    )
+
+
+def delivered(relays: Relays) -> Broken:
+    """Rule ``delivered``: every flit reaches the node that it is for."""
+    case, got, wanted = relays.case, relays.received, relays.case.part.wanted()
+    low, high = np.zeros((2, case.nodes), np.int64)
+    low[wanted.node], high[wanted.node] = wanted.first, wanted.stop
+    there = np.clip(got.stop, low[got.node], high[got.node]) - np.clip(got.first, low[got.node], high[got.node])
+    found = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64)
+    lost = np.flatnonzero(found < high - low)
+    return len(lost), [
+        Violation(
+            "delivered",
+            f"{case.label(v)} receives {found[v]:,} of {high[v] - low[v]:,} flits that are for it",
+            -1,
+            (v,),
+        )
+        for v in lost[:SHOWN].tolist()
+    ]
+
+
+def told(case: Case) -> Broken:
+    """Rule ``told``, of a gather with control flits: nobody begins before it can know that it is to.
+
+    The k-th control flit that a node sends to one below it leaves after the k-th that came from above; of the root the second
+    and later ones, after all certificates. A node certifies to the one above once, after the first control flit from there and
+    after those below have certified to it. Data leaves after the last control flit from above has come: the first, or where nodes
+    certify the second.
+    """
+    rows, root = case.rows, case.part.root
+    control, wrong = np.flatnonzero(rows.control), np.zeros(len(rows), np.bool_)
+    src, dst, step = (column[control].astype(np.int64) for column in (rows.src, rows.dst, rows.step))
+    above = np.full(case.nodes, -1, np.int64)
+    above[dst[::-1]] = src[::-1]  # rows are sorted by step: whom a node hears from first is above it
+    above[root] = -1
+    down = above[dst] == src
+    certified, last = np.full((2, case.nodes), -1, np.int64)
+    np.maximum.at(certified, dst[~down], step[~down])
+    left, before, heard = down.copy(), np.full(case.nodes, -1, np.int64), np.zeros(case.nodes, np.int64)
+    first = np.full(case.nodes, NEVER, np.int64)
+    first[dst[down][::-1]] = step[down][::-1]
+    need = np.maximum(certified[src], first[src])
+    while left.any():
+        these = np.flatnonzero(left)[np.unique(dst[left], return_index=True)[1]]  # the next that each node gets
+        came = np.full(case.nodes, NEVER, np.int64)
+        came[dst[these]] = step[these]
+        came[root] = before[root]
+        need[these] = came[src[these]]
+        last[dst[these]] = step[these]
+        heard[dst[these]] += 1
+        before[root] = certified[root]
+        left[these] = False
+    wrong[control[need >= step]] = True
+    answers = np.bincount(src[~down], minlength=case.nodes)
+    if answers.any():  # who has the token certifies once
+        wrong[control[down & (answers[dst] != 1)]] = True
+    data = np.flatnonzero(~rows.control)
+    told_often = heard[rows.src[data]] == (2 if answers.any() else 1)
+    wrong[data[(rows.step[data] <= last[rows.src[data]]) | ~told_often]] = True
+    return case.broken("told", wrong, lambda row: "begins before its source has been told")
+
+
+def _rows(relays: Relays, rule: str, wrong: NDArray[np.bool_], why: str) -> Broken:
+    mask = np.zeros(len(relays.case.rows), np.bool_)
+    mask[relays.sent.row[wrong]] = True
+    return relays.case.broken(rule, mask, lambda row: why)

@@ -1,0 +1,110 @@
+"""The rule ``copies``: every chunk reaches every node over disjoint ways."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.core import Ints
+from treecast.verification.case import BLOCK, NEVER, Case
+from treecast.verification.report import SHOWN, Broken, Violation
+
+
+def copies(case: Case) -> Broken:
+    """Rule ``copies``: every chunk reaches every node by the claimed number of node-disjoint ways.
+
+    The ways are those of the trees that the rows name: in each, every node has one source, and gets what it sends on by
+    way of the same tree. Then at least one way avoids any copies - 1 faults.
+    """
+    schedule = case.schedule
+    if case.part.sums:
+        return 1, [Violation("copies", "a sum has one copy: contributions that went two ways would be added twice")]
+    if case.part.kind != "broadcast":
+        return 1, [Violation("copies", "copies are checked of an orbit, not of its translates")]
+    root, shown, count = schedule.part.root, list[Violation](), 0
+    for broken in _tree_breaches(case, root):
+        count += broken[0]
+        shown += broken[1]
+    return count, shown[:SHOWN]
+
+
+def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.rules import not_in_tree, tree_arrivals, ways
+
+    rows, atoms = case.rows, case.atoms
+    carried = _atoms_of_trees(case)
+    tree_of, atom_of = np.nonzero(carried)
+    case.afford(len(tree_of) * case.nodes, f"{len(tree_of):,} runs of chunks in trees x {case.nodes:,} nodes")
+    pair = np.full(carried.shape, -1, np.int32)
+    pair[tree_of, atom_of] = np.arange(len(tree_of))
+    arrival = np.full((len(tree_of), case.nodes), NEVER, np.int32)
+    arrival[:, root] = 0
+    parent, clash = case.sources
+    places = (rows.payload, atoms.start, atoms.atom, atoms.place, pair, arrival)
+    columns = (rows.step, case.streaming, rows.dst, rows.tree, *places)
+    case.by_node(lambda low, high: tree_arrivals(low, high, *columns))
+    yield case.broken(
+        "copies",
+        clash,
+        lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}",
+    )
+
+    missing = np.empty(len(rows), np.int32)
+    by_row = (rows.step, case.streaming, rows.src, rows.tree, rows.payload)
+    in_parallel(
+        lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), BLOCK
+    )
+    yield case.broken(
+        "copies", missing >= 0,
+        lambda row: f"carries chunk {atoms.bounds[missing[row]]}, which its source has not got by way of tree {rows.tree[row]}",
+    )  # fmt: skip
+
+    reached = np.zeros((len(atoms), case.nodes), np.int16)
+    ways(tree_of, atom_of, arrival, NEVER, reached)
+    reached[:, root] = case.schedule.copies
+    few = np.argwhere(reached < case.schedule.copies)
+    yield len(few), [
+        Violation(
+            "copies", f"chunk {atoms.bounds[a]} reaches {case.label(v)} by {reached[a, v]} trees, not {case.schedule.copies}",
+            -1, (int(v),), int(atoms.bounds[a]),
+        )
+        for a, v in few[:SHOWN].tolist()
+    ]  # fmt: skip
+    if not clash.any() and not (missing >= 0).any():  # else the parents may run in circles
+        yield _meetings(case, carried, parent, root)
+
+
+def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
+    """Return which atoms each tree carries: bool (trees, atoms)."""
+    rows, atoms = case.rows, case.atoms
+    carried = np.zeros((case.trees, len(atoms)), bool)
+    key = (rows.tree.astype(np.int64) + 1) * len(rows.payloads) + rows.payload
+    used = np.flatnonzero(np.bincount(key)) if case.trees * len(rows.payloads) <= len(rows) else np.unique(key)
+    for tree, payload in zip(*np.divmod(used, max(len(rows.payloads), 1)), strict=True):
+        if tree > 0:
+            carried[tree - 1, atoms.atom[atoms.start[payload] : atoms.start[payload + 1]]] = True
+    return carried
+
+
+def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
+    """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.trees import meeting
+
+    def first(trees: Ints) -> tuple[int, int, int]:
+        found = in_parallel(lambda a, b: meeting(parent, trees, root, a, b), case.nodes, 1 << 16)
+        return next((hit for hit in found if hit[0] >= 0), (-1, -1, -1))
+
+    if first(np.arange(case.trees))[0] < 0:
+        return 0, []  # all trees together are disjoint, so any set of them is
+    count, shown = 0, list[Violation]()
+    for trees in np.unique(carried, axis=1).T:
+        v, tree, w = first(np.flatnonzero(trees))
+        if v >= 0:
+            count += 1
+            text = (
+                f"two ways to {case.label(v)} meet at {case.label(w)}, the second in tree {tree}: one fault cuts both"
+            )
+            shown.append(Violation("copies", text, -1, (v, w)))
+    return count, shown

@@ -1,0 +1,131 @@
+"""Rules of the machine: what an arc, a link and a node can carry in one step."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks import Cayley
+from treecast.verification.case import BLOCK, Case
+from treecast.verification.report import Broken
+
+
+def adjacent(case: Case) -> Broken:
+    """Rule ``adjacent``: the arc that a row names exists: it leaves ``src`` by ``port`` and leads to ``dst``."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.rules import wrong_arcs
+
+    rows, network = case.rows, case.schedule.network
+    wrong = np.zeros(len(rows), bool)
+    if len(rows) * 2 > case.nodes and case.affordable(case.nodes * network.ports):
+        table, columns = network.neighbor_table(), (rows.src, rows.dst, rows.port, wrong)
+        in_parallel(lambda a, b: wrong_arcs(table, *(column[a:b] for column in columns)), len(rows), BLOCK)
+    else:
+        named = (rows.port >= 0) & (rows.port < network.ports)
+        wrong[~named] = True
+        wrong[named] = network.neighbor(rows.src[named], rows.port[named]) != rows.dst[named]
+
+    def why(row: int) -> str:
+        src, dst = int(rows.src[row]), int(rows.dst[row])
+        right = int(network.port_between(src, dst))
+        there = "; arcs lead to " + ", ".join(map(case.label, network.neighbors(src))) if network.ports <= 64 else ""
+        return f"by port {rows.port[row]}: " + (
+            f"there is no such arc{there}" if right < 0 else f"the arc leaves by port {right}"
+        )
+
+    return case.broken("adjacent", wrong, why)
+
+
+def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, why: str) -> Broken:
+    """Return the rows that begin while an earlier row of the same node and port is under way."""
+    from treecast.kernels.rules import overlaps
+
+    clash = np.zeros(len(case.rows), np.bool_)
+    nodes = int(node.max(initial=-1)) + 1
+    if not case.affordable(nodes * ports):  # number only the keys that occur
+        key = np.where((port >= 0) & (port < ports), node.astype(np.int64) * ports + port, -1)
+        node, port, ports = np.unique(key, return_inverse=True)[1].reshape(-1), np.where(key < 0, -1, 0), 1
+        nodes = int(node.max(initial=-1)) + 1
+    columns = (node, port, ports, case.rows.step, case.rows.steps, np.zeros(nodes * ports, np.int32), clash)
+    case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
+    return case.broken(rule, clash, lambda row: why)
+
+
+def link_once(case: Case) -> Broken:
+    """Rule ``link-once``: an arc carries one message a step.
+
+    Of an orbit, exactly when no two rows of a step share a port (Lemma 7): the translates of a row use every arc of its
+    port once.
+    """
+    port, ports = case.rows.port, case.schedule.network.ports
+    if case.schedule.orbit:
+        return _busy(case, "link-once", np.zeros_like(port), port, ports, "uses a port that an earlier row is using")
+    return _busy(case, "link-once", case.rows.src, port, ports, "uses an arc that is busy with an earlier row")
+
+
+def one_chunk(case: Case) -> Broken:
+    """Rule ``one-chunk``, where messages do not combine: a row sends one chunk a step."""
+    return case.broken("one-chunk", ~case.streaming, lambda row: "combines several chunks in one message")
+
+
+def send_port(case: Case) -> Broken:
+    """Rule ``send-port``: a node sends to one neighbour at a time. Of an orbit: one row at a time."""
+    none = np.zeros_like(case.rows.src)
+    node = none if case.schedule.orbit else case.rows.src
+    return _busy(case, "send-port", node, none, 1, "leaves a node that is still sending")
+
+
+def recv_port(case: Case) -> Broken:
+    """Rule ``recv-port``: a node receives from one neighbour at a time. Of an orbit: one row at a time."""
+    none = np.zeros_like(case.rows.dst)
+    node = none if case.schedule.orbit else case.rows.dst
+    return _busy(case, "recv-port", node, none, 1, "reaches a node that is still receiving")
+
+
+def one_partner(case: Case) -> Broken:
+    """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
+    from treecast.kernels.rules import partners
+
+    rows, network = case.rows, case.schedule.network
+    step, steps, src, dst = rows.step, rows.steps, rows.src, rows.dst
+    row = np.arange(len(rows))
+    if case.schedule.orbit and isinstance(network, Cayley):
+        # of the translates of a row u > v, node 0 sends to u⁻¹v and receives from v⁻¹u: these are its partners
+        ends = np.stack([network.untranslate(src, dst), network.untranslate(dst, src)], axis=1).reshape(-1)
+        row = np.repeat(row, 2)
+        step, steps, src, dst = step[row], steps[row], np.zeros(len(row), np.int64), ends
+    clash = np.zeros(len(step), np.bool_)
+    partners(step, steps, src, dst, np.zeros(case.nodes, np.int32), np.zeros(case.nodes, np.int64), clash)
+    wrong = np.zeros(len(rows), np.bool_)
+    wrong[row[clash]] = True
+    return case.broken("one-partner", wrong, lambda row: "joins a node that is busy with a third one")
+
+
+def duplex(case: Case) -> Broken:
+    """Rule ``duplex``, of half-duplex links: a link carries messages one way at a time.
+
+    The translates of a row u > v go over all links of the kind u⁻¹v; both ways when u⁻¹v = v⁻¹u.
+    """
+    rows, network = case.rows, case.schedule.network
+    why = "uses a link that an earlier row, or its own translate, is using"
+    if case.schedule.orbit and isinstance(network, Cayley):
+        there, back = network.untranslate(rows.src, rows.dst), network.untranslate(rows.dst, rows.src)
+        low, high, own = np.zeros_like(there), np.minimum(there, back), (there == back) & (there != 0)
+    else:
+        there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
+        low, high, own = np.minimum(there, back), np.maximum(there, back), np.zeros(len(rows), np.bool_)
+    link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
+    if case.model.combining:  # what goes the same way at once is one message: count it once
+        return _both_ways(case, link, np.greater(there, back), own, why)
+    count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why)
+    return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
+
+
+def _both_ways(case: Case, link: NDArray[Any], way: NDArray[np.bool_], own: NDArray[np.bool_], why: str) -> Broken:
+    """Return the rows that begin while another message goes the other way over their link."""
+    from treecast.kernels.rules import opposed
+
+    clash = own.copy()
+    busy = np.zeros((int(link.max(initial=-1)) + 1, 2), np.int32)
+    opposed(link, way, case.rows.step, case.rows.steps, busy, clash)
+    return case.broken("duplex", clash, lambda row: why)

@@ -1,0 +1,168 @@
+"""Rules of data that is for one node alone: what a node sends it has, what is for it arrives, over disjoint ways.
+
+There are as many chunks as nodes, or more, and each visits few nodes: so what is kept is one entry per visit, never a table
+of nodes x chunks. A visit is numbered atom · N + node; visits are sorted, and found by bisection.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.core import Ints
+from treecast.schedule.atoms import moves
+from treecast.verification.case import NEVER, Case
+from treecast.verification.report import SHOWN, Broken, Violation
+
+
+class Visits:
+    """The moves of a personal collective, and which nodes each atom visits when."""
+
+    def __init__(self, case: Case) -> None:
+        found, atoms, rows = moves(case.schedule, case.atoms), case.atoms, case.rows
+        self.case, self.row, self.time = case, found.row, found.time
+        self.atom = np.repeat(np.arange(len(atoms)), np.diff(found.start))
+        self.src, self.dst = rows.src[self.row].astype(np.int64), rows.dst[self.row].astype(np.int64)
+        self.tree = rows.tree[self.row].astype(np.int64)
+        first = atoms.bounds[:-1]
+        self.source, self.destination = case.part.source_of(first), case.part.destination_of(first)
+
+    def at(self, node: Ints, atom: Ints) -> Ints:
+        """Return the number of the visit of an atom at a node."""
+        return atom * self.case.nodes + node
+
+    @cached_property
+    def arrivals(self) -> tuple[Ints, Ints]:
+        """The visits, sorted, and the step of the first arrival of each."""
+        begun = self.at(self.source, np.arange(len(self.source)))
+        return _earliest(
+            np.concatenate([begun, self.at(self.dst, self.atom)]), np.concatenate([np.zeros_like(begun), self.time + 1])
+        )
+
+
+def holds(visits: Visits) -> Broken:
+    """Rule ``holds``: a node has received a chunk, by an earlier row, before it sends it on."""
+    case = visits.case
+    there = _look_up(*visits.arrivals, visits.at(visits.src, visits.atom))
+    late = np.flatnonzero(there > visits.time)
+    move = dict(zip(visits.row[late][::-1].tolist(), late[::-1].tolist(), strict=True))  # the first of each row
+    wrong = np.zeros(len(case.rows), np.bool_)
+    wrong[visits.row[late]] = True
+
+    def why(row: int) -> str:
+        i = move[row]
+        when = "never receives it" if there[i] == NEVER else f"first holds it at step {there[i]}"
+        return f"carries chunk {case.atoms.bounds[visits.atom[i]]}, but {case.label(int(visits.src[i]))} {when}"
+
+    return case.broken("holds", wrong, why)
+
+
+def delivered(visits: Visits) -> Broken:
+    """Rule ``delivered``: every chunk reaches the node that it is for."""
+    case, atoms = visits.case, np.arange(len(visits.source))
+    lost = np.flatnonzero(_look_up(*visits.arrivals, visits.at(visits.destination, atoms)) == NEVER)
+    return len(lost), [
+        _breach(case, f"{case.label(v)} never receives {_chunks(case, a)}", "delivered", v, a)
+        for a, v in zip(lost[:SHOWN].tolist(), visits.destination[lost[:SHOWN]].tolist(), strict=True)
+    ]
+
+
+def copies(visits: Visits) -> Broken:
+    """Rule ``copies``: every chunk reaches its node over the claimed number of node-disjoint ways.
+
+    Its rows of one tree are one way: each node on it has one source, and gets the chunk by way of the same tree.
+    """
+    case, wanted = visits.case, visits.case.schedule.copies
+    used = np.flatnonzero(visits.tree >= 0)
+    trees = case.trees
+    # a visit by way of a tree is numbered (atom · trees + tree) · N + node
+    way = visits.atom[used] * trees + visits.tree[used]
+    keys = way * case.nodes + visits.dst[used]
+    entry, first = np.unique(keys, return_index=True)
+    came_from = visits.src[used][first]
+    second = visits.src[used] != came_from[np.searchsorted(entry, keys)]
+    own = visits.source[visits.atom[used]]
+    there = _look_up(*_earliest(keys, visits.time[used] + 1), way * case.nodes + visits.src[used])
+    early = (visits.src[used] != own) & (there > visits.time[used])
+
+    shown, count = list[Violation](), 0
+    for wrong, sentence in (
+        (second, "gives its target a second source of a chunk in one tree"),
+        (early, "carries a chunk that its source has not got by way of the same tree"),
+    ):
+        rows = np.zeros(len(case.rows), np.bool_)
+        rows[visits.row[used[wrong]]] = True
+        broken = case.broken("copies", rows, lambda row, sentence=sentence: sentence)
+        count, shown = count + broken[0], shown + broken[1]
+    if count:
+        return count, shown[:SHOWN]  # the ways may run in circles
+
+    pair = np.unique(way)  # of atom and tree, those that occur
+    ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
+    ends = ends[_found(entry, ends)]
+    apart = visits.source != visits.destination
+    ends = ends[apart[ends // case.nodes // max(trees, 1)]]
+    arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
+    few = np.flatnonzero((arrived < wanted) & apart)
+    shown = [
+        _breach(
+            case, f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}", "copies", v, a
+        )
+        for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True)
+    ]  # fmt: skip
+    met = _meetings(visits, entry, came_from, ends)
+    shown += [
+        _breach(case, f"two ways of {_chunks(case, a)} meet at {case.label(v)}: one fault cuts both", "copies", v, a)
+        for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())
+    ]
+    return len(few) + len(met), shown[:SHOWN]
+
+
+def _meetings(visits: Visits, entry: Ints, came_from: Ints, ends: Ints) -> Ints:
+    """Return the visits at which two ways of an atom meet; that at the source when both are a single arc."""
+    nodes, trees = visits.case.nodes, visits.case.trees
+    way, node = np.divmod(ends, nodes)
+    passed, direct = list[Ints](), True
+    while len(way):
+        atom, before = way // trees, came_from[np.searchsorted(entry, way * nodes + node)]
+        inside = before != visits.source[atom]
+        passed.append(visits.at(before[inside], atom[inside]))
+        if direct:  # ways of a single arc all come from the source itself
+            passed.append(visits.at(before[~inside], atom[~inside]))
+            direct = False
+        way, node = way[inside], before[inside]
+    seen, times = np.unique(np.concatenate(passed) if passed else np.empty(0, np.int64), return_counts=True)
+    return seen[times > 1]
+
+
+def _earliest(keys: Ints, times: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, sorted, and the earliest time of each."""
+    order = np.lexsort((times, keys))
+    keys, times = keys[order], times[order]
+    first = np.flatnonzero(np.concatenate(([True], np.diff(keys) > 0))) if len(keys) else np.empty(0, np.int64)
+    return keys[first], times[first]
+
+
+def _found(entry: Ints, keys: Ints) -> NDArray[np.bool_]:
+    """Return which keys are among the sorted ``entry``."""
+    if not len(entry):
+        return np.zeros(keys.shape, np.bool_)
+    return entry[np.minimum(np.searchsorted(entry, keys), len(entry) - 1)] == keys
+
+
+def _look_up(entry: Ints, value: Ints, keys: Ints) -> Ints:
+    """Return the value beside each key, NEVER where it is not among the sorted ``entry``."""
+    if not len(entry):
+        return np.full(keys.shape, NEVER, np.int64)
+    at = np.minimum(np.searchsorted(entry, keys), len(entry) - 1)
+    return np.where(entry[at] == keys, value[at], NEVER)
+
+
+def _chunks(case: Case, atom: int) -> str:
+    first, stop = int(case.atoms.bounds[atom]), int(case.atoms.bounds[atom + 1])
+    return f"chunk {first}" if stop == first + 1 else f"chunks {first}-{stop - 1}"
+
+
+def _breach(case: Case, text: str, rule: str, node: int, atom: int) -> Violation:
+    """Return a breach that concerns one node and one atom, not one row."""
+    return Violation(rule, text, -1, (node,), int(case.atoms.bounds[atom]))

@@ -1,0 +1,58 @@
+"""Rules of sums: each contribution is added exactly once.
+
+A node adds what arrives of a sum to its own contribution, and sends what it has once, when all is there. Each node but the
+owner sends exactly once, always later than what it adds has arrived: so every contribution goes on, without a circle, and
+ends where nothing is sent on, at the owner. ``complete``, ``once`` and ``delivered`` together say just that.
+"""
+
+import numpy as np
+
+from treecast.networks.core import Ints
+from treecast.verification.case import BLOCK, Case
+from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.rules import spreading
+
+
+def complete(case: Case) -> Broken:
+    """Rule ``complete``: a node sends a sum on when all contributions that it will ever get are there."""
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.rules import not_held
+
+    rows, atoms = case.rows, case.atoms
+    missing = np.empty(len(rows), np.int32)
+    by_row = (rows.step, case.streaming, rows.src, rows.payload)
+    tables = (atoms.start, atoms.atom, atoms.place, case.contributions[0])
+    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+
+    def why(row: int) -> str:
+        atom, src = int(missing[row]), int(rows.src[row])
+        last = case.contributions[0][src, atom]
+        return f"carries sum {atoms.bounds[atom]}, of which {case.label(src)} has the last contribution at step {last}"
+
+    return case.broken("complete", missing >= 0, why)
+
+
+def once(case: Case) -> Broken:
+    """Rule ``once``: no node sends a sum on twice, and its owner keeps it."""
+    sends = case.contributions[1].copy()
+    sends[case.owners, np.arange(case.sums)] += 1  # the owner has had its turn
+    return _told(case, "once", np.argwhere(sends > 1), "sends sum {} on more than once, or is its owner")
+
+
+def delivered(case: Case) -> Broken:
+    """Rule ``delivered``: every node but the owner sends its contribution on; finished sums reach all that want them."""
+    sends = case.contributions[1].copy()
+    sends[case.owners, np.arange(case.sums)] = 1
+    count, shown = _told(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")
+    if case.part.results:
+        beyond = spreading.delivered(case)
+        count, shown = count + beyond[0], (shown + beyond[1])[:SHOWN]
+    return count, shown
+
+
+def _told(case: Case, rule: str, where: Ints, sentence: str) -> Broken:
+    shown = [
+        Violation(rule, f"{case.label(node)} {sentence.format(chunk)}", -1, (node,), chunk)
+        for node, chunk in ((int(v), int(case.atoms.bounds[a])) for v, a in where[:SHOWN])
+    ]
+    return len(where), shown

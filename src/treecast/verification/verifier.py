@@ -1,0 +1,77 @@
+"""The verifier: is a schedule right, under a model of the machine, and how far is it from the lower bound?
+
+Each rule is a small function with a stable name. A rule that cannot be decided counts as broken. Streams are judged as a
+whole, never chunk by chunk, and an orbit by the rows of node 0 alone; ``method="expanded"`` judges every single send
+instead, slowly and by other means.
+"""
+
+import time
+
+from treecast.errors import PlanError, ScheduleError
+from treecast.lower_bounds import bounds, tolerance_bounds
+from treecast.machine import Model
+from treecast.machine import model as find_model
+from treecast.schedule import Schedule
+from treecast.verification.expanded import check_expanded
+from treecast.verification.report import Broken, Report, Violation
+from treecast.verification.rules import Case, rules_for
+from treecast.verification.rules.wormhole import depth_contention
+
+_MOST_SENDS = 10_000_000
+
+
+def verify(schedule: Schedule, model: str | Model | None = None, method: str = "fast") -> Report:
+    """Check a schedule against every rule, under its own model or another one.
+
+    ``method``: ``fast`` judges streams and orbits as a whole; ``expanded`` judges every send of every chunk.
+    Raises ScheduleError when the schedule is too large to judge in memory.
+    """
+    began = time.perf_counter()
+    chosen = schedule.model if model is None else find_model(model)
+    if method not in ("fast", "expanded"):
+        raise ScheduleError(f"method must be fast or expanded, not {method!r}")
+    if method == "expanded":
+        cells = schedule.transmissions + schedule.network.nodes * schedule.collective.chunks
+        if cells > _MOST_SENDS:
+            raise ScheduleError(f"{cells:,} sends and holdings are too many to judge one by one: use the fast method")
+        found, depth = check_expanded(schedule, chosen)
+        how = "expanded"
+    else:
+        case = Case(schedule, chosen)
+        found = {rule: check() for rule, check in rules_for(case).items()}
+        depth = case.depth
+        how = "by symmetry" if schedule.orbit else "by streams"
+    found["claims"] = claims_broken(schedule)
+    shown = [violation for broken in found.values() for violation in broken[1]]
+    try:
+        # a sparing schedule says less than one send per copy: it keeps ways in store, and does not use them all
+        copies = 1 if schedule.sparing else schedule.copies
+        lower = bounds(schedule.network, schedule.collective, copies, chosen)
+        if schedule.sparing:
+            lower += tolerance_bounds(schedule.network, schedule.collective, schedule.copies, chosen)
+    except PlanError:  # more copies are claimed than there can be: the rule says so
+        lower = []
+    return Report(
+        chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
+        schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
+        _distance(schedule) if chosen.routing else None, depth_contention(schedule, chosen),
+    )  # fmt: skip
+
+
+def _distance(schedule: Schedule) -> int:
+    """Return the sum of the distances of all messages; what is combined in one is one message."""
+    rows = schedule.rows
+    return int((schedule.network.distance(rows.src, rows.dst) * rows.steps).sum())
+
+
+def claims_broken(schedule: Schedule) -> Broken:
+    """Rule ``claims``: the steps and transmissions are those that the builder claims."""
+    claims, broken = schedule.claims, list[Violation]()
+    if claims is not None:
+        for what, claimed, measured in (
+            ("steps", claims.steps, schedule.steps),
+            ("transmissions", claims.transmissions, schedule.transmissions),
+        ):
+            if claimed != measured:
+                broken.append(Violation("claims", f"{claimed} {what} are claimed, {measured} are in the rows"))
+    return len(broken), broken

@@ -1,0 +1,90 @@
+import io
+import json
+
+import pytest
+
+from treecast.cli import console
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_figures_stand_below_one_another(capsys):
+    console.show_figures({"steps": 1234567, "a longer name": ["first", 2, True], "ratio": 1.04761, "time": 12345.6})
+    assert capsys.readouterr().out.split("\n") == [
+        "steps          1,234,567",
+        "a longer name  first",
+        "               2",
+        "               yes",
+        "ratio          1.05",
+        "time           12,346",
+        "",
+    ]
+
+
+def test_no_figures_are_no_lines(capsys):
+    console.show_figures({})
+    assert capsys.readouterr().out == ""
+
+
+def test_a_table_is_as_wide_as_it_needs_and_ends_in_no_spaces(capsys):
+    cells = [("[bold]", ":smile:", 1000), ("\\[x]", "y" * 90, None)]
+    console.show_table(["one", "two", ""], cells, {":smile:": "green"})
+    lines = capsys.readouterr().out.split("\n")
+    assert lines == [
+        "one     two",
+        f"[bold]  {':smile:':<90}  1,000",
+        f"\\[x]    {'y' * 90}  None",
+        "",
+    ]
+
+
+def test_json_is_json(capsys):
+    data = {"network": "star:4", "lost": [], "é": None, "ratio": 0.5}
+    console.show_json(data)
+    assert json.loads(capsys.readouterr().out) == data
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_chatter_and_progress_are_for_terminals_only(monkeypatch, capsys, stream):
+    errors = stream()
+    monkeypatch.setattr("sys.stderr", errors)
+    console.say("written: [red]plan[/red].tc :smile:")
+    with console.progress("sets") as tell:
+        tell(1, 2)
+        tell(2, 2, "other sets")
+    assert capsys.readouterr().out == ""
+    if stream is Terminal:
+        assert errors.getvalue().startswith("written: [red]plan[/red].tc :smile:\n")
+        assert "other sets" in errors.getvalue()
+    else:
+        assert errors.getvalue() == ""
+
+
+def test_closed_streams_are_no_terminals(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    console.say("nobody hears this")
+    with console.progress("sets") as tell:
+        tell(1, 2)
+
+
+def test_progress_ends_with_what_it_surrounds(monkeypatch):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with pytest.raises(KeyboardInterrupt), console.progress("sets"):
+        raise KeyboardInterrupt
+
+
+def test_a_bar_can_wait_until_the_work_takes_long(monkeypatch):
+    errors, now = Terminal(), [0.0]
+    monkeypatch.setattr("sys.stderr", errors)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with console.progress("plan", after=2) as tell:
+        tell(32, None, "sets")
+        assert errors.getvalue() == ""
+        now[0] = 2.5
+        tell(64, None, "sets")
+    assert "sets" in errors.getvalue()

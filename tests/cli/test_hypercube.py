@@ -1,0 +1,132 @@
+"""``treecast times`` and ``treecast paths``, and the theorems of the hypercube paper."""
+
+import pytest
+
+from treecast.machine import Cost
+from treecast.papers.hypercube.times import MODELS, Job, timings
+
+
+def test_times_are_those_of_the_schemes(answer):
+    found = answer("times", "hypercube:4")
+    assert [one["model"] for one in found] == list(MODELS)
+    for one in found:
+        job = Job("allgather", one["model"], 4, 3)
+        assert (one["collective"], one["d"], one["k"], one["fault_free"]) == ("allgather", 4, 3, False)
+        for shown, t in zip(one["schemes"], timings(job), strict=True):
+            assert (shown["scheme"], shown["why"]) == (t.scheme, t.why)
+            for key, time in (("claimed", t.claimed), ("closed_form", t.closed), ("measured", t.measured)):
+                assert shown[key] == time._asdict()
+        assert one["fastest"] == [{"from": "0", "schemes": ["dimension-order"]}]
+    crossing = found[0]["crossovers"][2]
+    assert crossing == {"first": "fraigniaud", "second": "four-phases", "r": "2", "equal": False}
+
+
+def test_times_in_seconds(answer, ask):
+    costs = ("--startup", "1e-5", "--per-byte", "1e-9", "--chunk-bytes", "4096")
+    for one in answer("times", "hypercube:3", "--survive", "1", "--collective", "broadcast", "--fault-free", *costs):
+        assert (one["k"], one["fault_free"]) == (1, True)
+        for shown, t in zip(one["schemes"], timings(Job("broadcast", one["model"], 3, 1, True)), strict=True):
+            assert shown["measured"]["seconds"] == t.closed.seconds(Cost(1e-5, 1e-9), 4096)
+    status, out, _ = ask("times", "hypercube:3", *costs)
+    assert status == 0
+    assert "seconds" in out
+
+
+def test_times_that_people_read(ask):
+    status, out, err = ask("times", "hypercube:6")
+    assert (status, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["dimension-order", "claimed", "12", "315", "2d", "β", "+", "(n-1)(d-1)", "Fτ"] in lines
+    assert ["dimension-order", "measured", "12", "321"] in lines
+    assert "fraigniaud is faster than four-phases up to Fτ/β = 6/23 = 0.261, slower from there on" in out
+    assert "dimension-order is never slower than fraigniaud" in out
+    assert out.count("fastest whatever Fτ/β: dimension-order") == 2
+    _, out, _ = ask("times", "hypercube:6", "--survive", "2", "--collective", "broadcast")
+    assert "dimension-order and fraigniaud take the same time" in out
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_pictures(ask, tmp_path, suffix):
+    for command in (("times", "hypercube:4"), ("paths", "hypercube:4", "14"), ("paths", "star:4", "2143")):
+        picture = tmp_path / f"{command[0]}.{suffix}"
+        status, out, _ = ask(*command, "-o", str(picture))
+        assert status == 0
+        assert out
+        assert picture.stat().st_size > 1000
+
+
+def test_the_paths_of_the_paper(ask, answer):
+    status, out, err = ask("paths", "hypercube:4", "14", "--order", "3,2,1,0")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[:4] == [
+        "1. 0(0b0000) → 8(0b1000) → 12(0b1100) → 14(0b1110)",
+        "2. 0(0b0000) → 4(0b0100) → 6(0b0110) → 14(0b1110)¹",
+        "3. 0(0b0000) → 2(0b0010) → 10(0b1010)¹ → 14(0b1110)²",
+        "4. 0(0b0000) → 1(0b0001) → 9(0b1001)¹ → 13(0b1101)² → 15(0b1111)³ → 14(0b1110)⁴",
+    ]
+    found = answer("paths", "hypercube:4", "0b1110", "--order", "3,2,1,0", "--root", "0b0000")
+    assert [path["nodes"] for path in found["paths"]] == [
+        [0, 8, 12, 14], [0, 4, 6, 14], [0, 2, 10, 14], [0, 1, 9, 13, 15, 14],
+    ]  # fmt: skip
+    assert found["paths"][2]["second_phase_units"] == [None, 1, 2]
+    assert found["paths"][2]["steps"] == [2, 4, 5]
+    assert found["node"] == "0b1110"
+
+
+def test_paths_on_a_star_network(ask, answer):
+    found = answer("paths", "star:4", "2143")
+    assert len(found["paths"]) == 3
+    assert all(path["labels"][0] == "1234" and path["labels"][-1] == "2143" for path in found["paths"])
+    _, out, _ = ask("paths", "star:4", "2143")
+    assert len(out.splitlines()) == 3
+
+
+def test_theorems(answer, ask):
+    found = answer("theorems", "hypercube", "--up-to", "2")
+    assert all(finding["holds"] for finding in found)
+    assert {"Theorem 1", "erratum", "tight, links", "Fraigniaud"} <= {finding["name"] for finding in found}
+    assert found[0]["checked"] == "d = 1 … 2"
+    status, out, _ = ask("theorems", "hypercube", "--up-to", "1")
+    assert status == 0
+    assert "FALSE" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("times", "hypercube:0"), "1 node has nothing to send"),
+        (("times", "hypercube:4", "--survive", "4"), "from 0 to 3 faults"),
+        (("times", "hypercube:4", "--survive", "-1"), "from 0 to 3 faults"),
+        (("times", "hypercube:-3"), "hypercube:-3"),
+        (("times", "star:4"), "not on star:4"),
+        (("times", "nowhere:4"), "is no network"),
+        (("times", "hypercube:4", "--collective", "scatter"), "scatter"),
+        (("times", "hypercube:4", "--startup", "-1"), "-1.0 will not do"),
+        (("times", "hypercube:4", "--per-byte", "nan"), "nan will not do"),
+        (("times", "hypercube:4", "--chunk-bytes", "-5"), "-5 will not do"),
+        (("times", "hypercube:4", "-o", "times.txt"), "is no picture"),
+        (("times", "hypercube:4", "-o", "nowhere/times.svg"), "No such file"),
+        (("paths", "ring:5", "1"), "not on ring:5"),
+        (("paths", "hypercube:4", "16"), "16"),
+        (("paths", "hypercube:4", "0"), "is the root"),
+        (("paths", "hypercube:4", "1", "--order", "0,1"), "names each of 0 … 3 once"),
+        (("paths", "hypercube:4", "1", "--order", "x"), "--order is written"),
+        (("paths", "star:4", "1", "--order", "0,1,2"), "for hypercubes"),
+        (("paths", "hypercube:4", "1", "-o", "paths.txt"), "is no picture"),
+        (("theorems", "hypercube", "--up-to", "0"), "up to d = 1"),
+        (("theorems", "hypercube", "--up-to", "99"), "99"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had(ask, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = ask(*arguments)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["times", "paths"])
+def test_help(ask, verb):
+    status, out, _ = ask(verb, "--help")
+    assert status == 0
+    assert "Example" in out

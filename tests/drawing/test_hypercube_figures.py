@@ -1,0 +1,123 @@
+"""The pictures of times and of paths: what is in them, that texts have room, that files are repeatable."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from treecast.drawing.figures.paths import draw_paths
+from treecast.drawing.figures.times import draw_times
+from treecast.drawing.pictures import save
+from treecast.drawing.style import colour
+from treecast.errors import PlanError
+from treecast.networks import Hypercube, network
+from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
+from treecast.papers.paths import node_disjoint_paths
+
+
+def by_gid(figure, gid):
+    return [artist for artist in figure.findobj() if artist.get_gid() == gid]
+
+
+def check_room(figure):
+    """Check that no text is clipped, and that no two of those that say something overlap."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    wide, high = figure.get_size_inches() * figure.dpi
+    texts = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for axes in figure.axes:
+        shown = [*axes.texts, axes.title, axes._left_title]
+        if axes.axison:
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high_end = sorted(axis.get_view_interval())
+                ticks = [
+                    tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high_end
+                ]  # others are not drawn
+                shown += [axis.label, *(tick.label1 for tick in ticks)]
+        texts += [text for text in shown if text.get_text()]
+    boxes = [text.get_window_extent(renderer) for text in texts]
+    for box, text in zip(boxes, texts, strict=True):
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= wide and box.y1 <= high
+        assert inside, f"{text.get_text()!r} is clipped"
+    for (a, one), (b, other) in combinations(zip(boxes, texts, strict=True), 2):
+        apart = b.x0 >= a.x1 - 1 or a.x0 >= b.x1 - 1 or b.y0 >= a.y1 - 1 or a.y0 >= b.y1 - 1
+        assert apart, f"{one.get_text()!r} and {other.get_text()!r} overlap"
+
+
+@pytest.mark.parametrize(("collective", "d", "k", "free"), [("allgather", 6, None, False), ("broadcast", 5, 2, True)])
+def test_curves_are_the_times(collective, d, k, free):
+    figure = draw_times(collective, d, k, free)
+    for model in MODELS:
+        job = Job(collective, model, d, d - 1 if k is None else k, free)
+        found = timings(job, measure=False)
+        for t in found:
+            for what, time in (("closed", t.closed), ("claimed", t.claimed)):
+                lines = by_gid(figure, f"{what}-{model}-{t.scheme}")
+                assert len(lines) == (time is not None)
+                for line in lines:
+                    r, ratio = line.get_data()
+                    least = np.min([s.closed.startups + s.closed.chunks * r for s in found], axis=0)
+                    assert ratio == pytest.approx((time.startups + time.chunks * r) / least)
+                    assert line.get_color() == colour(SCHEMES.index(t.scheme))
+    marks = by_gid(figure, "crossing")
+    jobs = [timings(Job(collective, model, d, d - 1 if k is None else k, free), measure=False) for model in MODELS]
+    wanted = [float(c.r) for found in jobs for c in crossings([(t.scheme, t.closed) for t in found]) if c.r is not None]
+    assert [mark.get_xdata()[0] for mark in marks] == pytest.approx(wanted)
+    assert len(wanted) == (2 if collective == "allgather" else 0)
+
+
+def test_squares_are_the_fastest():
+    figure = draw_times("broadcast", 5)
+    for d in range(1, 6):
+        for k in range(d):
+            ends = [fastest([(t.scheme, t.closed) for t in timings(Job("broadcast", model, d, k), measure=False)])[-1][1]
+                    for model in MODELS]  # fmt: skip
+            for name in SCHEMES:
+                squares = by_gid(figure, f"fastest-{d}-{k}-{name}")
+                assert len(squares) == sum(name in names for names in ends)
+    assert not by_gid(figure, "fastest-6-0-fraigniaud")
+
+
+def test_a_figure_of_no_job():
+    with pytest.raises(PlanError):
+        draw_times("allgather", 4, 4)
+
+
+@pytest.mark.parametrize("d", [1, 6, 30])
+@pytest.mark.parametrize("collective", ["broadcast", "allgather"])
+def test_texts_of_times_have_room(collective, d):
+    check_room(draw_times(collective, d))
+
+
+@pytest.mark.parametrize(
+    ("spec", "node"), [("hypercube:1", 1), ("hypercube:4", 14), ("hypercube:9", 0b101100111), ("star:5", 77), ("star:2", 1)]
+)  # fmt: skip
+def test_paths_are_drawn_arc_by_arc(spec, node):
+    paths = node_disjoint_paths(network(spec), node)
+    figure = draw_paths(paths)
+    check_room(figure)
+    written = [text.get_text() for text in figure.axes[0].texts]
+    for number, (way, steps) in enumerate(zip(paths.ways, paths.steps, strict=True)):
+        for u in way:
+            assert written.count(paths.network.label(u)) == 1
+        ends = []
+        for arc, step in enumerate(steps):
+            (line,) = by_gid(figure, f"arc-{number}-{arc}")
+            x, y = line.get_data()
+            ends.append(((x[0], y[0]), (x[-1], y[-1])))
+            assert line.get_linestyle() == ("-" if paths.unit(step) is None else "--")
+        assert all(a[1] == b[0] for a, b in pairwise(ends))
+    units = sorted(str(paths.unit(step)) for steps in paths.steps for step in steps if paths.unit(step) is not None)
+    assert sorted(text for text in written if len(text) < 2) == units
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
+    for number in range(2):
+        save(draw_paths(node_disjoint_paths(Hypercube(3), 5)), tmp_path / f"paths{number}.{suffix}")
+        save(draw_times("allgather", 3), tmp_path / f"times{number}.{suffix}")
+    for name in ("paths", "times"):
+        first, second = (tmp_path / f"{name}{number}.{suffix}" for number in range(2))
+        assert first.read_bytes() == second.read_bytes()
+        assert len(first.read_bytes()) > 1000

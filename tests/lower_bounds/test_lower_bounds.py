@@ -1,0 +1,397 @@
+from itertools import combinations, product
+from math import comb
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tests.oracles.plain import graph_of
+from treecast.collectives import COLLECTIVES as ALL
+from treecast.collectives import Collective, Lengths
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.machine import MODELS, model
+from treecast.networks import Graph, network
+from treecast.plans import builders, plan
+from treecast.verification.verifier import verify
+
+COLLECTIVES = [
+    kind for kind in ALL if kind not in ("multicast", "scatterv", "gatherv")
+]  # which need targets or lengths
+
+
+def found(spec, messages, copies, under="all-port", root=0, kind="broadcast"):
+    where = network(spec)
+    return bounds(where, Collective(kind, where.nodes, messages, root), copies, model(under))
+
+
+def steps(kind, spec, messages=1, copies=1, under="all-port", root=0):
+    return best(found(spec, messages, copies, under, root, kind), "steps").value
+
+
+def sends(kind, spec, messages=1, copies=1, under="all-port", root=0):
+    return best(found(spec, messages, copies, under, root, kind), "transmissions").value
+
+
+@pytest.mark.parametrize("n", range(3, 10))
+def test_the_table_of_the_paper(n):
+    for messages, copies in ((1, 1), (400, 1), (400, n - 1), (7, 2)):
+        lower = found(f"star:{n}", messages, copies)
+        nodes = network(f"star:{n}").nodes
+        # one more when x = n - 1: the way over the arc that leads away from a node
+        expected = -(-messages * copies // (n - 1)) + 3 * (n - 1) // 2 - 1 + (copies == n - 1)
+        assert best(lower, "steps").value == expected
+        assert best(lower, "transmissions").value == messages * copies * (nodes - 1)
+        assert all(b.formula and b.source for b in lower)
+
+
+def shortest_broadcast(graph, root, messages, one_port):
+    """The least number of all-port (or one-port) steps of a broadcast, by breadth-first search over what everybody holds."""
+    full = (1 << messages) - 1
+    start = tuple(full if v == root else 0 for v in graph)
+    arcs = list(graph.edges)
+    front, seen, steps = {start}, {start}, 0
+    while not any(all(held == full for held in state) for state in front):
+        following = set()
+        for state in front:
+            choices = [
+                [None, *(c for c in range(messages) if state[u] >> c & 1 and not state[v] >> c & 1)] for u, v in arcs
+            ]
+            for picked in product(*choices):
+                used = [arc for arc, c in zip(arcs, picked, strict=True) if c is not None]
+                if one_port and (len({u for u, _ in used}) < len(used) or len({v for _, v in used}) < len(used)):
+                    continue
+                after = list(state)
+                for (_, v), c in zip(arcs, picked, strict=True):
+                    if c is not None:
+                        after[v] |= 1 << c
+                following.add(tuple(after))
+        front = following - seen
+        seen |= following
+        steps += 1
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("spec", "messages"), [("ring:4", 1), ("path:3", 2), ("path:4", 1), ("mesh:2x2", 1), ("tree:2,1", 2), ("ring:3", 2)]
+)
+@pytest.mark.parametrize("one_port", [False, True])
+def test_no_schedule_beats_the_bound(spec, messages, one_port):
+    graph = graph_of(network(spec))
+    for root in range(min(2, len(graph))):
+        bound = best(found(spec, messages, 1, "one-port" if one_port else "all-port", root), "steps").value
+        assert bound <= shortest_broadcast(graph, root, messages, one_port)
+
+
+def shortest_personal(graph, packets, one_port):
+    """The least number of steps in which packets get from where they are to where they belong, by breadth-first search."""
+    end = tuple(v for _, v in packets)
+    front = {tuple(u for u, _ in packets)}
+    seen, steps = set(front), 0
+    while end not in front:
+        following = set()
+        for state in front:
+            moves = [[u, *(graph[u] if u != v else ())] for u, v in zip(state, end, strict=True)]
+            for after in product(*moves):
+                used = [(u, v) for u, v in zip(state, after, strict=True) if u != v]
+                ends = ({u for u, _ in used}, {v for _, v in used}) if one_port else (set(used),)
+                if all(len(some) == len(used) for some in ends):
+                    following.add(after)
+        front = following - seen
+        seen |= following
+        steps += 1
+    return steps
+
+
+@pytest.mark.parametrize("spec", ["ring:3", "path:3", "path:4", "star:3", "hypercube:2", "tree:2,1", "tree:3,1"])
+@pytest.mark.parametrize("one_port", [False, True])
+def test_no_scatter_beats_the_bound(spec, one_port):
+    graph, under = graph_of(network(spec)), "one-port" if one_port else "all-port"
+    for root in range(1 if spec == "star:3" else 2):
+        if one_port and spec == "star:3":
+            continue  # too many states
+        to = [(root, v) for v in graph if v != root]
+        least = shortest_personal(graph, to, one_port)
+        assert steps("scatter", spec, under=under, root=root) <= least
+        back = shortest_personal(graph, [(v, u) for u, v in to], one_port)
+        assert steps("gather", spec, under=under, root=root) <= back == least
+
+
+@pytest.mark.parametrize(("spec", "tight"), [("ring:3", 1), ("path:3", 2), ("tree:2,1", 2)])
+@pytest.mark.parametrize("one_port", [False, True])
+def test_no_alltoall_beats_the_bound(spec, tight, one_port):
+    graph = graph_of(network(spec))
+    least = shortest_personal(graph, [(u, v) for u, v in product(graph, graph) if u != v], one_port)
+    assert steps("alltoall", spec, under="one-port" if one_port else "all-port") <= least
+    assert one_port or least == tight == steps("alltoall", spec)
+
+
+def shortest_allgather(graph, one_port):
+    """The least number of steps until all hold all, one chunk each, by breadth-first search."""
+    nodes, arcs = len(graph), list(graph.edges)
+    front, steps = {tuple(1 << v for v in range(nodes))}, 0
+    while not any(all(held == (1 << nodes) - 1 for held in state) for state in front):
+        following = set()
+        for state in front:
+            choices = [[c for c in range(nodes) if state[u] & ~state[v] & 1 << c] for u, v in arcs]
+            choices = [[*some, *([None] if one_port or not some else [])] for some in choices]
+            for picked in product(*choices):
+                used = [arc for arc, c in zip(arcs, picked, strict=True) if c is not None]
+                if one_port and (len({u for u, _ in used}) < len(used) or len({v for _, v in used}) < len(used)):
+                    continue
+                after = list(state)
+                for (_, v), c in zip(arcs, picked, strict=True):
+                    after[v] |= 0 if c is None else 1 << c
+                following.add(tuple(after))
+        front = following
+        steps += 1
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("spec", "tight"), [("ring:3", 1), ("path:3", 2), ("hypercube:2", 2), ("tree:2,1", 2), ("ring:4", 2)]
+)
+@pytest.mark.parametrize("one_port", [False, True])
+def test_no_allgather_beats_the_bound(spec, tight, one_port):
+    least = shortest_allgather(graph_of(network(spec)), one_port)
+    for kind in ("allgather", "reduce-scatter"):
+        assert steps(kind, spec, under="one-port" if one_port else "all-port") <= least
+        assert one_port or least == tight == steps(kind, spec)
+
+
+def shortest_sum(graph, root, back):
+    """The least number of all-port steps until the root has the sum of all, and, with ``back``, all have heard of it.
+
+    A state: what each node has added up, who has sent that on, and who knows the finished sum.
+    """
+    everyone = frozenset(graph)
+    front, steps = {(tuple(frozenset([v]) for v in graph), frozenset(), frozenset())}, 0
+    while True:
+        informed = {(*state[:2], state[2] | {root}) if state[0][root] == everyone else state for state in front}
+        if any(len(state[2]) == (len(graph) if back else 1) for state in informed):
+            return steps
+        following = set()
+        for added, gone, known in informed:
+            left = [v for v in graph if v != root and v not in gone]
+            heard = known | {v for u in known for v in graph[u]}
+            for targets in product(*([None, *graph[v]] for v in left)):
+                going = {v: to for v, to in zip(left, targets, strict=True) if to is not None}
+                after = [set(some) for some in added]
+                for v, to in going.items():
+                    after[to] |= added[v]
+                following.add((tuple(map(frozenset, after)), gone | set(going), frozenset(heard)))
+        front = following
+        steps += 1
+
+
+@pytest.mark.parametrize("spec", ["ring:3", "path:3", "path:4", "ring:4", "ring:5", "tree:2,1", "tree:3,1"])
+def test_no_sum_beats_the_bound(spec):
+    graph = graph_of(network(spec))
+    for root in range(min(2, len(graph))):
+        assert steps("reduce", spec, root=root) == shortest_sum(graph, root, back=False)
+        assert steps("reduce-broadcast", spec, root=root) == shortest_sum(graph, root, back=True)
+
+
+def test_arcs_that_lead_one_way_are_turned_round():
+    """In a ring of one-way arcs what is one arc ahead is far behind."""
+    wheel = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
+    where = Graph.from_networkx(wheel)
+    for kind, expected in (("broadcast", 2), ("reduce", 3), ("scatter", 2), ("gather", 3), ("reduce-broadcast", 5)):
+        assert best(bounds(where, Collective(kind, 4, 1), 1, model("all-port")), "steps").value == expected
+    to_root = [nx.shortest_path_length(wheel, v, 0) for v in range(4)]
+    gather = bounds(where, Collective("gather", 4, 5), 1, model("all-port"))
+    assert best(gather, "transmissions").value == 5 * sum(to_root)
+    for kind in COLLECTIVES:
+        assert best(bounds(where, Collective(kind, 4, 1), 1, model("all-port,half")), "steps").value > 0
+
+
+def least_ways(graph, root, node, copies):
+    """The least number of arcs of node-disjoint ways, by a flow of least cost through split nodes."""
+    split = nx.DiGraph()
+    for v in graph:
+        split.add_edge((v, "in"), (v, "out"), capacity=copies if v in (root, node) else 1, weight=0)
+    for u, v in graph.edges:
+        split.add_edge((u, "out"), (v, "in"), capacity=1, weight=1)
+    split.add_node((root, "out"), demand=-copies)
+    split.add_node((node, "in"), demand=copies)
+    return nx.min_cost_flow_cost(split)
+
+
+@pytest.mark.parametrize(
+    "spec", ["hypercube:2", "hypercube:3", "hypercube:4", "star:3", "star:4", "torus:3x3", "ring:5", "mesh:2x3"]
+)
+def test_disjoint_ways_are_no_shorter_than_the_bound(spec):
+    """On the hypercube the least is known, and met; elsewhere it is at least the bound."""
+    graph = graph_of(network(spec))
+    for copies in range(1, network(spec).degree_at(0) + 1):
+        try:
+            least = sum(least_ways(graph, 0, node, copies) for node in range(1, len(graph)))
+        except nx.NetworkXUnfeasible:
+            continue  # a node of the mesh that fewer arcs reach
+        bound = sends("scatter", spec, messages=7, copies=copies)
+        assert bound == 7 * least if spec[0] == "h" else bound <= 7 * least
+        if spec[0] == "h":
+            d = network(spec).d
+            assert least == sum(comb(d, h) * (copies * h + 2 * max(0, copies - h)) for h in range(1, d + 1))
+
+
+@pytest.mark.parametrize(
+    "spec", ["star:4", "star:6", "hypercube:5", "torus:3x4", "ring:7", "mesh:3x4", "path:5", "tree:2,3"]
+)
+def test_distances_are_counted_right(spec):
+    """A scatter sends as many chunks as all distances, over x ways as all least first arcs allow: one by one."""
+    where = network(spec)
+    every = np.arange(where.nodes)
+    for root in (0, where.nodes - 1):
+        assert sends("scatter", spec, root=root) == where.distance(root, every).sum()
+        first = [1 + where.distance(w, every[every != root]) for w in where.neighbors(root)]
+        for copies in range(1, len(first) + 1):
+            ways = np.sort(first, axis=0)[:copies].sum()
+            assert sends("scatter", spec, copies=copies, root=root) == ways
+    assert sends("alltoall", spec) == where.distance(every[:, None], every).sum()
+
+
+def test_what_is_known_of_single_messages():
+    known = {
+        "alltoall": {"hypercube:3": 4, "hypercube:4": 8, "hypercube:6": 32, "star:4": 21, "star:5": 111},
+        "allgather": {
+            "star:4": 8, "star:5": 30, "star:6": 144, "hypercube:5": 7, "hypercube:6": 11, "hypercube:9": 57,
+            "torus:4x4x4": 11,
+        },
+    }  # fmt: skip
+    for kind, figures in known.items():
+        for spec, value in figures.items():
+            assert steps(kind, spec) == value
+            assert steps(kind, spec, messages=1000) >= 1000 * (value - 1)
+    assert steps("allreduce", "star:4") == 16  # 2 N (N - 1) sends over N · 3 arcs, which is more than 8 + the diameter
+
+
+MANY = ["star:3", "star:4", "hypercube:1", "hypercube:2", "hypercube:3", "hypercube:4", "torus:3x3", "torus:2x4", "ring:5",
+        "mesh:2x3", "path:4", "tree:2,2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", MANY)
+@pytest.mark.parametrize("kind", COLLECTIVES)
+def test_no_plan_of_any_collective_beats_its_bounds(spec, kind):
+    where = network(spec)
+    for builder in builders(kind, where):
+        for copies, messages in product(range(1, max(1, builder.trees(where)) + 1), (1, 2, 5, 12)):
+            for root in (0,) if Collective(kind, where.nodes, 1).all_source else (0, where.nodes - 1):
+                asked = {"root": root, "messages": messages, "copies": copies}
+                schedule = plan(kind, where, **asked, builder=builder.name, model=builder.models[0])
+                for name in builder.models if copies == messages == 1 else builder.models[:1]:
+                    lower = bounds(where, schedule.collective, 1 if schedule.sparing else copies, model(name))
+                    assert schedule.steps >= best(lower, "steps").value
+                    assert schedule.transmissions >= best(lower, "transmissions").value
+                    assert all(b.formula and b.source and isinstance(b.value, int) for b in lower)
+
+
+@pytest.mark.parametrize("spec", ["hypercube:2", "hypercube:3", "hypercube:4", "star:3", "torus:3x3"])
+def test_every_arc_is_needed_in_a_broadcast_of_most_copies(spec):
+    """On the hypercube the trees of Johnsson & Ho are as shallow as can be."""
+    where = network(spec)
+    for messages in (1, 2, 7):
+        bound = steps("broadcast", spec, messages, where.degree)
+        assert bound == messages + where.diameter
+        if spec[0] == "h":
+            assert plan("broadcast", where, messages=messages, copies=where.degree).steps == bound
+
+
+@pytest.mark.parametrize("kind", COLLECTIVES)
+def test_less_room_never_lowers_a_bound(kind):
+    for spec in ("star:4", "hypercube:3", "mesh:2x3", "ring:5"):
+        for messages in (1, 4):
+            full = steps(kind, spec, messages)
+            assert full <= steps(kind, spec, messages, under="all-port,half")
+            assert full <= steps(kind, spec, messages, under="one-port")
+            assert steps(kind, spec, messages, under="shouting") <= full
+        assert all(steps(kind, spec, under=name) <= steps(kind, spec, under=f"{name},half") for name in MODELS)
+    assert steps("allgather", "ring:5", under="whispering") == 4  # 5 nodes: one has no partner, then three doublings
+
+
+def test_a_sum_has_one_copy():
+    for kind in ("reduce", "reduce-broadcast", "reduce-scatter", "allreduce"):
+        with pytest.raises(PlanError, match="added twice"):
+            found("star:4", 1, 2, kind=kind)
+        assert verify(plan(kind, "star:4")).bounds
+    with pytest.raises(PlanError, match="too many nodes"):
+        found("tree:2,30", 1, 1, kind="scatter")
+
+
+def test_large_networks_take_no_longer():
+    assert sends("scatter", "star:13") == sum(k * c for k, c in enumerate(levels_of_star(13)))
+    assert steps("scatter", "torus:1000x1000") == 250_000
+    assert steps("allgather", "hypercube:40") > 2**34
+
+
+def levels_of_star(n):
+    """How many nodes are at each distance, from mean distance n + 2/n + H_n - 4 alone: Σ k · count is what is asked for."""
+    from fractions import Fraction
+    from math import factorial
+
+    total = factorial(n) * (n + Fraction(2, n) + sum(Fraction(1, k) for k in range(1, n + 1)) - 4)
+    return [0, total]
+
+
+@pytest.mark.parametrize("spec", ["ring:4", "ring:5", "star:3", "hypercube:2", "hypercube:3", "torus:3x3"])
+def test_no_disjoint_ways_are_shorter_than_the_bound_of_copies(spec):
+    """The x disjoint ways to some node take, at best, as many steps as the longest of them has arcs."""
+    graph = graph_of(network(spec))
+    for copies in range(1, network(spec).degree + 1):
+        needed = 0
+        for node in range(1, len(graph)):
+            ways = sorted(nx.all_simple_paths(graph, 0, node, cutoff=6 if len(graph) > 8 else None), key=len)
+            best_of = [
+                len(some[-1]) - 1
+                for some in combinations(ways[:40], copies)
+                if len({v for way in some for v in way[1:-1]}) == sum(len(way) - 2 for way in some)
+                and len([way for way in some if len(way) == 2]) <= 1
+            ]
+            needed = max(needed, min(best_of))
+        assert best(found(spec, 1, copies), "steps").value <= needed
+    with pytest.raises(PlanError, match="disjoint ways"):
+        found(spec, 1, network(spec).degree + 1)
+
+
+def test_where_messages_combine_only_distance_counts():
+    assert best(found("star:4", 400, 1, "shouting"), "steps").value == 4
+    assert best(found("path:3", 1000, 1, "shouting"), "steps").value == 2
+    assert best(found("star:4", 400, 1, "whispering"), "steps").value == 5  # 24 nodes: five doublings
+
+
+def test_one_node_needs_nothing():
+    assert [b.value for b in found("mesh:1", 5, 1)] == [0, 0]
+
+
+def test_no_plan_is_faster_than_the_bound():
+    for spec in ("star:4", "mesh:3x4", "torus:3x3", "tree:2,2", "hypercube:3"):
+        where = network(spec)
+        for root, messages in product((0, where.nodes - 1), (1, 5, 100)):
+            schedule = plan("broadcast", where, root=root, messages=messages)
+            assert schedule.steps >= best(found(spec, messages, 1, root=root), "steps").value
+
+
+def test_bounds_of_lengths_where_arcs_lead_one_way():
+    """Three nodes that each have an arc of their own to the root, which has one arc out: 4 steps do."""
+    graph = nx.DiGraph([("a", "r"), ("b", "r"), ("c", "r"), ("r", "a"), ("a", "b"), ("a", "c")])
+    where = Graph.from_networkx(graph)
+    root = where.node("r")
+    flits = np.where(np.arange(4) == root, 0, 4)
+    job = Collective("gatherv", 4, 1, root, lengths=Lengths.of(flits))
+    assert best(bounds(where, job, 1, model("bufferless-multiport")), "steps").value == 4
+    assert best(bounds(where, job, 1, model("bufferless")), "steps").value == 12
+    assert best(bounds(where, job, 1, model("shouting")), "steps").value == 1
+
+
+def test_bounds_of_lengths_under_wormhole_switching():
+    mesh = network("mesh:2x2x2")
+    for flits, steps, distance in (([0] * 8, 0, 0), ([0] * 7 + [4], 1, 1), ([0, 1, 1, 1, 0, 0, 0, 0], 2, 3)):
+        found = bounds(mesh, Collective("scatterv", 8, 1, lengths=Lengths.of(flits)), 1, model("wormhole"))
+        assert (best(found, "steps").value, best(found, "tcd").value) == (steps, distance)
+
+
+def test_a_multicast_waits_for_the_ports_of_the_root():
+    where = network("mesh:3x3")
+    job = Collective("multicast", 9, 5, 0, (4, 8))
+    assert best(bounds(where, job, 1, model("one-port")), "steps").value == 8
+    assert best(bounds(where, job, 1, model("all-port")), "steps").value == 6

@@ -1,0 +1,150 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treecast.errors import NetworkError, ScheduleError
+from treecast.networks import Star
+from treecast.plans.trees import star as star_trees
+from treecast.schedule.trees import TreeSet, meeting_ways, shared_arc
+
+
+def labelled(star, hop):
+    return None if hop is None else star.label(hop[0])
+
+
+@pytest.mark.parametrize(
+    ("node", "tree", "parent"),
+    # the paper's examples in S_4; T_3 is tree 1, T_4 tree 2
+    [
+        ("3124", 1, "1324"),
+        ("3124", 2, "4123"),
+        ("2143", 2, "1243"),
+        ("2143", 1, "3142"),
+        ("4123", 2, "1423"),
+        ("4123", 1, "2143"),
+    ],
+)
+def test_the_examples_of_the_paper(node, tree, parent):
+    star = Star(4)
+    assert labelled(star, star_trees.parent(star, star.node(node), tree)) == parent
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_disjoint_trees_span_and_have_the_exact_depth(n):
+    star = Star(n)
+    trees = star_trees.disjoint_trees(star)
+    assert len(trees) == n - 1
+    assert trees.depth == star_trees.exact_depth(n) <= star_trees.paper_depth(n)
+    assert [len(trees.children(t, 0)) for t in range(n - 1)] == [1] * (n - 1)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_disjointness_against_networkx(n):
+    star = Star(n)
+    trees = star_trees.disjoint_trees(star)
+    arcs = [{(int(p), v) for v, p in enumerate(parent) if p >= 0} for parent in trees.parent]
+    assert sum(map(len, arcs)) == len(set().union(*arcs)) == (n - 1) * (star.nodes - 1)
+    for tree in arcs:
+        assert nx.is_arborescence(nx.DiGraph(tree))
+    for v in range(1, star.nodes):
+        inner = [set(trees.way(t, v)[1:-1]) for t in range(n - 1)]
+        assert sum(map(len, inner)) == len(set().union(*inner))
+    assert shared_arc(trees) is None
+    assert meeting_ways(trees) is None
+
+
+@pytest.mark.parametrize("n", range(2, 6))
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_what_a_node_knows_from_its_label_is_what_the_arrays_say(n, at):
+    star = Star(n)
+    root = at % star.nodes
+    trees = star_trees.disjoint_trees(star, root)
+    for tree in range(n - 1):
+        alone = star_trees.disjoint_tree(star, tree, root)
+        assert (alone.parent[0] == trees.parent[tree]).all()
+        assert (alone.port[0] == trees.port[tree]).all()
+        for v in range(star.nodes):
+            hop = star_trees.parent(star, v, tree, root)
+            assert hop == (None if v == root else (int(trees.parent[tree, v]), int(trees.port[tree, v])))
+            children = star_trees.children(star, v, tree, root)
+            assert [c for c, _ in children] == trees.children(tree, v)
+            assert all(int(star.neighbor(v, port)) == c for c, port in children)
+            assert star_trees.depth_of(star, v, tree, root) == trees.depths[tree, v]
+
+
+@given(st.integers(9, 15), st.data())
+def test_parents_and_children_agree_in_networks_that_no_array_holds(n, data):
+    star = Star(n)
+    node, root = (data.draw(st.integers(0, star.nodes - 1)) for _ in range(2))
+    tree = data.draw(st.integers(0, n - 2))
+    hop = star_trees.parent(star, node, tree, root)
+    if hop is not None:
+        assert (node, hop[1]) in star_trees.children(star, hop[0], tree, root)
+    assert star_trees.depth_of(star, node, tree, root) <= star_trees.exact_depth(n)
+    ports = [hop[1] for t in range(n - 1) if (hop := star_trees.parent(star, node, t, root)) is not None]
+    assert node == root or sorted(ports) == list(range(n - 1))
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_translation_carries_the_trees(n):
+    star, every = Star(n), np.arange(Star(n).nodes)
+    base, root = star_trees.disjoint_trees(star), star.nodes // 2
+    moved = star_trees.disjoint_trees(star, root)
+    for tree in range(n - 1):
+        inner = every[1:]
+        assert (moved.parent[tree, star.translate(root, inner)] == star.translate(root, base.parent[tree, inner])).all()
+        assert (moved.port[tree, star.translate(root, inner)] == base.port[tree, inner]).all()
+    assert (moved.parent[:, root] == -1).all()
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_the_shortest_path_tree(n):
+    star = Star(n)
+    for root in (0, star.nodes - 1):
+        tree = star_trees.shortest_path_tree(star, root)
+        assert (tree.depths[0] == star.distance(root, np.arange(star.nodes))).all()
+    for v in range(min(star.nodes, 200)):
+        if star.label(v)[0] != "1":
+            assert star_trees.parent_spt(star, v)[0] == star_trees.shortest_path_tree(star).parent[0, v]
+
+
+@pytest.mark.parametrize("n", range(2, 6))
+def test_spg_holds_a_node_with_symbol_1_in_front_in_every_subtree_and_others_in_one(n):
+    star = Star(n)
+    for v in range(1, star.nodes):
+        hops = [star_trees.parent_spg(star, v, tree) for tree in range(n - 1)]
+        if star.label(v)[0] == "1":
+            assert [hop[1] for hop in hops] == list(range(n - 1))
+        else:
+            k = star.label(v).index("1")
+            assert [tree for tree, hop in enumerate(hops) if hop is not None] == [k - 1]
+            assert hops[k - 1] == star_trees.parent_spt(star, v)
+    assert star_trees.parent_spg(star, 0, 0) is None
+
+
+def test_what_is_outside_is_refused():
+    star = Star(4)
+    for call in (
+        lambda: star_trees.parent(star, 24, 0),
+        lambda: star_trees.parent(star, 1, 3),
+        lambda: star_trees.children(star, 1, -1),
+        lambda: star_trees.disjoint_trees(star, 24),
+        lambda: star_trees.parent_spt(star, star.node("1324")),
+    ):
+        with pytest.raises(NetworkError, match=r"^[^\n]+$"):
+            call()
+
+
+def test_trees_that_are_no_trees_are_found_out():
+    star = Star(3)
+    trees = star_trees.disjoint_trees(star)
+    circle = trees.parent.copy()
+    u = 3
+    circle[0, u], circle[0, circle[0, u]] = circle[0, u], u
+    with pytest.raises(ScheduleError, match="does not lead from the root"):
+        TreeSet(star, 0, circle, trees.port.copy()).depths  # noqa: B018
+    twice = TreeSet(star, 0, trees.parent[[0, 0]], trees.port[[0, 0]])
+    assert shared_arc(twice) is not None
+    assert meeting_ways(twice) is not None
