@@ -49,7 +49,7 @@ def planned_of(draw, kinds=KINDS, specs=("star:3", "hypercube:2", "hypercube:3",
     """A right schedule of any kind on a small network, by any of its builders; an orbit may be written out."""
     kind, where = draw(st.sampled_from(kinds)), network(draw(st.sampled_from(specs)))
     builder = draw(st.sampled_from(all_port(kind, where)))
-    copies = draw(st.integers(1, builder.trees(where)))
+    copies = draw(st.integers(1, builder.most_copies(where)))
     root = 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1))
     messages = draw(st.integers(1, 4))
     schedule = plan(kind, where, root=root, messages=messages, copies=copies, builder=builder.name)
@@ -134,7 +134,7 @@ def mutations(schedule):
 
     def build(new_rows, payloads):
         columns = {name: [row[i] for row in new_rows] for i, name in enumerate(COLUMNS)}
-        return replace(schedule, rows=Rows.of(Payloads.of(payloads), **columns), local=None)
+        return replace(schedule, rows=Rows.of(Payloads.of(payloads), **columns))
 
     for r, (step, steps, src, dst, port, tree, number) in enumerate(base):
         rest = base[:r] + base[r + 1 :]

@@ -140,7 +140,7 @@ def test_trees_under_faults_show_what_arrives():
 
 def test_trees_of_an_orbit_schedule_are_those_of_node_0():
     schedule = plan("broadcast", "star:3", messages=1, copies=2)
-    orbit = replace(schedule, collective=Collective("allgather", 6, 1), orbit=True, claims=None, local=None)
+    orbit = replace(schedule, collective=Collective("allgather", 6, 1), orbit=True, claims=None)
     for faults in (None, Faults({3: 2})):
         figures = [draw_trees(s, [1], faults) for s in (orbit, schedule)]
         for name in ("all", "some", "none"):

@@ -356,7 +356,7 @@ def test_completion_of_many_steps_shows_some_of_them():
 
 def test_an_orbit_schedule_draws_the_tree_of_node_0():
     schedule = plan("broadcast", "star:3", messages=1)
-    orbit = replace(schedule, collective=Collective("allgather", 6, 1), orbit=True, claims=None, local=None)
+    orbit = replace(schedule, collective=Collective("allgather", 6, 1), orbit=True, claims=None)
     used = int(schedule.rows.tree[0])
     assert tree_text(orbit, used) == tree_text(schedule, used)
     with pytest.raises(ScheduleError, match="form no tree"):

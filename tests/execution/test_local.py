@@ -107,7 +107,7 @@ def test_a_contribution_added_twice_is_not_intact():
     last = np.flatnonzero(rows.dst == 0)[-1:]
     again = {name: np.concatenate([column, column[last]]) for name, column in rows.columns().items()}
     again["step"][-1] += 2
-    done = run(replace(schedule, rows=Rows.of(rows.payloads, **again), claims=None, local=None), bytes(range(60)))
+    done = run(replace(schedule, rows=Rows.of(rows.payloads, **again), claims=None), bytes(range(60)))
     assert done.lost(0) == []
     assert 0 not in done.intact
 

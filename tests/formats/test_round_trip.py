@@ -16,7 +16,7 @@ from treecast.formats.native import binary, text
 from treecast.machine import model
 from treecast.networks import Cayley, network
 from treecast.plans import plan
-from treecast.schedule import COLUMNS, Claims, Payloads, Rows, Schedule
+from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
 
 NETWORKS = [
     "star:3", "star:5", "star:10", "star:15", "hypercube:3", "hypercube:0", "hypercube:40", "mesh:3x4", "torus:3x1x2",
@@ -26,6 +26,16 @@ MODELS = ["all-port", "one-port", "whispering", "shouting", "one-port,half"]
 ROOTED = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 MOST = 2**31 - 1
 LAST = 2**31 - 3  # the last step that a row may have
+
+
+@st.composite
+def recipes(draw):
+    """What a schedule may say of how it was made: names of builders and options, and any values."""
+    names = st.text(string.ascii_letters + "-é", max_size=9)
+    values = st.text(string.ascii_letters + "0123456789,:é", min_size=1, max_size=9)
+    builder = draw(names)
+    options = draw(st.dictionaries(st.sampled_from(["tree", "order", "fault-free"]), values))
+    return Recipe(builder, options, draw(st.integers(0, 99)), whole=not builder or draw(st.booleans()))
 
 
 @st.composite
@@ -56,7 +66,7 @@ def storable(draw):
     return Schedule(
         where, collective, model(draw(st.sampled_from(MODELS))), Rows.of(Payloads.of(table), **columns),
         draw(st.integers(1, 99)), orbit, draw(st.none() | st.builds(Claims, counts, counts)),
-        draw(st.text(string.ascii_letters + "-é", max_size=9)),
+        draw(recipes()),
     )  # fmt: skip
 
 
@@ -79,7 +89,7 @@ def test_what_is_planned_is_read_again_and_verified(schedule):
 def test_files_of_either_kind_are_read_whatever_their_name(tmp_path, name):
     schedule = plan("broadcast", "star:4", root="2143", messages=7, copies=2)
     formats.save(schedule, tmp_path / name)
-    assert (tmp_path / name).read_bytes().startswith(b"treecast 1\n") is (not name.endswith(".tcb"))
+    assert (tmp_path / name).read_bytes().startswith(b"treecast 2\n") is (not name.endswith(".tcb"))
     (tmp_path / name).rename(tmp_path / "renamed")
     assert formats.load(tmp_path / "renamed") == schedule
 
@@ -114,7 +124,7 @@ def test_names_that_the_text_format_cannot_tell_apart_are_refused(tmp_path):
 def test_a_builder_that_would_break_the_header_is_refused():
     schedule = plan("broadcast", "ring:4")
     for name in ("two\nlines", " spaces ", "\x1b[2J", "x" * 5000):
-        named = Schedule(schedule.network, schedule.collective, schedule.model, schedule.rows, builder=name)
+        named = Schedule(schedule.network, schedule.collective, schedule.model, schedule.rows, recipe=Recipe(name))
         with pytest.raises(FormatError, match="cannot stand in a file"):
             formats.encode(named)
 
@@ -167,7 +177,7 @@ def test_the_binary_format_stays_what_it_is():
     data = binary.encode(plan("broadcast", "star:3", messages=2, copies=2))
     size = int.from_bytes(data[20:28], "little")
     header = json.loads(data[28 : 28 + size])
-    assert data[:20] == b"\x89treecast-binary 1\r\n"
+    assert data[:20] == b"\x89treecast-binary 2\r\n"
     assert (header["rows"], header["payloads"], header["ranges"], header["node_bytes"]) == ("10", "1", "1", "4")
     assert len(data) == 28 + size + 10 * (4 * 5 + 2 * 2) + 8 * 4 + 32
 

@@ -275,7 +275,7 @@ MANY = ["star:3", "star:4", "hypercube:1", "hypercube:2", "hypercube:3", "hyperc
 def test_no_plan_of_any_collective_beats_its_bounds(spec, kind):
     where = network(spec)
     for builder in builders(kind, where):
-        for copies, messages in product(range(1, max(1, builder.trees(where)) + 1), (1, 2, 5, 12)):
+        for copies, messages in product(range(1, max(1, builder.most_copies(where)) + 1), (1, 2, 5, 12)):
             for root in (0,) if Collective(kind, where.nodes, 1).all_source else (0, where.nodes - 1):
                 asked = {"root": root, "messages": messages, "copies": copies}
                 schedule = plan(kind, where, **asked, builder=builder.name, model=builder.models[0])

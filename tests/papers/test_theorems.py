@@ -74,7 +74,7 @@ def test_collectives_that_dawdle_are_found_out(monkeypatch, name):
         schedule = plan(*args, **options)
         columns = schedule.rows.columns() | {"step": schedule.rows.step + 1}
         rows = replace(schedule.rows, **columns)
-        return replace(schedule, rows=rows, claims=None, local=None)
+        return replace(schedule, rows=rows, claims=None)
 
     assert verdict(name, 4).holds
     monkeypatch.setattr(star_collectives, "plan", late)

@@ -472,7 +472,7 @@ def altered(draw):
     columns = dict(zip(("step", "src", "dst", "port"), zip(*sorted(set(rows)), strict=True), strict=True))
     same = [0] * len(columns["step"])
     made = Rows.of(table, **columns, steps=[1] * len(same), tree=[-1] * len(same), payload=same)
-    schedule = replace(planned(kind, d, k, by)[0], rows=made, claims=None, local=None)
+    schedule = replace(planned(kind, d, k, by)[0], rows=made, claims=None)
     return schedule, d, k
 
 

@@ -16,7 +16,7 @@ from treecast.lower_bounds import bounds as lower_bounds
 from treecast.machine import Model
 from treecast.networks import FAMILIES, Cayley, Network
 from treecast.papers import Finding
-from treecast.plans import BUILDERS, builders, one_tree_steps, plan, single_tree_steps
+from treecast.plans import all_builders, builders, one_tree_steps, plan, single_tree_steps
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import Gossip
 from treecast.simulation.faults import Sweep
@@ -423,7 +423,7 @@ def show_families(as_json: bool) -> None:
 def show_network(network: Network, as_json: bool) -> None:
     """Print the figures of one network."""
     names = [network.port_name(p) for p in range(min(network.ports, _MANY_PORTS))]
-    plans = sorted({b.collective for b in BUILDERS if isinstance(network, b.family)})
+    plans = sorted({kind for b in all_builders() if not b.on(network) for kind in b.kinds})
     found: dict[str, object] = {
         "network": network.spec, "nodes": network.nodes, "degree": network.degree, "diameter": network.diameter,
         "arcs": network.arcs, "ports": network.ports, "port_names": names,

@@ -12,6 +12,8 @@ _MOST = 1 << 20
 class Complete(Cayley):
     """The complete network of N nodes, 1 ≤ N ≤ 2^20: port p leads p + 1 nodes on, modulo N (the Cayley graph of Z_N)."""
 
+    described = "a complete network"
+
     def __init__(self, nodes: int) -> None:
         if not 1 <= nodes <= _MOST:
             raise NetworkError(f"complete:{nodes} is no network: write complete:N with N from 1 to {_MOST}")

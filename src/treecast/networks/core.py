@@ -6,7 +6,7 @@ A network is never stored where arithmetic gives it: its methods take node numbe
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,18 @@ class Network(ABC):
     def port_name(self, port: int) -> str:
         """Return ``port`` as people write it."""
         return str(port)
+
+    described: ClassVar[str] = "a network"
+    """What kind of network it is, as errors say it: "needs …"."""
+    routed: ClassVar[bool] = False
+    """Whether messages of wormhole switching have routes: along the axes of a mesh or torus."""
+    named_nodes: ClassVar[bool] = False
+    """Whether nodes have names of their own, which may be whole numbers."""
+
+    @property
+    def spelled(self) -> bool:
+        """Whether ``network(spec)`` finds it again."""
+        return True
 
     # What follows is the same for every network.
 
@@ -200,6 +212,8 @@ class Cayley(Network):
     What is built at node 0 is built at every node by ``translate``.
     """
 
+    described = "a network that looks the same from every node: star, hypercube, torus, ring or complete"
+
     @property
     def degree(self) -> int:
         """The number of arcs that leave each node, one per port."""
@@ -232,6 +246,8 @@ class Rotational(Cayley):
 
     So what leaves node 0 by one port is copied to every other port, and the copies share no arc.
     """
+
+    described = "a network with a rotation: star or hypercube"
 
     @abstractmethod
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:

@@ -26,6 +26,8 @@ class Graph(Network):
     in the order of the nodes they lead to. Made by ``Graph.from_networkx`` and ``Graph.read``.
     """
 
+    named_nodes = True
+
     def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike) -> None:
         """Make the network spelled ``spec`` from its nodes' names and its arcs' sources and targets.
 
@@ -88,6 +90,11 @@ class Graph(Network):
     def spec(self) -> str:
         """``file:PATH``, or ``graph:N`` when made in memory."""
         return self._spec
+
+    @property
+    def spelled(self) -> bool:
+        """Whether it was read from a file, whose name finds it again."""
+        return self._spec.startswith("file:")
 
     @property
     def nodes(self) -> int:

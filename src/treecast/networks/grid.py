@@ -22,6 +22,8 @@ _MOST_SIDES = 64
 class _Grid(Network):
     """Nodes at integer coordinates, numbered with the last coordinate fastest (numpy's order)."""
 
+    routed = True
+
     sides: tuple[int, ...]
     family: str
     _families: ClassVar[tuple[str, str]]  # the names of such networks: of any number of dimensions, and of one
@@ -188,6 +190,8 @@ def _moved(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
 class Mesh(_Grid):
     """A mesh with the given sides: port 2a leads up axis a, port 2a + 1 down; past the border, nowhere."""
 
+    described = "a mesh or path"
+
     family: str = "mesh"
     _families: ClassVar[tuple[str, str]] = ("mesh", "path")
     _wraps: ClassVar[bool] = False
@@ -225,6 +229,8 @@ class Torus(_Grid, Cayley):
     An axis has two ports, up and down, but one where its side is 2 and none where it is 1: no two arcs join
     the same two nodes one way, and none leads to its own source.
     """
+
+    described = "a torus or ring"
 
     family: str = "torus"
     _families: ClassVar[tuple[str, str]] = ("torus", "ring")

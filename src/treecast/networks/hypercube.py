@@ -10,6 +10,8 @@ from treecast.networks.core import Ints, Rotational, ints
 class Hypercube(Rotational):
     """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i."""
 
+    described = "a hypercube"
+
     def __init__(self, d: int) -> None:
         if not 0 <= d <= 40:
             raise NetworkError(f"hypercube:{d} is no network: write hypercube:D with D from 0 to 40")

@@ -21,6 +21,8 @@ class Star(Rotational):
     Port p swaps the first symbol with the one at position p+2 (counted from 1): the paper's dimension p+2.
     """
 
+    described = "a star network"
+
     def __init__(self, n: int) -> None:
         if not 2 <= n <= perm.MAX_SYMBOLS:
             raise NetworkError(f"star:{n} is no network: write star:N with N from 2 to {perm.MAX_SYMBOLS}")

@@ -132,7 +132,7 @@ def _quotient(measured: int | None, bound: int | None) -> float | None:
 
 def _check_copies(kind: str, network: Network, copies: int) -> None:
     known = builders(kind, network)
-    most = max([1, *(builder.trees(network) for builder in known)])
+    most = max([1, *(builder.most_copies(network) for builder in known)])
     if known and copies > most:
         trees = f"{most} disjoint trees are" if most > 1 else "one tree is"
         raise PlanError(f"{copies} copies cannot be had of {kind} on {network.spec}: {trees} known for it")

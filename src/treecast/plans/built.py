@@ -15,6 +15,8 @@ class Built(NamedTuple):
     claims: Claims
     collective: Collective | None = None
     """With the chunks numbered as the rows have it, where the builder chooses that."""
+    copies: int = 0
+    """Over how many disjoint ways each chunk goes, where that is less than was asked for."""
 
 
 def memory() -> int:

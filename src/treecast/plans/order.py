@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.plans.registry import Option
 
 
 def checked_order(dimensions: int, order: Sequence[int] | None) -> tuple[int, ...]:
@@ -17,3 +19,22 @@ def checked_order(dimensions: int, order: Sequence[int] | None) -> tuple[int, ..
             f"an order of dimensions names each of 0 … {dimensions - 1} once, not {','.join(map(str, order))}"
         )
     return tuple(order)
+
+
+def _read(text: str, network: Network) -> tuple[int, ...]:
+    parts = text.split(",")
+    if any(not (part.isascii() and part.isdigit() and len(part) < 10) for part in parts):
+        raise PlanError(f"an order is written as ports with commas between them, as in 3,2,1,0, not {text!r}")
+    return tuple(map(int, parts))
+
+
+def _write(order: Sequence[int], network: Network) -> str:
+    if isinstance(order, str) or not hasattr(order, "__iter__"):
+        raise PlanError(f"an order of dimensions is a list of them, not {order!r}")
+    return ",".join(map(str, order))
+
+
+ORDER = Option(
+    name="order", what="The dimensions (ports, from 0) in the order in which they are used, as in 3,2,1,0.", read=_read,
+    write=_write,
+)  # fmt: skip

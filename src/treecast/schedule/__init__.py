@@ -1,7 +1,19 @@
 """Schedules: who sends what to whom at which step, and what such rows are made of."""
 
 from treecast.schedule.payloads import Payloads
+from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
 from treecast.schedule.rows import COLUMNS, Rows
 from treecast.schedule.schedule import Claims, Schedule, Sends, longest_messages
 
-__all__ = ["COLUMNS", "Claims", "Payloads", "Rows", "Schedule", "Sends", "longest_messages"]
+__all__ = [
+    "COLUMNS",
+    "NO_RECIPE",
+    "Claims",
+    "Job",
+    "Payloads",
+    "Recipe",
+    "Rows",
+    "Schedule",
+    "Sends",
+    "longest_messages",
+]

@@ -1,7 +1,7 @@
 """The schedule of a collective on a network: rows, and what is claimed of them."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from treecast.networks import Cayley, Network
 from treecast.networks.core import Ints
 from treecast.ragged import places
 from treecast.schedule.payloads import Payloads
+from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Rows
 
 _MOST_PLAIN_ROWS = 2**23
@@ -48,7 +49,7 @@ class Schedule:
 
     ``copies``: by how many disjoint ways each chunk is claimed to reach each node.
     ``orbit``: the rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
-    ``builder``: the name of what made it, empty when unknown. ``local``: computes one node's rows from its label alone.
+    ``recipe``: what it was planned from, so that it can be planned again.
     ``sparing``: a node leaves out what has gone over a link before, either way: a row is silent when its source sent that
     payload over that link, or received it, at an earlier step. Then payloads share no chunks.
     """
@@ -60,8 +61,7 @@ class Schedule:
     copies: int = 1
     orbit: bool = False
     claims: Claims | None = None
-    builder: str = ""
-    local: Callable[[int], Rows] | None = field(default=None, compare=False, repr=False)
+    recipe: Recipe = NO_RECIPE
     sparing: bool = False
 
     def __post_init__(self) -> None:
@@ -87,6 +87,16 @@ class Schedule:
     def part(self) -> Collective:
         """What the rows carry out: the collective, or node 0's part in it when the schedule is an orbit."""
         return self.collective.from_node_zero() if self.orbit else self.collective
+
+    @property
+    def builder(self) -> str:
+        """The name of what made it; empty when unknown."""
+        return self.recipe.builder
+
+    @property
+    def command(self) -> str:
+        """The command that plans it again; empty where no command can."""
+        return command_of(self)
 
     @property
     def steps(self) -> int:
@@ -147,7 +157,7 @@ class Schedule:
 
     def select(self, where: Any) -> "Schedule":
         """Return the schedule of the rows that a mask, slice or index array picks; it claims nothing."""
-        return replace(self, rows=self.rows.take(where), claims=None, local=None)
+        return replace(self, rows=self.rows.take(where), claims=None)
 
     def between(self, start: int, stop: int) -> "Schedule":
         """Return the rows that are under way in some step of ``start … stop-1``."""
@@ -160,18 +170,16 @@ class Schedule:
     def program(self, node: int) -> "Schedule":
         """Return what one node does: the rows that it sends or receives.
 
-        Derived from the node's own label alone where the schedule was planned here, in time independent of N.
+        ``treecast.program`` derives them from the node's label alone, without the schedule.
         """
         self.network.check_node(node)
-        if self.local is not None:
-            return replace(self, rows=self.local(node), claims=None, local=None)
         if self.orbit:
             return self._orbit_program(node)
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
     def of_node_zero(self) -> "Schedule":
         """Return what the rows of an orbit say by themselves: the schedule of node 0's part. Any other schedule as it is."""
-        return replace(self, collective=self.part, orbit=False, claims=None, local=None) if self.orbit else self
+        return replace(self, collective=self.part, orbit=False, claims=None) if self.orbit else self
 
     def plain(self) -> "Schedule":
         """Return the same schedule without orbit: N times the rows, chunk h·M + c for chunk c of node h."""
@@ -183,7 +191,7 @@ class Schedule:
             )
         sources = np.repeat(np.arange(self.network.nodes), len(self.rows))
         rows = np.tile(np.arange(len(self.rows)), self.network.nodes)
-        return replace(self, rows=self._translated(sources, rows), orbit=False, local=None)
+        return replace(self, rows=self._translated(sources, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
         """Yield the sends of each step ``start … stop-1``, one step at a time, every chunk and every source by itself."""
@@ -240,7 +248,7 @@ class Schedule:
         as_dst = cayley.translate(node, cayley.untranslate(self.rows.dst, 0))
         other = as_dst != as_src  # a row from a node to itself, wrong as it is, counts once
         rows = self._translated(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
-        return replace(self, rows=rows, orbit=False, claims=None, local=None)
+        return replace(self, rows=rows, orbit=False, claims=None)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -23,7 +23,7 @@ def closed_form(n, messages, copies):
 
 
 def agree(n, messages, copies, root):
-    schedule = plan("broadcast", f"star:{n}", root=root, messages=messages, copies=copies)
+    schedule = plan("broadcast", f"star:{n}", root=root, messages=messages, copies=copies, builder="disjoint-trees")
     report, trace = verify(schedule), simulate(schedule)
     assert report.holds, report.violations
     expected = closed_form(n, messages, copies)
@@ -150,7 +150,21 @@ def test_builders_come_default_first():
         "shortest-path-tree",
         "breadth-first-tree",
     ]
-    assert plan("broadcast", "star:4", model="shouting").builder == "disjoint-trees"
+    assert plan("broadcast", "star:4", model="shouting", messages=9).builder == "disjoint-trees"
+
+
+@pytest.mark.parametrize(
+    "spec", ["star:4", "star:5", "hypercube:3", "hypercube:4", "complete:6", "torus:3x3", "tree:2,3"]
+)
+@pytest.mark.parametrize("messages", [1, 2, 3, 5, 9, 40])
+def test_the_default_builder_takes_the_fewest_steps(spec, messages):
+    every = [plan("broadcast", spec, messages=messages, builder=b.name) for b in builders("broadcast", spec)]
+    chosen = plan("broadcast", spec, messages=messages)
+    assert (chosen.steps, chosen.transmissions) == min((s.steps, s.transmissions) for s in every)
+
+
+def test_one_message_takes_the_diameter_on_a_star_network():
+    assert [plan("broadcast", f"star:{n}").steps for n in range(3, 8)] == [3, 4, 6, 7, 9]
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,12 @@ from tests.tree_cases import MODELS, ON_PATHS, SHAPES, WAYS, cases, network_of, 
 from treecast import plan, verify
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError, ScheduleError
+from treecast.machine import model as model_of
 from treecast.plans.bufferless import scatter as tree_scatter
 from treecast.plans.bufferless.gather import certificates
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule import COLUMNS, Payloads, Rows
+from treecast.schedule.recipe import Job
 
 
 def depths_of(parents):
@@ -51,7 +53,8 @@ def assert_farthest_first_is_best(depths, lengths):
 def scattered(parents, lengths, first="farthest"):
     where = network_of(parents)
     collective = Collective("scatterv", where.nodes, 1, 0, (), Lengths.of([0, *lengths]))
-    return tree_scatter.scatter(where, collective, 1, first=first).claims.steps
+    job = Job(where, collective, model_of("bufferless"), options={"first": first})
+    return tree_scatter.scatter(job).claims.steps
 
 
 @lru_cache(8)
@@ -299,7 +302,7 @@ def changed(schedule):
 def with_rows(schedule, rows):
     table = [schedule.rows.payloads.ranges(p) for p in range(len(schedule.rows.payloads))]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)}
-    return replace(schedule, rows=Rows.of(Payloads.of(table), **columns), local=None)
+    return replace(schedule, rows=Rows.of(Payloads.of(table), **columns))
 
 
 MUTATED = [

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from treecast.collectives import Collective
+from treecast.machine import model
 from treecast.networks import network
 from treecast.plans.wormhole import bisection, eyes, local_search
 from treecast.plans.wormhole.bisection import minimum, transform
+from treecast.schedule.recipe import Job
 
 FAR = 1 << 13  # twice as much, and a distance, is an int16
 
@@ -188,7 +190,9 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
     mesh = network(spec)
     made = []
     for root in range(mesh.nodes):
-        rows, claims, _ = bisection.broadcast(mesh, Collective("broadcast", mesh.nodes, 1, root), 1)
+        rows, claims, *_ = bisection.broadcast(
+            Job(mesh, Collective("broadcast", mesh.nodes, 1, root), model("wormhole"))
+        )
         heard = {root: -1}
         for step, src, dst in zip(rows.step.tolist(), rows.src.tolist(), rows.dst.tolist(), strict=True):
             assert dst not in heard

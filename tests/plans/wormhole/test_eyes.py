@@ -8,15 +8,19 @@ import pytest
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
+from treecast.machine import model
 from treecast.networks import network
+from treecast.plans import plan
 from treecast.plans.wormhole import eyes
+from treecast.schedule.recipe import Job
 
 ALL_SOURCES = ["mesh:1x1", "mesh:2x2", "mesh:4x4", "mesh:8x8", "mesh:16x16", "mesh:2x2x2", "mesh:4x4x4", "mesh:2x2x2x2"]
 PATHS = ["path:1", "path:2", "path:4", "path:8", "path:16", "path:32", "path:64"]
 
 
-def built(mesh, root, messages=1, **options):
-    return eyes.broadcast(mesh, Collective("broadcast", mesh.nodes, messages, root), 1, **options)
+def built(mesh, root, messages=1, best_order=False, **options):
+    build = eyes.broadcast_in_best_order if best_order else eyes.broadcast
+    return build(Job(mesh, Collective("broadcast", mesh.nodes, messages, root), model("wormhole"), options=options))
 
 
 def sources(mesh):
@@ -244,10 +248,10 @@ def test_bad_options_are_refused():
             built(mesh, 0, order=order)
         with pytest.raises(PlanError, match="each of 0 … 1 once"):
             eyes.claimed(2, (0, 0), order)
-    with pytest.raises(PlanError, match="leave out one"):
-        built(mesh, 0, order=(0, 1), best_order=True)
-    with pytest.raises(PlanError, match="copies must be 1, not 2"):
-        eyes.broadcast(mesh, Collective("broadcast", 16, 1), 2)
+    with pytest.raises(PlanError, match="eyes-best-order takes no order; of broadcast on mesh:4x4 does: eyes"):
+        plan("broadcast", mesh, model="wormhole", builder="eyes-best-order", order=(0, 1))
+    with pytest.raises(PlanError, match=r"2 copies are too many: .* by eyes sends from 1 to 1 copies"):
+        plan("broadcast", mesh, model="wormhole", builder="eyes", copies=2)
     for source in ((4, 0), (0, -1), 3, ()):
         with pytest.raises(PlanError, match="from 0 to 3"):
             eyes.claimed(2, source)

@@ -12,6 +12,7 @@ from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.wormhole import multicast
 from treecast.plans.wormhole.contention import free
+from treecast.schedule.recipe import Job
 from treecast.verification.verifier import verify
 
 MODELS = [f"{name}{half}" for name in WORMHOLE for half in ("", ",half")]
@@ -99,11 +100,11 @@ def test_the_first_way_without_contention_is_taken(monkeypatch):
     bad = multicast.Way("bad", lambda: meeting)
     monkeypatch.setattr(multicast, "ways", lambda *_: iter([bad, chain]))
     step, src, dst = chain.sends()
-    rows = multicast.builder("wormhole")(where, collective, 1).rows
+    rows = multicast.multicast(Job(where, collective, under)).rows
     assert sorted(zip(rows.step.tolist(), rows.src.tolist(), rows.dst.tolist(), strict=True)) == sorted(
         zip(step.tolist(), src.tolist(), dst.tolist(), strict=True)
     )
     monkeypatch.setattr(multicast, "ways", lambda *_: iter([bad]))
     with pytest.raises(PlanError, match="wormhole-last") as error:
-        multicast.builder("wormhole,half")(where, collective, 1)
+        multicast.multicast(Job(where, collective, model("wormhole,half")))
     assert "\n" not in str(error.value)

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
-from treecast.formats.native.header import WORDS, Header, header_of, number, schedule_of
+from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, number, schedule_of
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
-MAGIC = b"\x89treecast-binary 1\r\n"
+MAGIC = b"\x89treecast-binary "
+_VERSIONS = {MAGIC + f"{version}\r\n".encode(): version for version in range(1, VERSION + 1)}
+_MAGIC_SIZE = len(MAGIC) + 3
 _SIZE = 8  # bytes of the header's length
 _DIGEST = hashlib.sha256().digest_size
 _COUNTS = ("rows", "payloads", "ranges", "node_bytes")
@@ -26,7 +28,7 @@ def encode(schedule: Schedule) -> bytes:
     header = json.dumps(words, sort_keys=True).encode()
     columns: dict[str, NDArray[Any]] = rows.columns() | {"start": table.start, "first": table.first, "stop": table.stop}
     shapes, digest = _shapes(*counts), hashlib.sha256()
-    parts = [MAGIC, len(header).to_bytes(_SIZE, "little"), header]
+    parts = [MAGIC + f"{VERSION}\r\n".encode(), len(header).to_bytes(_SIZE, "little"), header]
     parts += [column.astype(shapes[name][0], copy=False).tobytes() for name, column in columns.items()]
     for part in parts:
         digest.update(part)
@@ -43,13 +45,14 @@ def _shapes(rows: int, payloads: int, ranges: int, node_bytes: int) -> dict[str,
 
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a binary file. Raises FormatError when it is cut off or was changed."""
-    if not data.startswith(MAGIC):
+    version = _VERSIONS.get(bytes(data[:_MAGIC_SIZE]))
+    if version is None:
         raise FormatError("this is no binary treecast file: it does not begin like one")
     body = memoryview(data)[:-_DIGEST]
     if hashlib.sha256(body).digest() != data[-_DIGEST:]:
         raise FormatError("the file was changed or cut off: its digest does not match")
-    begin = len(MAGIC) + _SIZE
-    end = begin + int.from_bytes(body[len(MAGIC) : begin], "little")
+    begin = _MAGIC_SIZE + _SIZE
+    end = begin + int.from_bytes(body[_MAGIC_SIZE:begin], "little")
     header = _header(bytes(body[begin : min(end, len(body))]))
     rows, payloads, ranges, node_bytes = (number(header, word, _MOST) for word in _COUNTS)
     shapes = _shapes(rows, payloads, ranges, 8 if node_bytes == 8 else 4)
@@ -62,8 +65,8 @@ def decode(data: bytes) -> Schedule:
     table = Payloads(*(arrays.pop(name).astype(np.int64) for name in ("start", "first", "stop")))
     if bool(((table.start < 0) | (table.start > ranges)).any()):
         raise FormatError("this binary file holds no schedule: a payload begins outside the table of ranges")
-    words = {word: value for word, value in header.items() if word in WORDS}
-    return schedule_of(words, lambda network: Rows.of(table, **arrays))
+    words = {word: value for word, value in header.items() if is_word(word)}
+    return schedule_of(words, lambda network: Rows.of(table, **arrays), version)
 
 
 def _header(text: bytes) -> Header:
@@ -73,6 +76,7 @@ def _header(text: bytes) -> Header:
         raise FormatError("this binary file holds no schedule: its header cannot be read") from None
     words = cast(dict[str, object], found) if isinstance(found, dict) else {}
     header = {word: value for word, value in words.items() if isinstance(value, str)}
-    if set(header) != set(words) or not set(_COUNTS) <= set(header) <= {*WORDS, *_COUNTS}:
+    known = all(is_word(word) or word in _COUNTS for word in header)
+    if set(header) != set(words) or not set(_COUNTS) <= set(header) or not known:
         raise FormatError(f"this binary file holds no schedule: its header is no table of {', '.join(WORDS + _COUNTS)}")
     return header

@@ -8,7 +8,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import FormatError, TreecastError
 from treecast.machine import model
 from treecast.networks import FAMILIES, Network, network
-from treecast.schedule import Claims, Rows, Schedule
+from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
 
 Header = dict[str, str]
 
@@ -25,9 +25,17 @@ WORDS = (
     "orbit",
     "sparing",
     "builder",
+    "option",
+    "options",
+    "planned-copies",
     "claims",
 )
-"""Every word of a header, in the order in which they are written."""
+"""Every word of a header, in the order in which they are written. An option's name belongs to its word: ``option tree``."""
+OPTION = "option "
+VERSION = 2
+"""The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
+NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
+"""No rows at all."""
 _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28}
 _MOST_COPIES = 2**15 - 1
@@ -57,15 +65,26 @@ def header_of(schedule: Schedule) -> Header:
         header["orbit"] = "yes"
     if schedule.sparing:
         header["sparing"] = "yes"
-    if schedule.builder:
-        header["builder"] = schedule.builder
+    recipe = schedule.recipe
+    if recipe.builder:
+        header["builder"] = recipe.builder
+    if not recipe.whole:
+        header["options"] = "unknown"
+    header |= {f"{OPTION}{name}": value for name, value in recipe.options.items()}
+    if recipe.copies:
+        header["planned-copies"] = str(recipe.copies)
     if schedule.claims:
         header["claims"] = f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}"
     _check(header)
     return header
 
 
-def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
+def is_word(word: str) -> bool:
+    """Return whether a header has such a word."""
+    return (word in WORDS and word != OPTION.strip()) or word.startswith(OPTION)
+
+
+def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = VERSION) -> Schedule:
     """Return the schedule of a header and of the rows that ``rows(network)`` makes.
 
     Raises FormatError when the header lacks or misuses a word, or when the parts do not fit.
@@ -89,11 +108,25 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows]) -> Schedule:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         return Schedule(
             where, collective, model(header.get("model", "all-port")), rows(where), number(header, "copies", _MOST_COPIES),
-            header.get("orbit") == "yes", _claims(header), header.get("builder", ""),
+            header.get("orbit") == "yes", _claims(header), _recipe(header, version),
             sparing=header.get("sparing") == "yes",
         )  # fmt: skip
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
+
+
+def without_rows(header: Header) -> Schedule:
+    """Return the schedule of a header alone, which has no rows: what its recipe needs."""
+    return schedule_of({word: value for word, value in header.items() if word != "claims"}, lambda network: NO_ROWS)
+
+
+def _recipe(header: Header, version: int) -> Recipe:
+    options = {word.removeprefix(OPTION): value for word, value in header.items() if word.startswith(OPTION)}
+    copies = number(header, "planned-copies", _MOST_COPIES) if "planned-copies" in header else 0
+    if header.get("options", "unknown") != "unknown":
+        raise FormatError(f"options are 'unknown', or a line for each of them, not {cut(header['options'])!r}")
+    name = header.get("builder", "")
+    return Recipe(name, options, copies, whole=not name or (version > 1 and "options" not in header))
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

@@ -2,8 +2,8 @@
 
 ::
 
-    treecast 1
-    digest sha256:…            of all that follows; without it the file counts as written by hand
+    treecast 2
+    digest sha256:…            of all other lines; without it the file counts as written by hand
     network star:4
     collective broadcast
     root 1234
@@ -24,11 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import WORDS, Header, cut, header_of, schedule_of
+from treecast.formats.native.header import OPTION, VERSION, WORDS, Header, cut, header_of, is_word, schedule_of
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
-MAGIC = b"treecast 1\n"
+MAGIC = b"treecast "
+_VERSIONS = {f"treecast {version}\n".encode(): version for version in range(1, VERSION + 1)}
 _WORDS = (*WORDS, "rows")
 _ROW = re.compile(
     r"([0-9]{1,10})\+([0-9]{1,10}) ([^\s>]+)>([^\s>]+)(?: port=(-1|[0-9]{1,5}))?(?: tree=([0-9]{1,5}))? ([0-9,-]+)"
@@ -46,7 +47,14 @@ def encode(schedule: Schedule) -> bytes:
     if rows.count(">") != len(schedule):
         raise FormatError("a node's name holds '>', which joins two nodes in the text format: write to a .tcb file")
     body = f"{header}rows {len(schedule)}\n{rows}".encode()
-    return MAGIC + b"digest sha256:" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    first = f"treecast {VERSION}\n".encode()
+    return first + _digest_line(VERSION, first, body) + b"\n" + body
+
+
+def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
+    """Return the line of the digest: in version 1 of what follows it, later also of the first line."""
+    covered = body if version == 1 else first + body
+    return b"digest sha256:" + hashlib.sha256(covered).hexdigest().encode()
 
 
 def lines(schedule: Schedule) -> Iterator[str]:
@@ -67,13 +75,15 @@ def _spell(first: int, stop: int) -> str:
 
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
-    if not data.startswith(MAGIC):
-        raise FormatError("this is no treecast file: it does not begin with the line 'treecast 1'")
-    body, before = data[len(MAGIC) :], 1
+    first = data[: data.find(b"\n") + 1]
+    if first not in _VERSIONS:
+        known = " or ".join(f"'treecast {version}'" for version in _VERSIONS.values())
+        raise FormatError(f"this is no treecast file: it does not begin with the line {known}")
+    body, before = data[len(first) :], 1
     if body.startswith(b"digest "):
         line, _, body = body.partition(b"\n")
         before = 2
-        if line != b"digest sha256:" + hashlib.sha256(body).hexdigest().encode():
+        if line != _digest_line(_VERSIONS[first], first, body):
             raise FormatError(
                 "the file was changed or cut off: its digest does not match (if you edited it, delete its second line)"
             )
@@ -91,7 +101,10 @@ def decode(data: bytes) -> Schedule:
     header: Header = {}
     for number, line in numbered:
         word, _, value = line.partition(" ")
-        if word not in _WORDS or word in header:
+        if f"{word} " == OPTION:
+            name, _, value = value.strip().partition(" ")
+            word = OPTION + name
+        if not (is_word(word) or word == "rows") or word in header:
             known = ", ".join(_WORDS)
             raise FormatError(f"line {number}: {cut(line)!r} is none of the lines {known}, each at most once")
         header[word] = value.strip()
@@ -100,7 +113,7 @@ def decode(data: bytes) -> Schedule:
     else:
         raise FormatError("there is no line 'rows N' before the rows")
     claimed = header.pop("rows")
-    return schedule_of(header, lambda network: _rows(claimed, numbered, network))
+    return schedule_of(header, lambda network: _rows(claimed, numbered, network), _VERSIONS[first])
 
 
 def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -> Rows:

@@ -80,7 +80,7 @@ def most_survived(kind: str, where: Network) -> int:
     """Return how many failures a collective survives on a network."""
     if kind.endswith("v"):
         return 0
-    return max(1, *(b.trees(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
+    return max(1, *(b.most_copies(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
 
 
 def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0) -> int:

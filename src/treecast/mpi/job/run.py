@@ -7,21 +7,21 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.execution.local import ranges
-from treecast.formats.native.header import header_of
+from treecast.formats.native.header import header_of, without_rows
 from treecast.mpi.engine.engine import Engine, Outcome, failed_ranks
 from treecast.mpi.engine.lanes import lanes_of
 from treecast.mpi.job import data as data_of
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
-from treecast.plans import plan, program
+from treecast.plans import plan_again, program_again
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
 
@@ -35,7 +35,7 @@ _MOST_LOST = 20  # ranges of chunks that a rank names at most
 class Request(NamedTuple):
     """A run that is to be: the plan, the input, who is to be killed at which step, and the patience of a rank.
 
-    ``rule``: what the plan was made from, when each rank can find its own rows from its label alone; else None, and each rank
+    ``rule``: the header of the plan, when each rank can find its own rows from its label alone; else None, and each rank
     reads the plan and keeps its own rows. ``output``: the folder into which files of a scatterv or gatherv are written.
     """
 
@@ -44,7 +44,7 @@ class Request(NamedTuple):
     flit: int
     kill: dict[int, int]
     deadline: float
-    rule: dict[str, str | int] | None
+    rule: dict[str, str] | None
     output: str | None = None
 
 
@@ -68,28 +68,21 @@ def request(
     return Request(path, name, flit, killed, deadline, _rule(schedule), output)
 
 
-def _rule(schedule: Schedule) -> dict[str, str | int] | None:
-    """Return what a schedule was planned from, when planning it once more makes the same rows, and each label tells its own."""
+def _rule(schedule: Schedule) -> dict[str, str] | None:
+    """Return the header of a schedule whose recipe makes its rows, and tells each rank its own; None of others."""
     header = header_of(schedule)
-    rule: dict[str, str | int] = {
-        "collective": header["collective"], "network": header["network"], "root": header.get("root", "0"),
-        "messages": schedule.collective.messages, "copies": schedule.copies, "model": header["model"],
-        "builder": schedule.builder,
-    }  # fmt: skip
     try:
-        again = plan(**cast(Any, {**rule, "builder": schedule.builder or None}))
+        if program_again(without_rows(header), 0) is None or plan_again(schedule).rows != schedule.rows:
+            return None
     except TreecastError:
         return None
-    return rule if again.local is not None and again.rows == schedule.rows else None
+    return header
 
 
 def own_program(what: Request, rank: int) -> Schedule:
     """Return the rows of one rank: from its label, or from the file."""
-    if what.rule is None:
-        return formats.read(what.plan).program(rank)
-    rule = dict(what.rule)
-    where = find_network(str(rule.pop("network")))
-    return program(str(rule.pop("collective")), where, rank, **cast(Any, rule))
+    mine = None if what.rule is None else program_again(without_rows(what.rule), rank)
+    return formats.read(what.plan).program(rank) if mine is None else mine
 
 
 Found = dict[str, Any]
@@ -196,9 +189,7 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
-    nodes = (
-        formats.read(what.plan).network.nodes if what.rule is None else find_network(str(what.rule["network"])).nodes
-    )
+    nodes = formats.read(what.plan).network.nodes if what.rule is None else find_network(what.rule["network"]).nodes
     if nodes != size:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {size:,} ranks: start it with -n {nodes}")
     mine = own_program(what, rank)

@@ -134,7 +134,7 @@ def _start_times(n: int, tell: Tell) -> Verdict:
     for parents in _rooted_trees(n):
         tree = _network(parents)
         for lengths in product(range(3), repeat=n - 1):
-            schedule = plan("scatterv", tree, lengths=[0, *lengths], model="bufferless")
+            schedule = plan("scatterv", tree, lengths=[0, *lengths], model="bufferless", builder="farthest-first")
             if ends_earlier(parents, (0, *lengths), schedule.steps) or not verify(schedule):
                 return Verdict(False, f"{parents}, {lengths}")
             cases += 1
@@ -165,7 +165,9 @@ def _scatter_multiport(n: int, tell: object) -> Verdict:
             for child in set(branch[1:]):
                 mine = [v for v in range(1, n) if branch[v] == child]
                 least = max(least, int(_brute([depth[v] for v in mine], flits[None, mine])[0][0]))
-            schedule = plan("scatterv", _network(parents), lengths=flits.tolist(), model=_MODELS[1])
+            schedule = plan(
+                "scatterv", _network(parents), lengths=flits.tolist(), model=_MODELS[1], builder="farthest-first"
+            )
             if schedule.steps != least or not verify(schedule):
                 return Verdict(False, f"{parents}, {flits.tolist()}")
             said += 1

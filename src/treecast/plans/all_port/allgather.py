@@ -10,14 +10,15 @@ from math import comb
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 Columns = dict[str, Ints]
@@ -25,7 +26,11 @@ _TRIES = 20
 _MOST_SETS = 2000
 
 
-def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+@builder(
+    "disjoint-trees", "allgather", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
+    what="the k disjoint trees, each walked depth first, all at once",
+)  # fmt: skip
+def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: each tree is walked depth first, all k trees at once; what that leaves over is packed.
 
     Of the Mx copies each tree carries q = ⌊Mx/k⌋ over one arc after the other, q (N-1) steps in which every arc of the
@@ -33,7 +38,7 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
     copies left, one on each of some trees, come after: over a maximum matching of ports and new nodes when x = 1, else
     over those trees, arcs packed by a greedy list schedule.
     """
-    messages, k = collective.messages, network.ports
+    network, messages, copies, k = job.network, job.collective.messages, job.copies, job.network.ports
     trees = disjoint_trees(network)
     each, rest = divmod(messages * copies, max(k, 1))
     parts: list[Columns] = []
@@ -66,15 +71,19 @@ def over_disjoint_trees(network: Rotational, collective: Collective, copies: int
             parts.append(columns | _carrying(len(table), 1, len(targets)))
             table.append(_cut(carried[tree], each, each + 1))
         steps += 1 + max(int(began[tree].max()) for tree in more)
-    return _built(network, collective, copies, parts, table, steps)
+    return _built(job, parts, table, steps)
 
 
-def over_matchings(network: Cayley, collective: Collective, copies: int) -> Built:
+@builder(
+    "port-matching", "allgather", on=Cayley, under=ALL_PORT, rank=40,
+    what="each step joins ports with new nodes by a maximum matching",
+)  # fmt: skip
+def over_matchings(job: Job[Cayley]) -> Built:
     """All-port: each step joins ports with new nodes by a maximum matching; x = 1, on any Cayley network.
 
     In most cases max(diameter, ⌈M (N-1) / degree⌉) steps, the lower bound; that is not proved, but each schedule tells.
     """
-    messages, k = collective.messages, max(network.ports, 1)
+    network, messages, k = job.network, job.collective.messages, max(job.network.ports, 1)
     each, rest = divmod(messages, k)
     parts: list[Columns] = []
     table: list[list[tuple[int, int]]] = []
@@ -92,15 +101,14 @@ def over_matchings(network: Cayley, collective: Collective, copies: int) -> Buil
             parts.append(columns | {"payload": spread["layer"] + len(table)})
             table += [[(first + layer * size, first + (layer + 1) * size)] for layer in range(layers)]
             steps += size * (int(spread["step"].max()) + 1)
-    return _built(network, collective, copies, parts, table, steps)
+    return _built(job, parts, table, steps)
 
 
-def _built(
-    network: Cayley, collective: Collective, copies: int, parts: list[Columns], table: list[list[tuple[int, int]]], steps: int
-) -> Built:  # fmt: skip
+def _built(job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int) -> Built:
     names = ("step", "steps", "src", "dst", "port", "tree", "payload")
     columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in names}
-    sends = collective.messages * copies * (network.nodes - 1) * network.nodes
+    nodes = job.network.nodes
+    sends = job.collective.messages * job.copies * (nodes - 1) * nodes
     return Built(Rows.of(Payloads.of(table), **columns), Claims(steps, sends))
 
 

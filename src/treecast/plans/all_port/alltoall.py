@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
 from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 
 _TRIES = 100
 _SPARED = (0, 2, 4, 8, 16)  # necklaces that help to fill up the steps of the short ones
@@ -25,14 +26,19 @@ _MOST_WORK = 500_000  # sends tried, of all tries
 _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
-def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+@builder(
+    "disjoint-trees", "alltoall", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=40,
+    what="the k disjoint trees, necklace by necklace",
+)  # fmt: skip
+def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: node 0 serves one unfolded necklace after the other, the i-th node of each over tree i, all at once.
 
     M Σ depths steps for x = k, the number of trees. What short necklaces leave over when x < k is packed behind.
     Source: Fragopoulou & Akl, section 4 (total exchange).
     """
-    trees, messages = disjoint_trees(network), collective.messages
-    dealt = shares(network, trees, messages, copies)
+    network, messages = job.network, job.collective.messages
+    trees = disjoint_trees(network)
+    dealt = shares(network, trees, messages, job.copies)
     entry, place, source, target, port = hops(trees, dealt.destination, dealt.tree)
     orbits = dealt.orbit.max(initial=-1) + 1
     depth = np.zeros(orbits, np.int64)
@@ -89,13 +95,18 @@ def packed(packet: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, in
     return began, steps
 
 
-def over_shortest_paths(network: Cayley, collective: Collective, copies: int) -> Built:
+@builder(
+    "shortest-paths", "alltoall", on=Cayley, under=ALL_PORT, rank=20,
+    what="shortest paths, necklace by necklace or matched with ports",
+)  # fmt: skip
+def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1.
 
     Where the network has a rotation, whole necklaces go together and keep every port busy. What is left, and a few whole
     necklaces to fill up with, goes step by step: ports are matched with what has farthest to go.
     """
-    messages, nodes, every = collective.messages, network.nodes, np.arange(network.nodes)
+    network, messages = job.network, job.collective.messages
+    nodes, every = network.nodes, np.arange(network.nodes)
     table = [[(v * messages, (v + 1) * messages)] for v in range(nodes)]
     if nodes == 1:
         return _built(network, [], table, 0, 0)

@@ -6,30 +6,28 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 
 from collections.abc import Iterator
 
-from treecast.collectives import Collective
 from treecast.networks import Network, Star
 from treecast.plans.all_port.pipelines import Hop, claims, rows_at_node, rows_of_trees
 from treecast.plans.built import Built
-from treecast.plans.trees import disjoint as rotational
-from treecast.plans.trees import star as star_trees
+from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.trees import disjoint, star
 from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.schedule import Claims
+from treecast.schedule.recipe import Job
 
 
-def over_disjoint_trees(network: Network, collective: Collective, copies: int) -> Built:
-    """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
-
-    ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
-    """
-    rows = rows_of_trees(rotational.disjoint_trees(network, collective.root), collective.messages, copies)
-    return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
+def claims_of_trees(job: Job[Network]) -> Claims:
+    """Return the steps and transmissions of a broadcast over the disjoint trees, in closed form."""
+    return claims(job, job.network.ports, disjoint.depth(job.network))
 
 
-def over_disjoint_trees_at(network: Network, collective: Collective, copies: int, node: int) -> Built:
+def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
     """All-port: what one node does in ``over_disjoint_trees``, from its label alone, whatever the size of the network.
 
     The claims are those of the whole schedule.
     """
-    root, trees = collective.root, rotational.trees_of(network)
+    network, root = job.network, job.collective.root
+    trees = disjoint.trees_of(network)
 
     def hops(tree: int) -> Iterator[Hop]:
         depth = trees.depth_of(network, node, tree, root)
@@ -39,17 +37,41 @@ def over_disjoint_trees_at(network: Network, collective: Collective, copies: int
         for child, port in trees.children(network, node, tree, root):
             yield node, child, port, depth
 
-    rows = rows_at_node(hops, network.ports, collective.messages, copies)
-    return Built(rows, claims(network, collective, network.ports, copies, rotational.depth(network)))
+    return Built(rows_at_node(hops, network.ports, job.collective.messages, job.copies), claims_of_trees(job))
 
 
-def over_shortest_path_tree(star: Star, collective: Collective, copies: int) -> Built:
-    """All-port: the baseline, all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
-    rows = rows_of_trees(star_trees.shortest_path_tree(star, collective.root), collective.messages, copies)
-    return Built(rows, claims(star, collective, 1, copies, star.diameter))
+@builder(
+    "disjoint-trees", "broadcast", on=disjoint.lacks_trees, under=ALL_PORT, what="pipelines down the k disjoint trees",
+    most_copies=every_port, claims=claims_of_trees, at=over_disjoint_trees_at, rank=20,
+)  # fmt: skip
+def over_disjoint_trees(job: Job[Network]) -> Built:
+    """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
+
+    ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
+    """
+    trees = disjoint.disjoint_trees(job.network, job.collective.root)
+    return Built(rows_of_trees(trees, job.collective.messages, job.copies), claims_of_trees(job))
 
 
-def over_breadth_first_tree(network: Network, collective: Collective, copies: int) -> Built:
+def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
+    return claims(job, 1, job.network.eccentricity(job.collective.root))
+
+
+@builder(
+    "shortest-path-tree", "broadcast", on=Star, under=ALL_PORT, claims=_claims_of_shortest_paths, rank=30,
+    what="one shortest-path tree: the baseline of Fragopoulou & Akl",
+)  # fmt: skip
+def over_shortest_path_tree(job: Job[Star]) -> Built:
+    """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
+    tree = star.shortest_path_tree(job.network, job.collective.root)
+    return Built(rows_of_trees(tree, job.collective.messages, job.copies), _claims_of_shortest_paths(job))
+
+
+@builder(
+    "breadth-first-tree", "broadcast", under=ALL_PORT, claims=_claims_of_shortest_paths, rank=90,
+    what="one breadth-first tree of any network",
+)  # fmt: skip
+def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""
-    rows = rows_of_trees(breadth_first_tree(network, collective.root), collective.messages, copies)
-    return Built(rows, claims(network, collective, 1, copies, network.eccentricity(collective.root)))
+    tree = breadth_first_tree(job.network, job.collective.root)
+    return Built(rows_of_trees(tree, job.collective.messages, job.copies), _claims_of_shortest_paths(job))

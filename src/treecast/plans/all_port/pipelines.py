@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks import Network
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 Hop = tuple[int, int, int, int]
@@ -41,12 +41,12 @@ def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]
     return carried
 
 
-def claims(network: Network, collective: Collective, trees: int, copies: int, depth: int) -> Claims:
-    """Return ⌈Mx/k⌉ + depth - 1 steps and Mx(N-1) transmissions."""
-    if network.nodes == 1:
+def claims(job: Job[Network], trees: int, depth: int) -> Claims:
+    """Return ⌈Mx/k⌉ + depth - 1 steps and Mx(N-1) transmissions of a broadcast over k ``trees``."""
+    if job.network.nodes == 1:
         return Claims(0, 0)
-    per_tree = -(-collective.messages * copies // trees)
-    return Claims(per_tree + depth - 1, collective.messages * copies * (network.nodes - 1))
+    messages = job.collective.messages * job.copies
+    return Claims(-(-messages // trees) + depth - 1, messages * (job.network.nodes - 1))
 
 
 def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:

@@ -6,34 +6,52 @@ its target itself. Broadcasts in more than one copy go over the trees of ``plans
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.all_port.alltoall import packed
 from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_RELAYS: dict[str, Any] = {
+    "on": Complete,
+    "under": ALL_PORT,
+    "what": "to the target itself; more copies by way of relays",
+    "rank": 10,
+}
 
 
-def broadcast(network: Complete, collective: Collective, copies: int) -> Built:
+def _claims(job: Job[Complete]) -> Claims:
+    others = job.network.nodes - 1
+    return Claims(job.collective.messages * min(1, others), job.collective.messages * others)
+
+
+@builder("direct", "broadcast", on=Complete, under=ALL_PORT, claims=_claims, what="to each target itself", rank=10)
+def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
+    network, collective = job.network, job.collective
     others = np.delete(np.arange(network.nodes), collective.root)
     rows = Rows.of(
         Payloads.of([[(0, collective.messages)]]), step=others * 0, steps=np.full(len(others), collective.messages),
         src=np.full(len(others), collective.root), dst=others, port=network.port_between(collective.root, others),
         tree=others * 0, payload=others * 0,
     )  # fmt: skip
-    return Built(rows, Claims(collective.messages * min(1, len(others)), collective.messages * len(others)))
+    return Built(rows, _claims(job))
 
 
-def scatter(network: Complete, collective: Collective, copies: int) -> Built:
+@builder("direct", "scatter", most_copies=every_port, **_RELAYS)
+def scatter(job: Job[Complete]) -> Built:
     """All-port: x - 1 copies of each message to a relay each, one behind the other, and then one to its target itself.
 
     Mx steps, as many as the root needs to send them; M (2x - 1) (N - 1) transmissions.
     """
-    messages, others = collective.messages, np.arange(1, network.nodes)
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    others = np.arange(1, network.nodes)
     none, columns = np.zeros_like(others), list[tuple[Ints, ...]]()
     for way in range(1, copies):
         relay = (others - 1 + way) % len(others) + 1
@@ -41,16 +59,18 @@ def scatter(network: Complete, collective: Collective, copies: int) -> Built:
         columns += [(start, none, relay, others, tree), (start + 1, relay, others, others, tree)]
     columns.append((none + (copies - 1) * messages, none, others, others, none))
     step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    source, target, block = (network.translate(collective.root, u) for u in (source, target, block))
+    source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
     return _built(network, messages, step, source, target, block, tree, copies * messages, 1)
 
 
-def allgather(network: Complete, collective: Collective, copies: int) -> Built:
+@builder("direct", "allgather", most_copies=every_port, **_RELAYS)
+def allgather(job: Job[Complete]) -> Built:
     """All-port: one copy goes to all others. Of more, x relays get one each, and send to all others, one after the other.
 
     M steps, for x > 1 M (x + 1), which is M above the bound; Mx (N - 1) N transmissions. An orbit.
     """
-    messages, others = collective.messages, np.arange(1, network.nodes)
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    others = np.arange(1, network.nodes)
     if copies == 1:
         straight = others * 0, others * 0, others, others * 0, others * 0
         return _built(network, messages, *straight, messages, network.nodes)
@@ -64,12 +84,13 @@ def allgather(network: Complete, collective: Collective, copies: int) -> Built:
     return _built(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
 
 
-def alltoall(network: Complete, collective: Collective, copies: int) -> Built:
+@builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
+def alltoall(job: Job[Complete]) -> Built:
     """All-port: each message to its target itself, and by way of x - 1 relays, which are chosen so that all ports have as much.
 
     A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.
     """
-    messages, nodes = collective.messages, network.nodes
+    network, messages, copies, nodes = job.network, job.collective.messages, job.copies, job.network.nodes
     relays = _balanced(nodes, copies - 1)
     hops: list[tuple[int, int, int, int, int]] = []  # packet, source, target, block, tree
     for v in range(1, nodes):

@@ -7,32 +7,38 @@ held up. Source: Fragopoulou & Akl, section 4 (single node scattering); for x < 
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
 from treecast.plans.trees.single_tree import breadth_first_tree
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 
-def over_disjoint_trees(network: Rotational, collective: Collective, copies: int) -> Built:
+@builder(
+    "disjoint-trees", "scatter", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
+    what="down the k disjoint trees, farthest first",
+)  # fmt: skip
+def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: scatter over the disjoint trees of the network, each message over x = ``copies`` of them.
 
     M (N-1) steps and M k Σ depths transmissions for x = k, the number of trees.
     """
-    trees = disjoint_trees(network)
-    dealt = shares(network, trees, collective.messages, copies)
+    trees = disjoint_trees(job.network)
+    dealt = shares(job.network, trees, job.collective.messages, job.copies)
     columns = dealt.destination, dealt.tree, dealt.depth, dealt.length, dealt.payload
     built = _farthest_first(trees, dealt.tree, *columns, dealt.payloads)
-    return _rooted(network, collective, built)
+    return _rooted(job, built)
 
 
-def over_breadth_first_tree(network: Network, collective: Collective, copies: int) -> Built:
+@builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
+def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
-    tree, messages = breadth_first_tree(network, collective.root), collective.messages
+    tree, messages = breadth_first_tree(job.network, job.collective.root), job.collective.messages
     nodes, every = tree.network.nodes, np.arange(tree.network.nodes)
     destination = every[every != tree.root]
     zeros = np.zeros_like(destination)
@@ -70,12 +76,12 @@ def _farthest_first(
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
 
-def _rooted(network: Rotational, collective: Collective, built: Built) -> Built:
+def _rooted(job: Job[Rotational], built: Built) -> Built:
     """Return the scatter from node 0 as one from the root of the collective."""
-    if collective.root == 0:
+    if job.collective.root == 0:
         return built
-    moved = network.translate(collective.root, np.arange(network.nodes))
-    rows, table, messages = built.rows, built.rows.payloads, collective.messages
+    moved = job.network.translate(job.collective.root, np.arange(job.network.nodes))
+    rows, table, messages = built.rows, built.rows.payloads, job.collective.messages
     block, place = np.divmod(table.first, messages)
     first = moved[block] * messages + place
     columns = rows.columns() | {"src": moved[rows.src], "dst": moved[rows.dst]}

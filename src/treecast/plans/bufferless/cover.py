@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
 from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import lengths_of, streamed
+from treecast.plans.bufferless.scatter import FIRST, lengths_of, streamed
 from treecast.plans.built import Built
+from treecast.plans.registry import builder
 from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import RootedTree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
@@ -106,15 +107,28 @@ def least_steps(near: RootedTree, flits: Ints, degree: int) -> int:
     return int(max((-(-beyond // degree) + each - 1).max(), (flits + near.depth - 1)[flits > 0].max()))
 
 
-def scatter(network: Network, collective: Collective, copies: int, *, first: str = "farthest") -> Built:
+@builder(
+    "cover", "scatterv", under=("bufferless-multiport",), options=(FIRST,), rank=20,
+    what="down several trees that share no link, the farthest first in each",
+)  # fmt: skip
+def scatter(job: Job[Network]) -> Built:
     """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
-    found = cover(network, collective.root, lengths_of(collective).flits, collective.direction == "to")
-    return streamed(collective, found.trees, found.dealt, "all", first)
+    return _over_cover(job, job.options.get("first", "farthest"))
 
 
-def gather(network: Network, collective: Collective, copies: int, *, first: str = "nearest") -> Built:
+@builder(
+    "cover", "gatherv", under=("bufferless-multiport",), options=(FIRST,), rank=50, baseline=True,
+    what="up several trees that share no link, as if all knew when to begin",
+)  # fmt: skip
+def gather(job: Job[Network]) -> Built:
     """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""
-    return scatter(network, collective, copies, first=first)
+    return _over_cover(job, job.options.get("first", "nearest"))
+
+
+def _over_cover(job: Job[Network], first: str) -> Built:
+    collective = job.collective
+    found = cover(job.network, collective.root, lengths_of(collective).flits, collective.direction == "to")
+    return streamed(collective, found.trees, found.dealt, "all", first)
 
 
 class _Search:

@@ -9,27 +9,42 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.bufferless.scatter import control, joined, lengths_of, rows_of
 from treecast.plans.built import Built
-from treecast.plans.trees.spanning import breadth_first, spanning_tree
+from treecast.plans.registry import BUFFERLESS, Option, builder
+from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import RootedTree
 
+COLLECT = Option(
+    name="collect", what="How certificates come up: in slots of their own, or asked for child by child.",
+    choices=("slots", "walk"),
+)  # fmt: skip
 
-def shoulder_tap(network: Network, collective: Collective, copies: int, *, ports: str = "one") -> Built:
+
+def _no_path(job: Job[Network]) -> str:
+    network, root = job.network, job.collective.root
+    if breadth_first(network, root).height == network.nodes - 1:
+        return ""
+    return f"needs a path with the root at one end, not {network.spec} from {network.label(root)}"
+
+
+@builder(
+    "shoulder-tap", "gatherv", under=BUFFERLESS, fits=_no_path, rank=30, baseline=True,
+    what="of a path with the root at its end: a wake-up goes out",
+)  # fmt: skip
+def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as what is nearer lets it."""
     from treecast.kernels.streams import shoulder_taps
 
+    network, collective, ports = job.network, job.collective, job.model.ports
     tree, lengths = breadth_first(network, collective.root), lengths_of(collective)
     below = tree.order[1:].astype(np.int64)
-    if tree.height != network.nodes - 1:
-        raise PlanError(
-            f"shoulder-tap needs a path with the root at one end, not {network.spec} from {network.label(collective.root)}"
-        )
     start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
     numbered = replace(collective, lengths=Lengths(lengths.flits, tree.order.astype(np.int64)))
     first, stop = lengths_of(numbered).first, lengths_of(numbered).stop
@@ -91,14 +106,16 @@ def certificates(tree: RootedTree, flits: Ints, ports: str = "one", collect: str
     return Certificates(*found(tree.parent, tree.order, flits, ports == "one", collect == "walk"))
 
 
-def transmission_certificate(
-    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
-    collect: str = "slots",
-) -> Built:  # fmt: skip
+@builder(
+    "transmission-certificate", "gatherv", under=BUFFERLESS, options=(TREE, COLLECT), rank=10,
+    what="up one tree, told when to begin by control flits",
+)  # fmt: skip
+def transmission_certificate(job: Job[Network]) -> Built:
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
-    lengths = lengths_of(collective)
+    network, collective, ports = job.network, job.collective, job.model.ports
+    lengths, collect = lengths_of(collective), job.options.get("collect", "slots")
     spanning = spanning_tree(
-        network, collective.root, tree, lengths.flits,
+        network, collective.root, job.options.get("tree", "breadth-first"), lengths.flits,
         lambda tree: certificates(tree, lengths.flits, ports, collect).steps, both_ways=True,
     )  # fmt: skip
     when = certificates(spanning, lengths.flits, ports, collect)

@@ -19,8 +19,10 @@ from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.trees.spanning import spanning_tree, streams_steps
+from treecast.plans.registry import BUFFERLESS, Option, builder
+from treecast.plans.trees.spanning import TREE, spanning_tree, streams_steps
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import RootedTree
 
 ORDERS = ("farthest", "nearest", "longest", "shortest", "node")
@@ -29,25 +31,35 @@ _MOST_RUNS = 2**26
 _Int32 = NDArray[np.int32]
 
 
-def scatter(
-    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
-    first: str = "farthest",
-) -> Built:  # fmt: skip
+FIRST = Option(name="first", what="Which messages go first.", choices=ORDERS)
+
+
+@builder(
+    "farthest-first", "scatterv", under=BUFFERLESS, options=(TREE, FIRST), rank=10,
+    what="down one tree, the farthest first (FDF)",
+)  # fmt: skip
+def scatter(job: Job[Network]) -> Built:
     """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
-    lengths = lengths_of(collective)
+    return _over_one_tree(job, job.options.get("first", "farthest"))
+
+
+@builder(
+    "nearest-first", "gatherv", under=BUFFERLESS, options=(TREE, FIRST), rank=40, baseline=True,
+    what="up one tree, as if all knew when to begin",
+)  # fmt: skip
+def gather(job: Job[Network]) -> Built:
+    """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""
+    return _over_one_tree(job, job.options.get("first", "nearest"))
+
+
+def _over_one_tree(job: Job[Network], first: str) -> Built:
+    network, collective, ports = job.network, job.collective, job.model.ports
+    flits = lengths_of(collective).flits
     found = spanning_tree(
-        network, collective.root, tree, lengths.flits, lambda tree: streams_steps(tree, lengths.flits, ports),
-        both_ways=collective.direction == "to",
+        network, collective.root, job.options.get("tree", "breadth-first"), flits,
+        lambda tree: streams_steps(tree, flits, ports), both_ways=collective.direction == "to",
     )  # fmt: skip
     return streamed(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
-
-
-def gather(
-    network: Network, collective: Collective, copies: int, *, ports: str = "one", tree: str = "breadth-first",
-    first: str = "nearest",
-) -> Built:  # fmt: skip
-    """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""
-    return scatter(network, collective, copies, ports=ports, tree=tree, first=first)
 
 
 def streamed(collective: Collective, trees: Sequence[RootedTree], dealt: Ints, ports: str, first: str) -> Built:

@@ -7,31 +7,82 @@ Source: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
-from treecast.networks import Hypercube
+from treecast.networks import Hypercube, Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.order import checked_order
+from treecast.plans.order import ORDER, checked_order
+from treecast.plans.registry import Option, builder, every_port
 from treecast.plans.trees import hypercube as hypercube_trees
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
+FAULT_FREE = Option(
+    name="fault-free", flag=True, what="Leave out the last step of the longest form, which serves only when something fails."
+)  # fmt: skip
 
-def whispering(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None, fault_free: bool = False
-) -> Built:
+
+def _node(text: str, network: Network) -> int:
+    return network.node(text)
+
+
+INITIATOR = Option(
+    name="initiator", what="The node that starts the others, instead of all starting at once.", read=_node,
+    write=lambda node, network: network.label(node),
+)  # fmt: skip
+_CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "most_copies": every_port}
+
+
+@builder(
+    "dimension-order", "broadcast", "allgather", sparing=True, options=(ORDER, FAULT_FREE), rank=10,
+    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing said twice", **_CUBE,
+)  # fmt: skip
+def dimension_order(job: Job[Hypercube]) -> Built:
+    """Combining: the broadcast or gossip of Chau & Fu under the model's ports."""
+    return (whispering if job.model.ports == "one" else shouting)(job)
+
+
+@builder(
+    "fraigniaud", "broadcast", "allgather", options=(ORDER,), rank=20, baseline=True,
+    what="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)", **_CUBE,
+)  # fmt: skip
+def fraigniaud(job: Job[Hypercube]) -> Built:
+    """Combining: Fraigniaud's scheme under the model's ports, the baseline."""
+    return (fraigniaud_whispering if job.model.ports == "one" else fraigniaud_shouting)(job)
+
+
+@builder(
+    "four-phases", "allgather", sparing=True, orbit=False, baseline=True, rank=30, options=(ORDER, FAULT_FREE, INITIATOR),
+    what="Chau & Fu: one node starts the others", **_CUBE,
+)  # fmt: skip
+def four_phases(job: Job[Hypercube]) -> Built:
+    """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
+
+    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
+    Not an orbit.
+    """
+    initiator = job.network.check_node(job.options.get("initiator", 0))
+    return _started(whispering if job.model.ports == "one" else shouting, job, initiator)
+
+
+def _claimed(job: Job[Hypercube]) -> int:
+    """Return the copies that are claimed: without its last step the longest form survives one fault less."""
+    return max(1, min(job.copies, job.network.ports - 1)) if job.options.get("fault_free") else job.copies
+
+
+def whispering(job: Job[Hypercube]) -> Built:
     """Whispering: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + k + 1 steps.
 
     Steps 0 … d-1: every informed node sends along one dimension a step. Steps d … d+k: so does every node, again from the
     first dimension on. ``fault_free``: leave out the last step of the longest form, where without faults all is silent.
     nd - n + 1 messages for k = d-1, n-1 of them in the first phase.
     """
-    dims, k = checked_order(cube.d, order), copies - 1
-    every = np.arange(cube.nodes)
+    cube, k, fault_free = job.network, job.copies - 1, job.options.get("fault_free")
+    dims, every = checked_order(cube.d, job.options.get("order")), np.arange(cube.nodes)
     parts: list[tuple[int, Ints, int]] = []
     informed = np.zeros(1, np.int64)
     for step, port in enumerate(dims):
@@ -39,7 +90,7 @@ def whispering(
         informed = np.concatenate([informed, informed ^ (1 << port)])
     units = min(k + 1, cube.d - 1) if fault_free else min(k + 1, cube.d)
     parts += [(cube.d + unit, every, port) for unit, port in enumerate(dims[:units])]
-    return _built(cube, collective, parts, _whispered(cube.d, units))
+    return _built(job, parts, _whispered(cube.d, units))
 
 
 def _whispered(d: int, units: int) -> int:
@@ -50,17 +101,15 @@ def _whispered(d: int, units: int) -> int:
     return nodes - 1 + sum(nodes - 2 * (1 << unit) for unit in range(units))
 
 
-def shouting(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None, fault_free: bool = False
-) -> Built:
+def shouting(job: Job[Hypercube]) -> Built:
     """Shouting: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + 1 steps; d when ``fault_free``.
 
     An informed node sends along all dimensions behind the last one by which it differs from the root, and along the first
     k + 1: as soon as it is informed, whenever that is. nd/2 messages for k = d-1: fewer than the nd - n + 1 of the paper,
     whose nodes answer what they hear.
     """
-    d, k = cube.d, copies - 1
-    dims = np.array(checked_order(cube.d, order), np.int64)
+    cube, d, k, fault_free = job.network, job.network.d, job.copies - 1, job.options.get("fault_free")
+    dims = np.array(checked_order(d, job.options.get("order")), np.int64)
     every = np.arange(cube.nodes)  # bit i: whether it differs from the root in the i-th dimension
     near, last = np.bitwise_count(every).astype(np.int64), np.zeros_like(every)
     for i in range(d):
@@ -73,37 +122,12 @@ def shouting(
         )  # links join even and odd nodes: so news comes every other step
         parts += [(step, node[awake & ((i >= last) | (i <= k))], int(dims[i])) for i in range(d)]
     units = min(k + 1, d)
-    return _built(cube, collective, parts, units * cube.nodes // 2 + cube.nodes - (1 << units))
+    return _built(job, parts, units * cube.nodes // 2 + cube.nodes - (1 << units))
 
 
-def four_phases(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None, fault_free: bool = False,
-    initiator: int = 0,
-) -> Built:  # fmt: skip
-    """Whispering: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
-
-    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1. Not an orbit.
-    """
-    return _started(whispering, cube, collective, copies, order, fault_free, initiator)
-
-
-def four_phases_shouting(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None, fault_free: bool = False,
-    initiator: int = 0,
-) -> Built:  # fmt: skip
-    """Shouting: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
-
-    2d + 2 steps, 2d when ``fault_free``. Not an orbit.
-    """
-    return _started(shouting, cube, collective, copies, order, fault_free, initiator)
-
-
-def _started(
-    build: Callable[..., Built], cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None,
-    fault_free: bool, initiator: int,
-) -> Built:  # fmt: skip
-    cube.check_node(initiator)
-    rows, claims, _ = build(cube, replace(collective, kind="broadcast", root=0), copies, order, fault_free)
+def _started(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], initiator: int) -> Built:
+    cube, collective = job.network, job.collective
+    rows, claims, *_ = build(job.doing("broadcast"))
     source = np.repeat(np.arange(cube.nodes), len(rows))
     again = np.tile(np.arange(len(rows)), cube.nodes)
     first = np.arange(cube.nodes) * collective.messages
@@ -114,11 +138,12 @@ def _started(
         payload=source,
     )  # fmt: skip
     twice = claims.steps * (2 if cube.nodes > 1 else 1)
-    return Built(moved, Claims(twice, claims.transmissions * cube.nodes))
+    return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=_claimed(job))
 
 
-def _built(cube: Hypercube, collective: Collective, parts: list[tuple[int, Ints, int]], sends: int) -> Built:
+def _built(job: Job[Hypercube], parts: list[tuple[int, Ints, int]], sends: int) -> Built:
     """Return the schedule in which the nodes of each part (step, nodes, port) send everything at once over that port."""
+    cube, collective = job.network, job.collective
     parts = [part for part in parts if len(part[1])]
     none = np.empty(0, np.int64)
     src = np.concatenate([none, *(nodes ^ collective.root for _, nodes, _ in parts)])
@@ -130,39 +155,38 @@ def _built(cube: Hypercube, collective: Collective, parts: list[tuple[int, Ints,
         table, step=step, steps=same + 1, src=src, dst=src ^ (np.int64(1) << port), port=port, tree=same - 1, payload=same
     )  # fmt: skip
     sources = cube.nodes if collective.all_source else 1
-    return Built(rows, Claims(int(step.max(initial=-1)) + 1, sends * sources * collective.messages))
+    claims = Claims(int(step.max(initial=-1)) + 1, sends * sources * collective.messages)
+    return Built(rows, claims, copies=_claimed(job))
 
 
-def fraigniaud_whispering(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None
-) -> Built:
+def fraigniaud_whispering(job: Job[Hypercube]) -> Built:
     """Whispering: the baseline, Fraigniaud's scheme: down k + 1 = ``copies`` arc-disjoint trees, a dimension a step.
 
     d + k + 1 steps, (k+1)(n-1) messages. Source: Fraigniaud, "Asymptotically optimal broadcasting and gossiping in faulty
     hypercube multicomputers" (1992), as Chau & Fu cite it.
     """
+    cube, collective, order = job.network, job.collective, job.options.get("order")
     trees, place = calling_trees(cube, order, collective.root), np.argsort(checked_order(cube.d, order))
     every = np.flatnonzero(np.arange(cube.nodes) != collective.root)
     steps: list[Ints] = []
-    for tree in range(min(copies, cube.d)):
+    for tree in range(min(job.copies, cube.d)):
         at = place[trees.port[tree][every]]
         wrapped = (at < tree) | ((at == tree) & (trees.parent[tree][every] != collective.root))
         steps.append(at + cube.d * wrapped)
-    return _down(trees, collective, copies, steps, cube.d + copies if cube.d > 1 else cube.d)
+    return _down(trees, job, steps, cube.d + job.copies if cube.d > 1 else cube.d)
 
 
-def fraigniaud_shouting(
-    cube: Hypercube, collective: Collective, copies: int, order: Sequence[int] | None = None
-) -> Built:
+def fraigniaud_shouting(job: Job[Hypercube]) -> Built:
     """Shouting: the baseline, Fraigniaud's scheme: down k + 1 = ``copies`` arc-disjoint trees, all at once: d + 1 steps."""
-    trees = calling_trees(cube, order, collective.root)
-    every = np.flatnonzero(np.arange(cube.nodes) != collective.root)
-    depth = trees.depths[:copies, every].astype(np.int64)
-    return _down(trees, collective, copies, list(depth - 1), int(depth.max(initial=0)))
+    trees = calling_trees(job.network, job.options.get("order"), job.collective.root)
+    every = np.flatnonzero(np.arange(job.network.nodes) != job.collective.root)
+    depth = trees.depths[: job.copies, every].astype(np.int64)
+    return _down(trees, job, list(depth - 1), int(depth.max(initial=0)))
 
 
-def _down(trees: TreeSet, collective: Collective, copies: int, steps: list[Ints], length: int) -> Built:
+def _down(trees: TreeSet, job: Job[Hypercube], steps: list[Ints], length: int) -> Built:
     """Return the schedule in which each arc of the first trees carries everything, at the step given for its lower end."""
+    collective, copies = job.collective, job.copies
     every = np.flatnonzero(np.arange(trees.network.nodes) != trees.root)
     tree = np.repeat(np.arange(copies if len(every) else 0), len(every))
     dst = np.tile(every, copies) if len(tree) else tree

@@ -54,6 +54,11 @@ def trees_of(network: Network) -> Trees:
     return cast(Trees, _TREES[type(network)][0])
 
 
+def lacks_trees(network: Network) -> str:
+    """Return why a network will not do for builders that go over disjoint trees; empty when it will."""
+    return "" if type(network) in _TREES else "needs a network with known disjoint trees: star, hypercube or complete"
+
+
 def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
     """Return the disjoint trees of a network, one per port."""
     return trees_of(network).disjoint_trees(network, root)

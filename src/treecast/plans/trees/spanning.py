@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.networks import Graph, Network
 from treecast.networks.core import Ints
+from treecast.plans.registry import Option
 from treecast.schedule.trees import RootedTree
 
 TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
@@ -35,9 +36,7 @@ def spanning_tree(
     there is none.
     """
     network.check_node(root)
-    name, colon, limit = str(kind).partition(":")
-    if name not in [tree.partition(":")[0] for tree in TREES] or bool(colon) != (name == "depth-bounded"):
-        raise PlanError(f"{kind!r} is no spanning tree: write one of {', '.join(TREES)}")
+    name, _, limit = _checked_name(kind).partition(":")
     if name == "breadth-first":
         return breadth_first(network, root, both_ways)
     if name == "balanced":
@@ -45,10 +44,23 @@ def spanning_tree(
     if name == "broadcast-time":
         return broadcast_time(network, root, both_ways)
     if name == "depth-bounded":
-        if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
-            raise PlanError(f"{kind!r} is no spanning tree: write depth-bounded:D, as in depth-bounded:5")
         return depth_bounded(network, root, int(limit), both_ways)
     return best(network, root, flits, steps, both_ways)
+
+
+def _checked_name(kind: str) -> str:
+    name, colon, limit = str(kind).partition(":")
+    if name not in [tree.partition(":")[0] for tree in TREES] or bool(colon) != (name == "depth-bounded"):
+        raise PlanError(f"{kind!r} is no spanning tree: write one of {', '.join(TREES)}")
+    if colon and not (limit.isascii() and limit.isdigit() and len(limit) < 10):
+        raise PlanError(f"{kind!r} is no spanning tree: write depth-bounded:D, as in depth-bounded:5")
+    return str(kind)
+
+
+TREE = Option(
+    name="tree", what="The spanning tree that messages go down or up.", choices=TREES,
+    read=lambda text, network: _checked_name(text),
+)  # fmt: skip
 
 
 def breadth_first(network: Network, root: int, both_ways: bool = False) -> RootedTree:

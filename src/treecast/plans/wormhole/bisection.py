@@ -12,7 +12,7 @@ two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; t
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
 from math import prod
@@ -25,9 +25,11 @@ from treecast.collectives import Collective
 from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, check_memory
+from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import local_search
 from treecast.plans.wormhole.contention import free
 from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
@@ -278,12 +280,20 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
     return step, src, dst
 
 
-def broadcast(grid: Mesh, collective: Collective, copies: int) -> Built:
+_WHAT = "recursive bisection: least total distance"
+
+
+@builder(
+    "bisection", "broadcast", on=Mesh, under=WORMHOLE, rank=10,
+    what=f"{_WHAT}; off powers of two, up to 256 nodes, local search",
+)  # fmt: skip
+def broadcast(job: Job[Mesh]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
     Of least total distance for sides that are powers of two (checked, see docs); for others an upper bound, made less by
     local search where nodes are few.
     """
+    grid, collective = job.network, job.collective
     if local_search.fits(grid.sides):
         first, node = local_search.seen_alike(grid.sides, collective.root)
         step, src, dst = _shortened(grid.sides, first)
@@ -298,8 +308,10 @@ def _shortened(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
     return local_search.shortened(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
 
 
-def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Built:
+@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
+def broadcast_on_torus(job: Job[Torus]) -> Built:
     """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
+    torus, collective = job.network, job.collective
     tables, whole = minimum(torus.sides)
     best = int(np.argmin(np.where(whole.mask, whole.least, _FAR)))
     step, src, dst = sends(tables, whole, best)
@@ -307,14 +319,16 @@ def broadcast_on_torus(torus: Torus, collective: Collective, copies: int) -> Bui
     return built(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
 
 
-def scatter(grid: Mesh, collective: Collective, copies: int) -> Built:
+@builder("bisection", "scatter", on=Mesh, under=WORMHOLE, rank=10, what=_WHAT)
+def scatter(job: Job[Mesh]) -> Built:
     """One-port wormhole: scatter along the messages of ``broadcast``, each with what is for the nodes behind it."""
-    return _with_blocks(broadcast(grid, replace(collective, kind="broadcast"), copies), collective)
+    return _with_blocks(broadcast(job.doing("broadcast")), job.collective)
 
 
-def scatter_on_torus(torus: Torus, collective: Collective, copies: int) -> Built:
+@builder("bisection", "scatter", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
+def scatter_on_torus(job: Job[Torus]) -> Built:
     """One-port wormhole: scatter along the messages of ``broadcast_on_torus``."""
-    return _with_blocks(broadcast_on_torus(torus, replace(collective, kind="broadcast"), copies), collective)
+    return _with_blocks(broadcast_on_torus(job.doing("broadcast")), job.collective)
 
 
 def _with_blocks(spread: Built, collective: Collective) -> Built:

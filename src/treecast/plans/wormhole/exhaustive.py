@@ -12,34 +12,41 @@ from random import Random
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
-from treecast.networks import Mesh, Torus
+from treecast.networks import Mesh, Network, Torus
 from treecast.plans.built import Built
+from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole.bisection import built
 from treecast.plans.wormhole.contention import free
+from treecast.schedule.recipe import Job
 
 _TRIES = 1000  # of broadcasts of the least distance
 Message = tuple[int, int, int]
 """Step, source and target."""
 
 
-def fits(grid: Mesh | Torus) -> bool:
-    """Return whether all nodes are few enough to search all broadcasts."""
-    return grid.nodes <= MOST_SEARCHED
+def too_many(job: Job[Mesh | Torus]) -> str:
+    """Return why a job is too large to search, or an empty text: each node that takes part doubles the work."""
+    count = len(taking_part(job.network, job.collective))
+    return "" if count <= MOST_SEARCHED else f"searches broadcasts among at most {MOST_SEARCHED} nodes, not {count:,}"
 
 
-def broadcast(grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
+def _on_grids(network: Network) -> str:
+    return "" if network.routed else "needs a mesh or torus"
+
+
+@builder(
+    "exhaustive", "broadcast", "multicast", on=_on_grids, under=WORMHOLE, fits=too_many, rank=30,
+    what="search of all broadcasts among root and targets: the least total distance of all",
+)  # fmt: skip
+def broadcast(job: Job[Mesh | Torus]) -> Built:
     """One-port wormhole: a broadcast, or a multicast by root and targets alone, of the least TCD in ⌈log2 N⌉ steps.
 
     At most 16 nodes take part. Raises PlanError when there are more, or when in all that were tried some messages meet.
     """
+    grid, collective = job.network, job.collective
     nodes = taking_part(grid, collective)
-    if len(nodes) > MOST_SEARCHED:
-        raise PlanError(
-            f"all broadcasts among {len(nodes):,} nodes are too many to search: {MOST_SEARCHED} nodes at most"
-        )
     numbers = np.array(nodes)
     for messages in _least(grid, nodes, collective.root):
         step, src, dst = np.array(messages, np.int64).reshape(-1, 3).T

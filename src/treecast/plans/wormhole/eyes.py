@@ -12,18 +12,20 @@ From an eye the TCD is ``optimum``. The paper says that from every other source,
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.networks import Mesh, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built
-from treecast.plans.order import checked_order
+from treecast.plans.order import ORDER, checked_order
+from treecast.plans.registry import WORMHOLE, builder, every
 from treecast.plans.wormhole.bisection import built
 from treecast.schedule import Rows
+from treecast.schedule.recipe import Job
 
 
 def inner_distance(k: int) -> int:
@@ -42,18 +44,37 @@ def eyes(k: int, d: int) -> Ints:
     return np.where(upper > 0, 2**k - 1 - low_eye(k), low_eye(k)).astype(np.int64)
 
 
-def broadcast(
-    mesh: Mesh, collective: Collective, copies: int, order: Sequence[int] | None = None, best_order: bool = False
-) -> Built:
+def _lacks_eyes(mesh: Any) -> str:
+    return "" if fits(mesh) else "needs sides that are all the same power of two"
+
+
+_EYES: dict[str, Any] = {
+    "on": every(Mesh, _lacks_eyes),
+    "under": WORMHOLE,
+    "baseline": True,
+    "what": "Cang & Wu: from eye to eye, for sides that are all the same power of two",
+}
+
+
+@builder("eyes", "broadcast", options=(ORDER,), rank=40, **_EYES)
+def broadcast(job: Job[Mesh]) -> Built:
     """One-port, wormhole: broadcast from eye to eye: log2 N steps, (N-1)M transmissions, a TCD of ``claimed``.
 
-    ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. ``best_order``: in each box the
-    order of least distance. All M messages go in one. Raises PlanError unless all sides are the same power of two.
+    Option ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. All M messages go in one.
     """
+    return _broadcast(job, job.options.get("order"), best_order=False)
+
+
+@builder("eyes-best-order", "broadcast", rank=41, **_EYES)
+def broadcast_in_best_order(job: Job[Mesh]) -> Built:
+    """One-port, wormhole: broadcast from eye to eye, in each box in the order of least distance."""
+    return _broadcast(job, None, best_order=True)
+
+
+def _broadcast(job: Job[Mesh], order: Sequence[int] | None, best_order: bool) -> Built:
+    mesh, collective = job.network, job.collective
     k = level(mesh)
     d = len(mesh.sides)
-    if copies != 1:
-        raise PlanError(f"a broadcast by eyes reaches each node once: copies must be 1, not {copies}")
     fixed = _checked_order(d, order, best_order)
     at = mesh.coordinates(mesh.check_node(collective.root))[None, :]
     steps: list[tuple[Ints, Ints]] = []

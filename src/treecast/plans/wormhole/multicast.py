@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.machine import Model
-from treecast.machine import model as find_model
-from treecast.networks import Mesh, Torus
+from treecast.networks import Mesh, Network, Torus
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, check_memory
+from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import bisection
 from treecast.plans.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.wormhole.contention import free
+from treecast.schedule.recipe import Job
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
 _FEW = 16  # nodes of which all cuts are tried that bisection knows
@@ -49,12 +50,19 @@ class Way(NamedTuple):
     sends: Callable[[], Sends]
 
 
-def builder(model: str) -> Callable[[Mesh | Torus, Collective, int], Built]:
-    """Return what builds multicasts that hold under a model of wormhole switching, by its name."""
-    return partial(_build, find_model(model))
+def _on_grids(network: Network) -> str:
+    return "" if network.routed else "needs a mesh or torus"
 
 
-def _build(model: Model, grid: Mesh | Torus, collective: Collective, copies: int) -> Built:
+@builder(
+    "bisection", "multicast", on=_on_grids, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets"
+)  # fmt: skip
+def multicast(job: Job[Mesh | Torus]) -> Built:
+    """One-port wormhole: the first way that holds under the job's model, ⌈log2⌉ of root and targets steps.
+
+    Raises PlanError when in all ways some messages of a step share a channel.
+    """
+    grid, collective, model = job.network, job.collective, job.model
     for way in ways(grid, collective, model):
         step, src, dst = way.sends()
         if free(grid, step, src, dst, (model.routing,), model.duplex == "half"):

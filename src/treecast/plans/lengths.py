@@ -1,0 +1,55 @@
+"""The lengths of messages that differ, as people give them."""
+
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import Lengths
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+
+
+def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
+    """Return the lengths of a scatterv or gatherv.
+
+    Parameters
+    ----------
+    network, root
+        Whose nodes the messages are for, or from; the root's own message has no flits.
+    given
+        One number of flits for all nodes, one for each node, or a mapping from nodes or labels.
+
+    Raises
+    ------
+    PlanError
+        When a node has no length, or one that is no length.
+    """
+    if hasattr(given, "items"):
+        flits = _of_mapping(network, root, given)
+    else:
+        flits = np.array(given)
+        flits = np.repeat(flits, network.nodes) if flits.ndim == 0 else flits
+    if flits.shape != (network.nodes,):
+        raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
+    if flits.dtype.kind in "iu" and flits.min() >= 0:
+        flits[root] = 0
+    return Lengths.of(flits)
+
+
+def _of_mapping(network: Network, root: int, given: Any) -> Ints:
+    from treecast.plans.request import node_of
+
+    flits = np.full(network.nodes, -1, np.int64)
+    for name, length in given.items():
+        if not hasattr(length, "__index__") or int(length) < 0:
+            raise PlanError(f"{length!r} is no length of a message: write a whole number of flits, from 0")
+        node = node_of(network, name, "a node")
+        if flits[node] >= 0:
+            raise PlanError(f"node {network.label(node)} has two lengths: give one")
+        flits[node] = length
+    flits[root] = 0
+    if int(flits.min()) < 0:
+        lacking = network.label(int(np.argmin(flits)))
+        raise PlanError(f"node {lacking} has no length: each node needs one, 0 if its message is null")
+    return flits

@@ -1,0 +1,206 @@
+"""The registry of builders: each entry stands beside the function that it describes, and everybody reads them here.
+
+A builder says for which collectives, networks and models it is (``Builder.why_not`` gives the reason where it is not), over
+how many disjoint ways it can send, and, where a formula tells, how many steps it takes. The default builder of a job is the
+one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+
+from treecast.errors import PlanError
+from treecast.machine import MODELS
+from treecast.networks import Network
+from treecast.plans.built import Built
+from treecast.schedule import Claims
+from treecast.schedule.recipe import Job
+
+ALL_PORT = ("all-port", "shouting")
+"""The models under which a node uses all its links in a step; more than one message per link does no harm."""
+WORMHOLE = tuple(f"{name}{half}" for name, model in MODELS.items() if model.routing for half in ("", ",half"))
+"""The models of wormhole switching."""
+BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
+"""The models in which a node keeps nothing that it relays."""
+
+Build = Callable[[Job[Any]], Built]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """Something that a builder can be told: a keyword of ``plan()``, a flag of the command line, a line of a file.
+
+    Parameters
+    ----------
+    name
+        As the command line and files write it, ``fault-free``; the keyword has underscores.
+    what
+        One sentence of help.
+    read, write
+        From text to the value that the builder gets, and back. ``read(text, network)`` raises PlanError for what is none.
+    choices
+        The values that there are, if they can be listed.
+    flag
+        Whether it is given or not, without a value.
+    """
+
+    name: str
+    what: str
+    read: Callable[[str, Network], Any] = lambda text, network: text
+    write: Callable[[Any, Network], str] = lambda value, network: str(value)
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+
+    @property
+    def keyword(self) -> str:
+        """The name as a keyword of ``plan()``."""
+        return self.name.replace("-", "_")
+
+
+def on_any(network: Network) -> str:
+    """Say that a builder works on any network."""
+    return ""
+
+
+def every_port(network: Network) -> int:
+    """Return the number of ports: over so many disjoint ways a network can send."""
+    return network.ports
+
+
+def one_way(network: Network) -> int:
+    """Return 1: a builder that sends each chunk to each node once."""
+    return 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder:
+    """Something that makes schedules of some collectives, on some networks, under some models.
+
+    Parameters
+    ----------
+    name, what
+        How it is called, and what it does, in a few words.
+    kinds
+        The collectives that it plans.
+    models
+        The names of the models under which its schedules hold; the first is its own choice.
+    on
+        The reason why a network is none for it, or an empty text.
+    build
+        Makes the rows, and claims their steps and transmissions.
+    most_copies
+        Over how many disjoint ways it can send on a network.
+    fits
+        The reason why it cannot do a job on such a network, or an empty text.
+    claims
+        Its steps and transmissions in closed form, where there is one.
+    at
+        One node's rows from the node's label alone, in time that does not depend on the size of the network.
+    options
+        What it can be told.
+    sparing
+        Whether it makes sparing schedules.
+    orbit
+        Whether it makes an orbit of a collective in which every node has the same part.
+    baseline
+        Whether it is there to compare with: it is the default only where nothing else fits.
+    rank
+        Of builders that are equally good, the one of lowest rank is the default. It is tried first.
+    """
+
+    name: str
+    what: str
+    kinds: frozenset[str]
+    models: tuple[str, ...]
+    on: Callable[[Network], str]
+    build: Build
+    most_copies: Callable[[Network], int] = one_way
+    fits: Callable[[Job[Any]], str] = lambda job: ""
+    claims: Callable[[Job[Any]], Claims] | None = None
+    at: Callable[[Job[Any], int], Built] | None = None
+    options: tuple[Option, ...] = ()
+    sparing: bool = False
+    orbit: bool = True
+    baseline: bool = False
+    rank: int = 50
+
+    def why_not(self, job: Job[Any]) -> str:
+        """Return why this builder cannot do a job, as half a sentence; empty when it can."""
+        kind, most = job.collective.kind, max(1, self.most_copies(job.network))
+        if kind not in self.kinds:
+            return f"plans {', '.join(sorted(self.kinds))}, not {kind}"
+        if reason := self.on(job.network):
+            return reason
+        if job.model.name not in self.models:
+            return f"needs model {' or '.join(self.models)}, not {job.model.name}"
+        if job.copies > most:
+            return f"sends over at most {most} disjoint ways, not {job.copies}"
+        if unknown := sorted(set(job.options) - {option.keyword for option in self.options}):
+            return f"takes no {' and no '.join(unknown)}"
+        return self.fits(job)
+
+    def __repr__(self) -> str:
+        return f"<builder {self.name} of {', '.join(sorted(self.kinds))}>"
+
+
+_ENTRIES: list[Builder] = []
+
+
+def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: Any) -> Callable[[Build], Build]:
+    """Register the function below as a builder of these kinds of collectives; ``more`` are fields of Builder.
+
+    ``on`` is a kind of network, or gives the reason why a network will not do.
+    """
+    on = more.pop("on", on_any)
+
+    def register(build: Build) -> Build:
+        _ENTRIES.append(
+            Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more)
+        )
+        return build
+
+    return register
+
+
+def every(*parts: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
+    """Return what gives the first reason why a network will not do for one of several kinds of networks or conditions."""
+    reasons = [_reason(part) for part in parts]
+    return lambda network: next((reason for each in reasons if (reason := each(network))), "")
+
+
+def _reason(on: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
+    if not isinstance(on, type):
+        return on
+    family: type[Network] = on
+    return lambda network: "" if isinstance(network, family) else f"needs {family.described}"
+
+
+@cache
+def all_builders() -> tuple[Builder, ...]:
+    """Return every builder, those that run others backwards included, in the order in which they are tried."""
+    from treecast import plans
+    from treecast.plans.derived import derived
+
+    for module in walk_packages(plans.__path__, f"{plans.__name__}."):
+        import_module(module.name)
+    found = list(_ENTRIES)
+    return tuple(sorted([*found, *derived(found)], key=lambda entry: (entry.baseline, entry.rank)))
+
+
+def builders(collective: str, network: Network) -> list[Builder]:
+    """Return the builders of a collective on a network, whatever the model, in the order in which they are tried."""
+    return [b for b in all_builders() if collective in b.kinds and not b.on(network)]
+
+
+def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:
+    """Return the options of all builders, by keyword."""
+    return {o.keyword: o for entry in (all_builders() if entries is None else entries) for o in entry.options}
+
+
+def refuse_no_builder(job: Job[Any], entries: list[Builder]) -> PlanError:
+    """Return the error that says why none of some builders can do a job."""
+    reasons = "; ".join(dict.fromkeys(f"{b.name} {b.why_not(job)}" for b in entries))
+    return PlanError(f"there is no plan of {job.collective.kind} on {job.network.spec}: {reasons}")

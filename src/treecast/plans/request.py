@@ -1,0 +1,345 @@
+"""From what a person asks for to a job, and from a job to the builder that does it best."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.machine import MODELS, Model
+from treecast.machine import model as find_model
+from treecast.networks import Network
+from treecast.networks import network as find_network
+from treecast.plans.built import Built, memory
+from treecast.plans.lengths import lengths_by_node
+from treecast.plans.registry import Builder, all_options, builders, refuse_no_builder
+from treecast.schedule import Schedule
+from treecast.schedule.recipe import Job, Recipe
+
+_MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
+_BYTES_PER_ROW = 72  # a row and what sorting it takes
+
+
+def collective_of(
+    kind: str,
+    network: Network,
+    *,
+    root: int | str = 0,
+    messages: int = 1,
+    targets: Any = (),
+    lengths: Any = None,
+) -> Collective:
+    """Return a collective on a network, from nodes or labels as people give them.
+
+    Parameters
+    ----------
+    kind
+        The collective's name.
+    network
+        Where it takes place.
+    root
+        A node or its label; collectives in which every node has the same part have none.
+    messages
+        The number of chunks of each source.
+    targets
+        Of a multicast, the nodes or labels to reach.
+    lengths
+        Of a scatterv or gatherv, the flits of each node's message: see ``lengths_by_node``.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For a kind, node or length that does not exist.
+    """
+    start = node_of(network, root, "root") if root else network.node(root)
+    if isinstance(targets, str) or not np.iterable(targets):
+        raise PlanError(f"targets are several nodes or labels, not {targets!r}: write [{targets!r}]")
+    aims = {node_of(network, target, "a target") for target in targets}
+    flits = None if lengths is None else lengths_by_node(network, start, lengths)
+    found = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})), flits)
+    if found.all_source and found.root:
+        raise PlanError(f"{kind} has no root: every node has the same part in it")
+    return found
+
+
+def copies_of(copies: int | None, survive: int | None) -> int:
+    """Return the number of copies that is asked for by ``copies``, or by ``survive`` = copies - 1; 1 by neither.
+
+    Raises
+    ------
+    PlanError
+        When the two contradict each other, or ask for less than one copy.
+    """
+    if copies is not None and survive is not None and survive != copies - 1:
+        raise PlanError(f"{copies} copies survive {copies - 1} faults, not {survive}: give one of the two")
+    wanted = copies if copies is not None else 1 if survive is None else survive + 1
+    if wanted < 1:
+        raise PlanError("at least one copy is needed: copies from 1, faults to survive from 0")
+    return wanted
+
+
+def request(
+    kind: str,
+    network: Any,
+    *,
+    copies: int | None = None,
+    survive: int | None = None,
+    model: str | Model | None = None,
+    builder: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **what: Any,
+) -> tuple[Job[Any], list[Builder]]:
+    """Return the job that is asked for, and the builders that can do it, in the order in which they are tried.
+
+    ``what`` is the rest of the collective, as ``collective_of`` takes it.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When no builder can do it; the error says why not.
+    """
+    where = find_network(network)
+    collective = collective_of(kind, where, **what)
+    given = _read_options(where, options or {})
+    entries = _named(kind, where, builder)
+    machine = find_model(model) if model is not None else _own_model(entries, given)
+    job = Job(where, collective, machine, copies_of(copies, survive), given)
+    fitting = [entry for entry in entries if not entry.why_not(job)]
+    if not fitting:
+        raise _refusal(job, entries, model is not None)
+    return job, fitting
+
+
+def build(job: Job[Any], entries: list[Builder]) -> Schedule:
+    """Return the schedule of a job by the best of some builders."""
+    entry, built = choose(job, entries)
+    return schedule_of(job, entry, built or _built(job, entry))
+
+
+def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
+    """Return the best of some builders for a job, and what it built if that was needed to find out.
+
+    The best takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of
+    equal ones the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes, until
+    one meets both lower bounds. On larger networks the first one is taken instead.
+    """
+    serious = [entry for entry in entries if not entry.baseline] or entries
+    if len(serious) == 1:
+        return serious[0], None
+    least, refused = _least(job), list[PlanError]()
+    found: list[tuple[tuple[int, ...], Builder, Built | None]] = []
+    for entry in serious:
+        built, claims = None, entry.claims(job) if entry.claims else None
+        if claims is None and job.network.nodes > _MOST_COMPARED:
+            if not found:
+                return entry, None
+            continue
+        if claims is None:
+            try:
+                built = _built(job, entry)
+            except PlanError as error:
+                refused.append(error)
+                continue
+            claims = built.claims
+        found.append(((claims.steps, claims.transmissions, _distance(job, built)), entry, built))
+        if (claims.steps, claims.transmissions) == least:
+            break
+    if not found:
+        raise refused[0]
+    _, chosen, built = min(found, key=lambda each: each[0])
+    return chosen, built
+
+
+def _least(job: Job[Any]) -> tuple[int, int] | None:
+    """Return the lower bounds of steps and transmissions, which nobody has to look beyond; None where distance counts too."""
+    if job.model.routing:
+        return None
+    try:
+        known = bounds(job.network, job.collective, job.copies, job.model)
+    except PlanError:
+        return None
+    return best(known, "steps").value, best(known, "transmissions").value
+
+
+def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
+    """Return the schedule of what a builder built for a job."""
+    orbit = job.collective.all_source and entry.orbit
+    copies = built.copies or job.copies
+    return Schedule(
+        job.network,
+        built.collective or job.collective,
+        job.model,
+        built.rows,
+        copies,
+        orbit,
+        built.claims,
+        recipe=recipe_of(job, entry, copies),
+        sparing=entry.sparing,
+    )
+
+
+def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
+    """Return what a schedule of a job is planned from, as its file says it."""
+    known = {option.keyword: option for option in entry.options}
+    written: dict[str, str] = {}
+    for keyword, value in sorted(job.options.items()):
+        option = known[keyword]
+        written[option.name] = "yes" if option.flag else option.write(value, job.network)
+    return Recipe(entry.name, written, 0 if copies == job.copies else job.copies)
+
+
+def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
+    """Return the job and the builder that a schedule was planned from.
+
+    Raises
+    ------
+    PlanError
+        When the schedule does not say, or says what no builder can do.
+    """
+    recipe, collective, lengths = schedule.recipe, schedule.collective, schedule.collective.lengths
+    if not recipe.builder:
+        raise PlanError("the schedule does not say which builder made it")
+    job, entries = request(
+        collective.kind,
+        schedule.network,
+        root=collective.root,
+        messages=collective.messages,
+        targets=collective.targets,
+        lengths=None if lengths is None else lengths.flits,
+        copies=recipe.copies or schedule.copies,
+        model=schedule.model,
+        builder=recipe.builder,
+        options={name.replace("-", "_"): value for name, value in recipe.options.items()},
+    )
+    return job, entries[0]
+
+
+def check_memory(rows: int, what: str) -> None:
+    """Raise PlanError when so many rows do not fit in this machine's memory."""
+    needed = rows * _BYTES_PER_ROW
+    if needed > memory():
+        raise PlanError(
+            f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
+            "program() still gives one node's rows of a broadcast"
+        )
+
+
+def node_of(network: Network, value: Any, what: str) -> int:
+    """Return the node that a number or label names.
+
+    A graph may have whole numbers for names: one that is the name of a node and the number of another is refused.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For what names no node.
+    """
+    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
+        raise PlanError(f"{what} must be a node or its label, not {value!r}")
+    if not network.named_nodes or isinstance(value, str):
+        return network.node(value)
+    named = network.node(str(value))
+    if named != value and 0 <= value < network.nodes:
+        raise PlanError(
+            f"{value} is the name of one node of {network.spec} and the number of another: write {str(value)!r} for "
+            f"the name, or {network.label(value)!r} for the name of the other"
+        )
+    return named
+
+
+def _built(job: Job[Any], entry: Builder) -> Built:
+    """Build, if the rows fit in memory."""
+    network, collective = job.network, job.collective
+    ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
+    sources = network.nodes if collective.all_source and not entry.orbit else 1
+    if collective.lengths is None:
+        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
+        check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
+    return entry.build(job)
+
+
+def _distance(job: Job[Any], built: Built | None) -> int:
+    if built is None or not job.model.routing:
+        return 0
+    return int(job.network.distance(built.rows.src, built.rows.dst).sum())
+
+
+def _named(kind: str, network: Network, name: str | None) -> list[Builder]:
+    """Return the builders of a collective on a network; with ``name``, the one that is called so."""
+    known = builders(kind, network)
+    fitting = [entry for entry in known if name is None or entry.name == name]
+    if name is not None and not fitting:
+        names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
+        raise PlanError(f"there is no builder {name!r} of {kind} on {network.spec}; there is: {names}")
+    return fitting
+
+
+def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
+    """Return the model that a job has when none is asked for: all-port, or else the first builder's own choice."""
+    keywords = set(options)
+    taking = [b for b in entries if keywords <= {option.keyword for option in b.options}] or entries
+    usual = next(iter(MODELS))
+    if not taking or any(usual in entry.models for entry in taking):
+        return find_model(usual)
+    return find_model(taking[0].models[0])
+
+
+def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as builders read them; what is not given, or switched off, is left out."""
+    known, found = all_options(), dict[str, Any]()
+    for keyword, value in given.items():
+        if value is None or value is False:
+            continue
+        if keyword not in known:
+            raise PlanError(f"no builder has an option {keyword!r}; there is: {', '.join(sorted(known))}")
+        option = known[keyword]
+        if option.flag:
+            if value not in (True, "yes"):
+                raise PlanError(f"{option.name} is given or not: it has no value, not {value!r}")
+            found[keyword] = True
+        else:
+            text = value if isinstance(value, str) else option.write(value, network)
+            found[keyword] = option.read(text, network)
+    return found
+
+
+def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanError:
+    """Return the error of a job that none of some builders can do."""
+    kind, network = job.collective.kind, job.network
+    if not entries:
+        others = sorted(_kinds_on(network))
+        return PlanError(
+            f"there is no plan of {kind} on {network.spec} yet; there it is {', '.join(others)}; {kind} needs a network "
+            "that looks the same from every node: star, hypercube, torus, ring or complete"
+        )
+    under = [entry for entry in entries if job.model.name in entry.models]
+    if not under and model_given:
+        known = ", ".join(sorted({name for entry in entries for name in entry.models}))
+        return PlanError(
+            f"there is no plan of {kind} on {network.spec} under model {job.model.name}; there is: {known}"
+        )
+    keywords = set(job.options)
+    taking = [entry for entry in under if keywords <= {option.keyword for option in entry.options}]
+    if not taking:
+        takers = sorted({b.name for b in entries if keywords <= {option.keyword for option in b.options}})
+        names = ", ".join(dict.fromkeys(entry.name for entry in under))
+        return PlanError(
+            f"{names} takes no {' and no '.join(sorted(keywords))}; of {kind} on {network.spec} does: "
+            f"{', '.join(takers) or 'no builder'}"
+        )
+    most = max(max(1, entry.most_copies(network)) for entry in taking)
+    if job.copies > most:
+        why = "; contributions that went two ways would be added twice" if job.collective.sums else ""
+        return PlanError(
+            f"{job.copies} copies are too many: {kind} on {network.spec} by {taking[0].name} sends from 1 to {most} copies, "
+            f"surviving 0 to {most - 1} faults{why}"
+        )
+    return refuse_no_builder(job, taking)
+
+
+def _kinds_on(network: Network) -> set[str]:
+    from treecast.plans.registry import all_builders
+
+    return {kind for entry in all_builders() if not entry.on(network) for kind in entry.kinds}

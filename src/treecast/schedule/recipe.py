@@ -1,0 +1,107 @@
+"""Recipes: what a schedule was planned from, so that it can be planned again."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from treecast.collectives import Collective
+from treecast.machine import Model
+from treecast.networks import Network
+
+if TYPE_CHECKING:
+    from treecast.schedule.schedule import Schedule
+
+Where = TypeVar("Where", bound=Network, covariant=True)
+
+
+@dataclass(frozen=True)
+class Job(Generic[Where]):
+    """What a builder is asked for.
+
+    Parameters
+    ----------
+    network, collective, model
+        Where, what, and on which machine.
+    copies
+        Over how many disjoint ways each chunk is to reach each node, from 1.
+    options
+        What the builder is told besides, by name, as the builder's own options read it.
+    """
+
+    network: Where
+    collective: Collective
+    model: Model
+    copies: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def doing(self, kind: str) -> "Job[Where]":
+        """Return the same job for another kind of collective of the same root and messages.
+
+        Raises
+        ------
+        PlanError
+            Where the other kind does not go with this job's lengths or targets.
+        """
+        return replace(self, collective=replace(self.collective, kind=kind))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a schedule was planned from, beside its network, collective and model. It stands in the schedule's file.
+
+    Parameters
+    ----------
+    builder
+        The name of the builder; empty for a schedule that no builder made.
+    options
+        The builder's options, by name, as text: ``{"tree": "balanced"}``.
+    copies
+        The copies that were asked for, where the schedule has fewer; else 0.
+    whole
+        Whether this is all that was asked for: files of version 1 do not say the options.
+    """
+
+    builder: str = ""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    copies: int = 0
+    whole: bool = True
+
+
+NO_RECIPE = Recipe()
+"""Of a schedule that no builder made."""
+
+
+def command_of(schedule: "Schedule") -> str:
+    """Return the command that plans a schedule again.
+
+    Returns
+    -------
+    str
+        Empty where no command can: the schedule was not made by a builder, or its network lives in memory alone.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.plan("gatherv", "tree:2,2", lengths=3, tree="balanced").command
+    'treecast plan gatherv tree:2,2 --lengths 0,3,3,3,3,3,3 --model bufferless --builder transmission-certificate --tree balanced'
+    """
+    recipe, collective, network = schedule.recipe, schedule.collective, schedule.network
+    if not recipe.builder or not recipe.whole or not network.spelled:
+        return ""
+    words = ["treecast", "plan", collective.kind, network.spec]
+    if collective.root:
+        words += ["--root", network.label(collective.root)]
+    if collective.lengths is not None:
+        words += ["--lengths", ",".join(map(str, collective.lengths.flits.tolist()))]
+    elif collective.messages > 1:
+        words += ["--messages", str(collective.messages)]
+    if collective.targets:
+        words += ["--targets", *network.labels(collective.targets)]
+    copies = recipe.copies or schedule.copies
+    if copies > 1:
+        words += ["--copies", str(copies)]
+    words += ["--model", schedule.model.name, "--builder", recipe.builder]
+    for name, value in recipe.options.items():
+        words += [f"--{name}"] if value == "yes" else [f"--{name}", value]
+    return shlex.join(words)

@@ -1,0 +1,76 @@
+"""A schedule says how it was planned, and planning it again gives the same rows."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from treecast import formats, plan, program
+from treecast.cli import main
+from treecast.formats.native.header import header_of, without_rows
+from treecast.plans import plan_again, program_again
+
+ASKED = [
+    ("broadcast", "star:4", {"messages": 6, "survive": 2, "root": "2143"}),
+    ("broadcast", "star:4", {"builder": "breadth-first-tree"}),
+    ("broadcast", "hypercube:3", {"model": "shouting", "builder": "dimension-order", "order": (2, 0, 1)}),
+    ("broadcast", "hypercube:3", {"model": "shouting", "survive": 2, "fault_free": True}),
+    ("allgather", "hypercube:3", {"model": "whispering", "survive": 2, "fault_free": True}),
+    ("allgather", "hypercube:3", {"model": "whispering", "initiator": "0b101", "order": "1,0,2"}),
+    ("alltoall", "star:4", {"copies": 2}),
+    ("allreduce", "complete:5", {"messages": 2}),
+    ("reduce", "torus:3x4", {"messages": 2, "root": "1,2"}),
+    ("multicast", "mesh:4x4", {"targets": ["3,3", "0,2"], "model": "wormhole,half"}),
+    ("broadcast", "mesh:4x4", {"builder": "eyes", "order": (1, 0)}),
+    ("scatterv", "tree:2,2", {"lengths": [0, 3, 1, 2, 0, 4, 1], "first": "longest"}),
+    ("gatherv", "tree:2,2", {"lengths": 3, "tree": "balanced", "collect": "walk"}),
+    ("gatherv", "path:5", {"lengths": 3, "builder": "shoulder-tap"}),
+    ("scatterv", "torus:3x3", {"lengths": 3, "model": "bufferless-multiport", "builder": "cover"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "options"), ASKED)
+def test_planning_again_gives_the_same_schedule(kind, spec, options, tmp_path):
+    schedule = plan(kind, spec, **options)
+    assert plan_again(schedule) == schedule
+    for name in ("plan.tc", "plan.tcb"):
+        formats.save(schedule, tmp_path / name)
+        loaded = formats.load(tmp_path / name)
+        assert loaded == schedule
+        assert (loaded.recipe, loaded.command) == (schedule.recipe, schedule.command)
+        assert plan_again(loaded) == schedule
+
+
+@pytest.mark.parametrize(("kind", "spec", "options"), ASKED)
+def test_the_command_plans_the_same_rows(kind, spec, options, tmp_path, capsys):
+    schedule = plan(kind, spec, **options)
+    words = shlex.split(schedule.command)
+    assert words[0] == "treecast"
+    assert main([*words[1:], "-o", str(tmp_path / "again.tc")]) == 0, capsys.readouterr()
+    assert formats.load(tmp_path / "again.tc") == schedule
+
+
+def test_a_node_learns_its_rows_from_the_header_alone():
+    schedule = plan("broadcast", "star:4", messages=5, copies=2, root=7)
+    header = without_rows(header_of(schedule))
+    assert len(header) == 0
+    for node in range(24):
+        assert program_again(header, node).rows == schedule.program(node).rows
+    assert program_again(without_rows(header_of(plan("alltoall", "star:4"))), 3) is None
+
+
+def test_a_file_of_version_1_does_not_know_its_options(tmp_path):
+    golden = Path(__file__).parents[1] / "formats" / "golden" / "v1"
+    schedule = formats.load(golden / "gatherv-walk.tc")
+    assert (schedule.builder, schedule.recipe.whole, schedule.command) == ("transmission-certificate", False, "")
+    formats.save(schedule, tmp_path / "again.tc")
+    assert not formats.load(tmp_path / "again.tc").recipe.whole
+    assert formats.load(golden / "wormhole-eyes.tc").builder == "eyes"
+
+
+def test_the_default_is_the_same_from_a_label_as_from_the_whole():
+    for messages in (1, 4, 9):
+        whole = plan("broadcast", "hypercube:4", messages=messages, builder="disjoint-trees")
+        assert all(
+            program("broadcast", "hypercube:4", u, messages=messages).rows == whole.program(u).rows for u in range(16)
+        )
