@@ -1,5 +1,22 @@
 """Collectives: what is to be done, seen from the data: which chunk starts where, and where it must end."""
 
-from treecast.collectives.collective import COLLECTIVES, Collective, Holdings, Lengths
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["COLLECTIVES", "Collective", "Holdings", "Lengths"]
+from treecast.collectives.kinds import COLLECTIVES, Kind, find_kind
+
+if TYPE_CHECKING:
+    from treecast.collectives.collective import Collective
+    from treecast.collectives.holdings import Holdings
+    from treecast.collectives.lengths import Lengths
+
+__all__ = ["COLLECTIVES", "Collective", "Holdings", "Kind", "Lengths", "find_kind"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs numpy when it is first used: help texts read the table alone."""
+    if name not in __all__:
+        raise AttributeError(f"module 'treecast.collectives' has no attribute {name!r}")
+    value = getattr(import_module(f"treecast.collectives.{name.lower()}"), name)
+    globals()[name] = value
+    return value

@@ -1,112 +1,73 @@
-"""Collectives: which chunk starts where, and where it must end. Nothing here knows how it gets there."""
+"""A collective over some nodes: which chunk starts where, and where it must end. Nothing here knows how it gets there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treecast.collectives.holdings import Holdings
+from treecast.collectives.kinds import COLLECTIVES, Kind, find_kind
+from treecast.collectives.lengths import Lengths
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, ints
 
-
-@dataclass(frozen=True)
-class Holdings:
-    """Who holds, or must hold, what: node ``node[i]`` the chunks ``first[i] … stop[i]-1`` (int64 arrays of one length)."""
-
-    node: Ints
-    first: Ints
-    stop: Ints
+_MOST_MESSAGES = 2**31 - 1
+_MOST_CHUNKS = 2**62
 
 
-@dataclass(frozen=True, eq=False)
-class Lengths:
-    """Messages of different lengths, one for, or from, each node: ``flits``, int64 (N,), the chunks that each consists of.
-
-    ``sequence``: int64 (N,), the nodes in the order in which their chunks are numbered: those of ``sequence[0]`` first.
-    Raises PlanError when a length is negative, or the sequence does not hold each node once.
-    """
-
-    flits: Ints
-    sequence: Ints
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "flits", _frozen(self.flits, "lengths"))
-        object.__setattr__(self, "sequence", _frozen(self.sequence, "a sequence of nodes"))
-        if not len(self.flits) or int(self.flits.min()) < 0:
-            raise PlanError("lengths are given for every node, in flits from 0")
-        if int(self.flits.max()) >= 2**31 or self.total >= 2**31:
-            raise PlanError(f"so many flits cannot be sent: all lengths together are at most {2**31 - 1:,}")
-        if not np.array_equal(np.sort(self.sequence), np.arange(len(self.flits))):
-            raise PlanError("a sequence of nodes holds every node once")
-
-    @staticmethod
-    def of(flits: ArrayLike) -> "Lengths":
-        """Return messages numbered in the order of their nodes."""
-        flits = np.asarray(flits)
-        return Lengths(flits, np.arange(len(flits)))
-
-    @cached_property
-    def total(self) -> int:
-        """The number of flits in all."""
-        return int(self.flits.sum())
-
-    @cached_property
-    def stop(self) -> Ints:
-        """The chunk behind each node's last: int64 (N,)."""
-        stop = np.empty_like(self.flits)
-        stop[self.sequence] = np.cumsum(self.flits[self.sequence])
-        return stop
-
-    @cached_property
-    def first(self) -> Ints:
-        """Each node's first chunk: int64 (N,)."""
-        return self.stop - self.flits
-
-    def node_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node whose message a chunk belongs to."""
-        return self.sequence[np.searchsorted(self.stop[self.sequence], ints(chunk), side="right")]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Lengths):
-            return NotImplemented
-        return np.array_equal(self.flits, other.flits) and np.array_equal(self.sequence, other.sequence)
-
-    def __hash__(self) -> int:
-        return hash((self.flits.tobytes(), self.sequence.tobytes()))
-
-
-def _frozen(values: ArrayLike, what: str) -> Ints:
-    array = np.array(values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise PlanError(f"{what}: whole numbers, one for each node")
-    if array.size and int(array.max()) >= 2**62:
-        raise PlanError(f"{what}: {int(array.max()):,} is too large a number")
-    array = array.astype(np.int64)
-    array.setflags(write=False)
-    return array
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Collective:
-    """A collective of ``messages`` chunks per source (or pair, or block) over ``nodes`` nodes; M is their number below.
+    """A collective of M messages over N nodes: what is to be done, not how.
 
-    One root, whose part in it is not that of the others:
+    Its chunks are numbered block by block, M chunks each; the row of its kind in ``COLLECTIVES`` says how many blocks there
+    are. Chunk v·M + c belongs to node v where there is a block for each node, chunk (h·N + v)·M + c goes from node h to
+    node v where there is one for each pair. Where finished sums travel on, they are numbered behind the sums, in the same
+    order.
 
-    - ``broadcast``: the root's chunks 0 … M-1 reach every node.
-    - ``scatter``: chunk v·M + c of the root reaches node v; ``gather``: chunk v·M + c of node v reaches the root.
-    - ``scatterv``, ``gatherv``: the same with messages of different ``lengths`` (M = 1 says nothing); the root's own is null.
-    - ``multicast``: the root's chunks 0 … M-1 reach the ``targets``, node numbers in ascending order, the root not among them.
-    - ``reduce``: chunks 0 … M-1 are *sums*: every node contributes to them, and they end, complete, at the root.
-    - ``reduce-broadcast``: the same, and chunk M + c, the finished sum c, goes from the root to every node.
+    Parameters
+    ----------
+    kind : str
+        Its name in ``COLLECTIVES``.
+    nodes : int
+        N, the number of nodes.
+    messages : int
+        M, the chunks of each block, from 1 to 2^31 - 1. It is 1 where there are ``lengths``.
+    root : int
+        The node whose part is not that of the others. Where every node has the same part it is 0 and says nothing.
+    targets : tuple of int
+        Of a multicast: the nodes to reach, in ascending order, without the root.
+    lengths : Lengths, optional
+        Where blocks have different lengths: the length of each. The root's own is 0.
 
-    Every node alike, so that an orbit schedule can serve it; the ``root`` is 0 and says nothing:
+    Raises
+    ------
+    PlanError
+        When there is no such collective.
 
-    - ``allgather``: chunk h·M + c of node h reaches every node (the papers' multinode broadcast).
-    - ``alltoall``: chunk (h·N + v)·M + c of node h reaches node v (the papers' total exchange).
-    - ``reduce-scatter``: chunk h·M + c is a sum of contributions of all nodes, and ends, complete, at node h, its owner.
-    - ``allreduce``: the same, and chunk N·M + h·M + c, the finished sum, goes from its owner h to every node.
+    Examples
+    --------
+    >>> from treecast.collectives import Collective
+    >>> broadcast = Collective("broadcast", nodes=24, messages=6)
+    >>> broadcast
+    Collective('broadcast', nodes=24, messages=6)
+    >>> print(broadcast)
+    broadcast over 24 nodes: 6 messages from node 0
+    >>> broadcast.chunks
+    6
+
+    What must be where at the end, and where a chunk comes from and goes to:
+
+    >>> gather = Collective("gather", nodes=4, messages=2, root=3)
+    >>> list(gather.wanted())
+    [(3, 0, 8)]
+    >>> gather.source_of([0, 1, 2]), gather.destination_of([0, 1, 2])
+    (array([0, 0, 1]), array([3, 3, 3]))
+
+    What node 0's data alone takes part in:
+
+    >>> Collective("alltoall", nodes=4, messages=2).from_node_zero()
+    Collective('scatter', nodes=4, messages=2)
     """
 
     kind: str
@@ -120,25 +81,29 @@ class Collective:
         for name, value in (("nodes", self.nodes), ("messages", self.messages), ("root", self.root)):
             if not hasattr(value, "__index__"):
                 raise PlanError(f"{name} must be a whole number, not {value!r}")
-        if self.kind not in COLLECTIVES:
-            raise PlanError(f"{self.kind!r} is no collective: write one of {', '.join(COLLECTIVES)}")
-        if not 1 <= self.messages < 2**31:
-            raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {2**31 - 1}")
+        find_kind(self.kind)
+        if not 1 <= self.messages <= _MOST_MESSAGES:
+            raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {_MOST_MESSAGES}")
         if not 0 <= self.root < self.nodes:
             raise PlanError(f"root {self.root} is no node: nodes go from 0 to {self.nodes - 1}")
-        if bool(self.targets) != (self.kind == "multicast"):
-            raise PlanError("a multicast, and nothing else, needs targets: one node or more")
+        self._check_targets()
+        self._check_lengths()
+        if self.chunks >= _MOST_CHUNKS:
+            raise PlanError(f"{self.kind} of {self.messages} messages over {self.nodes} nodes has too many chunks")
+
+    def _check_targets(self) -> None:
+        if bool(self.targets) != self.traits.targets:
+            takers = " or ".join(name for name, kind in COLLECTIVES.items() if kind.targets)
+            raise PlanError(f"a {takers}, and nothing else, needs targets: one node or more")
         if list(self.targets) != sorted(set(self.targets) - {self.root}):
             raise PlanError("targets are given in ascending order, each once, without the root")
         if self.targets and not 0 <= self.targets[0] <= self.targets[-1] < self.nodes:
             raise PlanError(f"a target is no node: nodes go from 0 to {self.nodes - 1}")
-        self._check_lengths()
-        if self.chunks >= 2**62:
-            raise PlanError(f"{self.kind} of {self.messages} messages over {self.nodes} nodes has too many chunks")
 
     def _check_lengths(self) -> None:
-        if (self.lengths is None) == self.kind.endswith("v"):
-            raise PlanError("a scatterv or gatherv, and nothing else, needs lengths: how many flits for each node")
+        if (self.lengths is not None) != self.traits.lengths:
+            takers = " or ".join(name for name, kind in COLLECTIVES.items() if kind.lengths)
+            raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node")
         if self.lengths is not None:
             if len(self.lengths.flits) != self.nodes:
                 raise PlanError(f"{len(self.lengths.flits):,} lengths are given for {self.nodes:,} nodes: one for each")
@@ -147,140 +112,184 @@ class Collective:
             if self.messages != 1:
                 raise PlanError(f"{self.kind} takes lengths instead of a number of messages")
 
+    # --- what its kind says of it ---
+
+    @property
+    def traits(self) -> Kind:
+        """The row of its kind in the table of collectives."""
+        return COLLECTIVES[self.kind]
+
+    @property
+    def all_source(self) -> bool:
+        """Whether every node has the same part in it, so that an orbit schedule can serve it."""
+        return self.traits.all_source
+
+    @property
+    def direction(self) -> str:
+        """Which way data goes, seen from the root: ``from`` it, or ``to`` it."""
+        return self.traits.direction
+
+    @property
+    def personal(self) -> bool:
+        """Whether each chunk is for one node alone, and from one node alone."""
+        return self.traits.personal
+
+    @property
+    def results(self) -> bool:
+        """Whether finished sums travel on, as the chunks behind the sums: chunk ``sums`` + c is the finished sum c."""
+        return self.traits.results
+
+    # --- its chunks ---
+
     @property
     def chunks(self) -> int:
         """The number of different chunks."""
         return self.messages * self._blocks if self.lengths is None else self.lengths.total
 
     @property
-    def _blocks(self) -> int:
-        """The number of blocks of M chunks that belong together."""
-        n = self.nodes
-        return {
-            "broadcast": 1,
-            "multicast": 1,
-            "reduce": 1,
-            "reduce-broadcast": 2,
-            "alltoall": n * n,
-            "allreduce": 2 * n,
-        }.get(self.kind, n)
-
-    @property
-    def all_source(self) -> bool:
-        """Whether every node has the same part in it, so that an orbit schedule can serve it."""
-        return self.kind in _PART_OF_NODE_ZERO
-
-    @property
-    def direction(self) -> str:
-        """Which way data goes, seen from the root: ``from`` it, or ``to`` it."""
-        return "to" if self.kind in ("gather", "gatherv", "reduce") else "from"
-
-    @property
-    def personal(self) -> bool:
-        """Whether each chunk is for one node alone, and from one node alone."""
-        return self.kind in ("scatter", "gather", "alltoall", "scatterv", "gatherv")
-
-    @property
     def sums(self) -> int:
-        """How many chunks, the first ones, are sums: every node adds its own contribution. 0 when nothing is reduced."""
-        of = {"reduce": 1, "reduce-broadcast": 1, "reduce-scatter": self.nodes, "allreduce": self.nodes}
-        return self.messages * of.get(self.kind, 0)
+        """How many chunks, the first ones, are sums: every node adds its own contribution. 0 when nothing is added up."""
+        return self.messages * self._first_blocks if self.traits.adds else 0
 
     @property
-    def results(self) -> bool:
-        """Whether finished sums travel on, as the chunks behind the sums: chunk ``sums`` + c is the finished sum c."""
-        return self.kind in ("reduce-broadcast", "allreduce")
+    def _first_blocks(self) -> int:
+        """The number of blocks of M chunks, finished sums not counted."""
+        return {"one": 1, "node": self.nodes, "pair": self.nodes**2}[self.traits.blocks]
 
-    def from_node_zero(self) -> "Collective":
-        """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
-        return Collective(_PART_OF_NODE_ZERO[self.kind], self.nodes, self.messages) if self.all_source else self
-
-    def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:
-        """Return the chunk of ``source`` that is the translate of ``chunk`` of node 0's part (arrays that broadcast).
-
-        ``translate(h, u)``: where the translation by h carries node u.
-        """
-        source, chunk = ints(source), ints(chunk)
-        block, place = np.divmod(chunk, self.messages)
-        if self.kind == "alltoall":
-            return (source * self.nodes + translate(source, block)) * self.messages + place
-        return (block * self.nodes + source) * self.messages + place
-
-    def source_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node that a chunk comes from; of sums and finished sums, their owner."""
-        if self.lengths is not None:
-            return self.lengths.node_of(chunk) if self.kind == "gatherv" else np.full_like(ints(chunk), self.root)
-        block = ints(chunk) // self.messages
-        if self.kind == "alltoall":
-            return block // self.nodes
-        return block % self.nodes if self.all_source or self.kind == "gather" else np.full_like(block, self.root)
-
-    def destination_of(self, chunk: ArrayLike) -> Ints:
-        """Return the one node that a chunk of a personal collective is for."""
-        if self.lengths is not None:
-            return self.lengths.node_of(chunk) if self.kind == "scatterv" else np.full_like(ints(chunk), self.root)
-        block = ints(chunk) // self.messages
-        return np.full_like(block, self.root) if self.kind == "gather" else block % self.nodes
+    @property
+    def _blocks(self) -> int:
+        """The number of blocks of M chunks."""
+        return self._first_blocks * (2 if self.results else 1)
 
     def ends(self) -> Ints:
-        """Return the chunk numbers at which what some node holds or wants begins or ends, in order."""
+        """Return the chunk numbers at which what some node holds or wants begins or ends, in order: int64."""
         if self.lengths is not None:
             return np.unique(np.append(self.lengths.stop, 0))
         return np.arange(self._blocks + 1, dtype=np.int64) * self.messages
 
+    def source_of(self, chunk: ArrayLike) -> Ints:
+        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them.
+
+        Parameters
+        ----------
+        chunk : array-like of int
+            Chunk numbers.
+        """
+        chunk, kind = ints(chunk), self.traits
+        if kind.starts == "root" or kind.blocks == "one":
+            return np.full_like(chunk, self.root)
+        if self.lengths is not None:
+            return self.lengths.node_of(chunk)
+        block = chunk // self.messages
+        return block // self.nodes if kind.blocks == "pair" else block % self.nodes
+
+    def destination_of(self, chunk: ArrayLike) -> Ints:
+        """Return the one node that a chunk is for.
+
+        Parameters
+        ----------
+        chunk : array-like of int
+            Chunk numbers.
+
+        Raises
+        ------
+        PlanError
+            When chunks are for more nodes than one.
+        """
+        chunk, kind = ints(chunk), self.traits
+        if kind.ends == "root":
+            return np.full_like(chunk, self.root)
+        if kind.ends != "own":
+            raise PlanError(f"{self.kind}: each chunk is for several nodes; wanted() says for which")
+        if self.lengths is not None:
+            return self.lengths.node_of(chunk)
+        return chunk // self.messages % self.nodes
+
+    # --- who holds and who wants them ---
+
     def given(self) -> Holdings:
-        """Return what the nodes hold before the first step (the precondition); of sums, all nodes hold a contribution."""
-        every, size = np.arange(self.nodes), self.messages
-        if self.lengths is not None and self.kind == "gatherv":
+        """Return what the nodes hold before the first step (the precondition); of sums, every node holds a contribution."""
+        starts = self.traits.starts
+        if starts == "root":
+            return self._at(np.array([self.root]))
+        if starts == "every":
+            return self._at(np.arange(self.nodes), stop=self.sums)
+        if self.lengths is not None:
             return self._messages(self.lengths)
-        if self.sums:
-            return Holdings(every, np.zeros_like(every), np.full_like(every, self.sums))
-        if self.kind in ("allgather", "gather"):
-            return Holdings(every, every * size, (every + 1) * size)
-        if self.kind == "alltoall":
-            return Holdings(every, every * size * self.nodes, (every + 1) * size * self.nodes)
-        return Holdings(np.array([self.root]), np.array([0]), np.array([self.chunks]))
+        return self._ranges(self.messages * self.nodes if self.traits.blocks == "pair" else self.messages)
 
     def wanted(self) -> Holdings:
         """Return what the nodes must hold after the last step (the postcondition)."""
-        every, size = np.arange(self.nodes), self.messages
-        if self.lengths is not None and self.kind == "scatterv":
+        ends = self.traits.ends
+        if ends == "root":
+            return self._at(np.array([self.root]))
+        if ends == "targets":
+            return self._at(np.array(self.targets, np.int64))
+        if ends == "all":
+            return self._at(np.arange(self.nodes), self.sums)
+        if self.lengths is not None:
             return self._messages(self.lengths)
-        if self.kind in ("scatter", "reduce-scatter"):
-            return Holdings(every, every * size, (every + 1) * size)
-        if self.kind == "alltoall":
-            first = np.arange(self.nodes**2) * size
-            return Holdings(np.tile(every, self.nodes), first, first + size)
-        if self.targets:
-            aims = np.array(self.targets, np.int64)
-            return Holdings(aims, np.zeros_like(aims), np.full_like(aims, self.chunks))
-        if self.direction == "to":
-            return Holdings(np.array([self.root]), np.array([0]), np.array([self.chunks]))
-        return Holdings(every, np.full_like(every, self.sums), np.full_like(every, self.chunks))
+        if self.traits.blocks == "pair":
+            first = np.arange(self.nodes**2) * self.messages
+            return Holdings(np.tile(np.arange(self.nodes), self.nodes), first, first + self.messages)
+        return self._ranges(self.messages)
+
+    def _at(self, node: Ints, first: int = 0, stop: int | None = None) -> Holdings:
+        """Return that some nodes hold the same range of chunks, by default up to the last."""
+        stop = self.chunks if stop is None else stop
+        return Holdings(node, np.full_like(node, first), np.full_like(node, stop))
+
+    def _ranges(self, size: int) -> Holdings:
+        """Return that node v holds the v-th range of ``size`` chunks."""
+        every = np.arange(self.nodes)
+        return Holdings(every, every * size, (every + 1) * size)
 
     def _messages(self, lengths: Lengths) -> Holdings:
         node = np.flatnonzero(lengths.flits)
         return Holdings(node, lengths.first[node], lengths.stop[node])
 
+    # --- orbits ---
 
-COLLECTIVES = {
-    "broadcast": "one node's data reaches every node",
-    "multicast": "one node's data reaches some nodes",
-    "scatter": "one node's data is dealt out: each node gets its own block",
-    "gather": "one node collects a block from every node",
-    "scatterv": "a scatter of blocks of different lengths",
-    "gatherv": "a gather of blocks of different lengths",
-    "reduce": "the sum of every node's data ends at one node",
-    "reduce-broadcast": "the sum of every node's data reaches every node, by way of one node",
-    "allgather": "every node's data reaches every node (multinode broadcast, gossip)",
-    "alltoall": "every node sends every other node a block of its own (total exchange)",
-    "reduce-scatter": "the sum of every node's data ends in blocks, one at each node",
-    "allreduce": "the sum of every node's data reaches every node (reduce-scatter, then allgather)",
-}
-"""Every collective, and what it does."""
-_PART_OF_NODE_ZERO = {
-    "allgather": "broadcast",
-    "alltoall": "scatter",
-    "reduce-scatter": "reduce",
-    "allreduce": "reduce-broadcast",
-}
+    def from_node_zero(self) -> "Collective":
+        """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
+        return Collective(self.traits.part, self.nodes, self.messages) if self.all_source else self
+
+    def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:
+        """Return the chunk of a source that is the translate of a chunk of node 0's part.
+
+        Parameters
+        ----------
+        source, chunk : array-like of int
+            Nodes, and chunks of ``from_node_zero()``; arrays that broadcast.
+        translate : callable
+            ``translate(h, u)``: where the translation by h carries node u.
+        """
+        source, chunk = ints(source), ints(chunk)
+        block, place = np.divmod(chunk, self.messages)
+        if self.traits.blocks == "pair":
+            return (source * self.nodes + translate(source, block)) * self.messages + place
+        return (block * self.nodes + source) * self.messages + place
+
+    # --- how it is shown ---
+
+    def __repr__(self) -> str:
+        root = f", root={self.root}" if self.root else ""
+        targets = f", targets={len(self.targets):,} nodes" if self.targets else ""
+        size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
+        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets})"
+
+    def __str__(self) -> str:
+        kind, what = self.traits, "sum" if self.traits.adds else "message"
+        load = f"{self.messages:,} {what}{'' if self.messages == 1 else 's'}"
+        if self.lengths is not None:
+            load = f"messages of {self.lengths.total:,} flits in all"
+        elif kind.blocks != "one":
+            load += f" {'of' if kind.starts == 'own' and kind.blocks == 'node' else 'for'} each {kind.blocks}"
+        way = f" {kind.direction} node {self.root}"
+        if kind.all_source:
+            way = ""
+        elif kind.results:
+            way = f" by way of node {self.root}"
+        elif kind.targets:
+            way += f" to {len(self.targets):,} node{'' if len(self.targets) == 1 else 's'}"
+        return f"{self.kind} over {self.nodes:,} nodes: {load}{way}"

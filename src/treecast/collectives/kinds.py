@@ -1,0 +1,231 @@
+"""The table of collectives: one row says what a collective is, and everything else follows from the row.
+
+A collective moves *blocks* of M chunks. A row says how many blocks there are, which nodes hold them before the first step,
+and which nodes want them after the last. Nobody outside this table asks for a collective's name. A new collective is a new
+row; it needs a rule of its own only where it is unlike all others.
+
+This module does without numpy, so that help texts can read the table.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from treecast.errors import PlanError
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Kind:
+    """What one kind of collective is.
+
+    Parameters
+    ----------
+    name : str
+        How treecast calls it.
+    what : str
+        A sentence that says what it does.
+    blocks : {"one", "node", "pair"}
+        How many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs to
+        node v; of pairs, block h·N + v belongs to node h and is for node v.
+    starts : {"root", "own", "every"}
+        Who holds what before the first step: the root holds all blocks, each node holds its own blocks, or every node holds
+        a contribution to every block. In the last case the blocks are sums, and the nodes that they belong to own them; a
+        single sum is the root's.
+    ends : {"root", "own", "all", "targets"}
+        Who wants what after the last step: the root wants all blocks, each node wants its own, every node wants all, or some
+        nodes want all. Sums that all nodes want travel on as further blocks, the *finished sums*.
+    part : str
+        The kind of collective in which node 0's data alone takes part. An orbit schedule carries out that one. Empty where
+        the nodes differ in what they do.
+    backwards : str
+        The kind that becomes this one when it runs backwards in time, if there is one.
+    there_and_back : str
+        The kind that makes this one when it runs backwards and then forwards, if there is one.
+    lengths : bool
+        Whether each node's block has a length of its own, in flits.
+    mpi : str
+        The name of MPI's function, without the prefix ``MPI_``; empty where MPI has none.
+    also : tuple of str
+        What the literature calls it besides.
+
+    Examples
+    --------
+    >>> from treecast.collectives import COLLECTIVES
+    >>> gather = COLLECTIVES["gather"]
+    >>> gather
+    Kind('gather')
+    >>> print(gather)
+    gather: one node collects a block from every node
+    >>> gather.blocks, gather.starts, gather.ends, gather.backwards
+    ('node', 'own', 'root', 'scatter')
+    >>> gather.personal, gather.direction, gather.all_source
+    (True, 'to', False)
+    """
+
+    name: str
+    what: str
+    blocks: Literal["one", "node", "pair"]
+    starts: Literal["root", "own", "every"]
+    ends: Literal["root", "own", "all", "targets"]
+    part: str = ""
+    backwards: str = ""
+    there_and_back: str = ""
+    lengths: bool = False
+    mpi: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def all_source(self) -> bool:
+        """Whether every node has the same part in it. Else one node, the root, has another part than the others."""
+        return self.blocks != "one" and "root" not in (self.starts, self.ends)
+
+    @property
+    def adds(self) -> bool:
+        """Whether its blocks are sums, to which every node adds a contribution."""
+        return self.starts == "every"
+
+    @property
+    def results(self) -> bool:
+        """Whether finished sums travel on to all nodes."""
+        return self.adds and self.ends == "all"
+
+    @property
+    def personal(self) -> bool:
+        """Whether each chunk comes from one node alone and is for one node alone."""
+        return not self.adds and self.ends in ("root", "own")
+
+    @property
+    def spreads(self) -> bool:
+        """Whether all data reaches every node as it is: from one node, or from each."""
+        return not self.adds and self.ends == "all"
+
+    @property
+    def one_to_all(self) -> bool:
+        """Whether one node's data reaches every node."""
+        return self.spreads and not self.all_source
+
+    @property
+    def targets(self) -> bool:
+        """Whether the nodes that want the data have to be given."""
+        return self.ends == "targets"
+
+    @property
+    def direction(self) -> Literal["from", "to"]:
+        """Which way data goes, seen from the root: ``from`` it, or ``to`` it."""
+        return "to" if self.ends == "root" else "from"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what}"
+
+    def __repr__(self) -> str:
+        return f"Kind({self.name!r})"
+
+
+_TABLE = (
+    Kind(
+        name="broadcast", blocks="one", starts="root", ends="all",
+        what="one node's data reaches every node",
+        mpi="Bcast", also=("single node broadcast", "one-to-all broadcast"),
+    ),
+    Kind(
+        name="multicast", blocks="one", starts="root", ends="targets",
+        what="one node's data reaches some nodes",
+    ),
+    Kind(
+        name="scatter", blocks="node", starts="root", ends="own",
+        what="one node's data is dealt out: each node gets its own block",
+        mpi="Scatter", also=("single node scatter", "one-to-all personalized communication"),
+    ),
+    Kind(
+        name="gather", blocks="node", starts="own", ends="root", backwards="scatter",
+        what="one node collects a block from every node",
+        mpi="Gather", also=("single node gather",),
+    ),
+    Kind(
+        name="scatterv", blocks="node", starts="root", ends="own", lengths=True,
+        what="a scatter of blocks of different lengths",
+        mpi="Scatterv",
+    ),
+    Kind(
+        name="gatherv", blocks="node", starts="own", ends="root", lengths=True, backwards="scatterv",
+        what="a gather of blocks of different lengths",
+        mpi="Gatherv",
+    ),
+    Kind(
+        name="reduce", blocks="one", starts="every", ends="root", backwards="broadcast",
+        what="the sum of every node's data ends at one node",
+        mpi="Reduce", also=("single node accumulation",),
+    ),
+    Kind(
+        name="reduce-broadcast", blocks="one", starts="every", ends="all", there_and_back="broadcast",
+        what="the sum of every node's data reaches every node, by way of one node",
+    ),
+    Kind(
+        name="allgather", blocks="node", starts="own", ends="all", part="broadcast",
+        what="every node's data reaches every node",
+        mpi="Allgather", also=("multinode broadcast", "all-to-all broadcast", "gossip"),
+    ),
+    Kind(
+        name="alltoall", blocks="pair", starts="own", ends="own", part="scatter",
+        what="every node sends every other node a block of its own",
+        mpi="Alltoall", also=("total exchange", "all-to-all personalized communication"),
+    ),
+    Kind(
+        name="reduce-scatter", blocks="node", starts="every", ends="own", part="reduce", backwards="allgather",
+        what="the sum of every node's data ends in blocks, one at each node",
+        mpi="Reduce_scatter_block", also=("multinode accumulation",),
+    ),
+    Kind(
+        name="allreduce", blocks="node", starts="every", ends="all", part="reduce-broadcast", there_and_back="allgather",
+        what="the sum of every node's data reaches every node: a reduce-scatter, then an allgather",
+        mpi="Allreduce",
+    ),
+)  # fmt: skip
+
+COLLECTIVES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _TABLE})
+"""Every kind of collective by its name, in the order in which lists show them.
+
+Examples
+--------
+>>> from treecast.collectives import COLLECTIVES
+>>> [name for name, kind in COLLECTIVES.items() if kind.all_source]
+['allgather', 'alltoall', 'reduce-scatter', 'allreduce']
+>>> COLLECTIVES["allgather"].also
+('multinode broadcast', 'all-to-all broadcast', 'gossip')
+"""
+
+
+def find_kind(name: str) -> Kind:
+    """Return the kind of collective that has a name.
+
+    Parameters
+    ----------
+    name : str
+        A name in the table.
+
+    Raises
+    ------
+    PlanError
+        When there is none. The message names the one that was probably meant: it knows MPI's names and the papers', too.
+
+    Examples
+    --------
+    >>> from treecast.collectives import find_kind
+    >>> find_kind("alltoall").personal
+    True
+    """
+    if name in COLLECTIVES:
+        return COLLECTIVES[name]
+    meant = _closest(str(name))
+    hint = f"did you mean {meant}? Write" if meant else "write"
+    raise PlanError(f"{name!r} is no collective: {hint} one of {', '.join(COLLECTIVES)}")
+
+
+def _closest(name: str) -> str:
+    """Return the name of the kind that something spelled like ``name`` is, or "" when nothing is like it."""
+    from difflib import get_close_matches
+
+    spelled = {other.lower(): kind.name for kind in _TABLE for other in (*kind.also, kind.mpi, kind.name) if other}
+    close = get_close_matches(name.strip().lower().replace("_", "-"), spelled, 1, 0.75)
+    return spelled[close[0]] if close else ""

@@ -1,0 +1,187 @@
+"""The table of collectives: that its rows agree with each other, and that nothing else asks for a name."""
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import treecast
+import treecast.mpi
+from treecast.collectives import COLLECTIVES, Collective, Kind, find_kind
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.machine import model
+from treecast.networks import network
+
+ROWS = list(COLLECTIVES.values())
+PLACES = {"root": "root", "own": "own", "all": "every"}  # where what ends somewhere starts, backwards
+SOURCE = Path(treecast.__file__).parent
+STILL_OPEN = ("plans/__init__.py", "cli/verbs.py")  # which still list names
+
+
+def shape(kind):
+    return kind.blocks, kind.starts, kind.ends, kind.lengths
+
+
+def test_names_are_keys_and_no_two_rows_are_the_same():
+    assert [row.name for row in ROWS] == list(COLLECTIVES)
+    assert max(Counter(map(shape, ROWS)).values()) == 1
+
+
+def test_rows_are_what_the_standard_says_of_them():
+    """The three groups of the MPI standard, and which collectives move data as it is."""
+    of_mpi = [row for row in ROWS if row.mpi]
+    names = {
+        "all-to-all": {"allgather", "alltoall", "allreduce", "reduce-scatter"},
+        "all-to-one": {"gather", "gatherv", "reduce"},
+        "one-to-all": {"broadcast", "scatter", "scatterv"},
+    }
+    assert {row.name for row in of_mpi if row.all_source} == names["all-to-all"]
+    assert {row.name for row in of_mpi if row.direction == "to"} == names["all-to-one"]
+    assert {row.name for row in of_mpi if row.starts == "root"} == names["one-to-all"]
+    assert {row.name for row in of_mpi if row.personal} == {"scatter", "gather", "alltoall", "scatterv", "gatherv"}
+    assert {row.name for row in of_mpi if row.adds} == {"reduce", "reduce-scatter", "allreduce"}
+    assert {row.name for row in of_mpi if row.results} == {"allreduce"}
+    assert {row.name for row in of_mpi if row.spreads} == {"broadcast", "allgather"}
+    assert {row.name for row in of_mpi if row.one_to_all} == {"broadcast"}
+
+
+def test_every_row_backwards_swaps_where_data_starts_and_ends():
+    """The reverse of a kind, wherever the table has one, is named; a collective and its reverse share their blocks."""
+    for row in ROWS:
+        turned = [
+            other for other in ROWS
+            if row.ends != "targets" and other.ends != "targets" and other is not row and row.adds == (other.ends == "all")
+            and (row.blocks, row.lengths) == (other.blocks, other.lengths)
+            and PLACES[other.ends] == row.starts and PLACES[row.ends] == other.starts
+        ]  # fmt: skip
+        named = [other for other in ROWS if row.backwards == other.name or other.backwards == row.name]
+        assert turned == named, row
+        assert not (row.backwards and COLLECTIVES[row.backwards].backwards)
+
+
+def test_there_and_back_are_the_sums_that_travel_on():
+    for row in ROWS:
+        assert bool(row.there_and_back) == row.results
+        if row.there_and_back:
+            other = COLLECTIVES[row.there_and_back]
+            assert (other.blocks, other.ends, other.spreads) == (row.blocks, row.ends, True)
+            (back,) = [kind for kind in ROWS if kind.backwards == other.name]
+            assert (back.blocks, back.starts, back.adds) == (row.blocks, row.starts, True)
+            assert row.all_source == other.all_source == back.all_source
+
+
+def test_the_part_of_node_zero_is_the_same_from_or_to_one_root():
+    """What one node owns of many blocks is one block less: of a block a node one block, of a pair's a block a node."""
+    fewer = {"node": "one", "pair": "node"}
+    for row in ROWS:
+        assert bool(row.part) == row.all_source
+        if row.part:
+            part = COLLECTIVES[row.part]
+            assert part.blocks == fewer[row.blocks]
+            assert part.starts == ("every" if row.adds else "root")
+            assert part.ends == ("root" if row.adds and row.ends == "own" else row.ends)
+            assert (part.results, part.personal) == (row.results, row.personal)
+
+
+def test_what_it_is_is_one_sentence_without_an_end():
+    for row in ROWS:
+        assert row.what[0].islower()
+        assert not row.what.endswith(".")
+        assert str(row) == f"{row.name}: {row.what}"
+        assert repr(row) == f"Kind('{row.name}')"
+
+
+def test_functions_of_mpi_have_a_row_each():
+    names = [row.mpi for row in ROWS if row.mpi]
+    assert len(set(names)) == len(names)
+    assert set(treecast.mpi.__all__) <= set(names)
+
+
+def test_the_table_needs_no_numpy():
+    code = (
+        "import sys; from treecast.collectives import COLLECTIVES; sys.exit('numpy' in sys.modules or not COLLECTIVES)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("brodcast", "broadcast"), ("Broadcast", "broadcast"), ("bcast", "broadcast"), ("Bcast", "broadcast"),
+        ("gossip", "allgather"), ("all-gather", "allgather"), ("all_reduce", "allreduce"), ("gatther", "gather"),
+        ("reduce_scatter", "reduce-scatter"), ("total exchange", "alltoall"), ("all-to-all", "alltoall"),
+    ],
+)  # fmt: skip
+def test_did_you_mean(written, meant):
+    with pytest.raises(PlanError) as error:
+        find_kind(written)
+    start = f"{written!r} is no collective: did you mean {meant}? Write one of broadcast, multicast, "
+    assert str(error.value).startswith(start)
+
+
+@pytest.mark.parametrize("written", ["telepathy", "", "x", 5, None])
+def test_what_is_like_nothing(written):
+    with pytest.raises(PlanError, match=r"is no collective: write one of broadcast, .*, allreduce$"):
+        Collective(written, 4, 1)
+
+
+def test_papers_names_lead_to_their_rows():
+    for row in ROWS:
+        for name in row.also:
+            with pytest.raises(PlanError, match=f"did you mean {row.name}[?]"):
+                find_kind(name)
+
+
+def test_the_table_cannot_be_changed():
+    with pytest.raises(TypeError):
+        COLLECTIVES["dance"] = COLLECTIVES["gather"]  # pyright: ignore
+    with pytest.raises(AttributeError):
+        COLLECTIVES["gather"].ends = "all"  # pyright: ignore
+    assert isinstance(find_kind("gather"), Kind)
+
+
+@pytest.mark.parametrize("kind", [row.name for row in ROWS if not row.lengths and not row.targets])
+@pytest.mark.parametrize("spec", ["ring:5", "path:4"])
+def test_every_kind_has_lower_bounds(kind, spec):
+    where = network(spec)
+    found = bounds(where, Collective(kind, where.nodes, 2), 1, model("all-port"))
+    assert best(found, "steps").value > 0
+    assert best(found, "transmissions").value >= where.nodes - 1
+
+
+# --- nothing outside the table asks for a name ---
+
+
+def in_strings(tree):
+    """Every collective's name that stands in quotes by itself, with the chain of what it stands in, innermost first."""
+    stack = [(tree, ())]
+    while stack:
+        node, above = stack.pop()
+        if isinstance(node, ast.Constant) and node.value in COLLECTIVES:
+            yield node, above
+        stack += [(child, (node, *above)) for child in ast.iter_child_nodes(node)]
+
+
+def is_handed_over(above):
+    """Whether a name is an argument of a call, perhaps among others in a tuple: a registration, or what is asked for."""
+    while above and isinstance(above[0], ast.Tuple | ast.List | ast.Set | ast.Starred | ast.keyword):
+        above = above[1:]
+    return bool(above) and isinstance(above[0], ast.Call)
+
+
+@pytest.mark.parametrize(
+    "line", ["if kind == 'gather': pass", "x = {'gather': 1}", "f(a if k in ('gather', 'x') else b)"]
+)
+def test_a_test_on_a_name_would_be_noticed(line):
+    (found,) = in_strings(ast.parse(line))
+    assert not is_handed_over(found[1])
+
+
+@pytest.mark.parametrize("line", ["plan('gather', w)", "@bounds_of('gather')\ndef f(): pass", "f(kinds=('gather',))"])
+def test_a_name_that_is_handed_over_is_let_through(line):
+    (found,) = in_strings(ast.parse(line))
+    assert is_handed_over(found[1])
