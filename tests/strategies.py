@@ -5,16 +5,15 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from treecast.collectives import Collective
+from treecast.collectives import COLLECTIVES, Collective
 from treecast.machine import model
 from treecast.networks import Cayley, network
 from treecast.plans import builders, plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
-KINDS = (
-    "broadcast", "scatter", "gather", "reduce", "reduce-broadcast", "allgather", "alltoall", "reduce-scatter", "allreduce",
-)  # fmt: skip
-ALL_SOURCE = KINDS[5:]
+KINDS = tuple(name for name, kind in COLLECTIVES.items() if not kind.lengths and not kind.targets)
+ALL_SOURCE = tuple(name for name in KINDS if COLLECTIVES[name].all_source)
+ROOTED = tuple(name for name in KINDS if not COLLECTIVES[name].all_source)
 SMALL = ["star:3", "star:4", "hypercube:3", "mesh:2x3", "torus:3x3", "ring:5", "path:4", "tree:2,2"]
 
 
@@ -99,7 +98,7 @@ def spread_at_random(draw, kinds=("broadcast", "scatter", "gather", "allgather",
     part = collective.from_node_zero() if orbit else collective
     random, held = Random(draw(st.integers(0, 2**32))), set()  # drawn one by one, such choices would take seconds
     given = part.given()
-    for v, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+    for v, a, b in given:
         held |= {(v, chunk) for chunk in range(a, b)}
     rows, greedy = [], random.random() < 0.8
     for step in range(random.randint(1, 30)):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import payload, planned
+from tests.strategies import ROOTED, payload, planned
 from treecast import formats
 from treecast.collectives import Collective
 from treecast.errors import FormatError
@@ -23,7 +23,6 @@ NETWORKS = [
     "path:9", "ring:8", "tree:3,2", "tree:1,0",
 ]  # fmt: skip
 MODELS = ["all-port", "one-port", "whispering", "shouting", "one-port,half"]
-ROOTED = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 MOST = 2**31 - 1
 LAST = 2**31 - 3  # the last step that a row may have
 

@@ -15,9 +15,7 @@ from treecast.networks import Graph, network
 from treecast.plans import builders, plan
 from treecast.verification.verifier import verify
 
-COLLECTIVES = [
-    kind for kind in ALL if kind not in ("multicast", "scatterv", "gatherv")
-]  # which need targets or lengths
+COLLECTIVES = [name for name, kind in ALL.items() if not kind.targets and not kind.lengths]
 
 
 def found(spec, messages, copies, under="all-port", root=0, kind="broadcast"):

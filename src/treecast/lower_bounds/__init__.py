@@ -49,4 +49,6 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         raise PlanError(
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
         )
+    if collective.kind not in store_and_forward.BOUNDS_OF:
+        raise PlanError(f"no lower bounds of {collective.kind} are known yet")
     return store_and_forward.BOUNDS_OF[collective.kind](job, root)

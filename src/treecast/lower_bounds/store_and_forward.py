@@ -62,9 +62,25 @@ class Job:
         return self.network.arcs // (2 if half and distances.turned(self.network) == self.network else 1)
 
 
+Proof = Callable[[Job, int], list[Bound]]
+BOUNDS_OF: dict[str, Proof] = {}
+"""The bounds of each kind of collective, as functions of a job and a root; ``bounds_of`` enters them."""
+
+
+def bounds_of(kind: str) -> Callable[[Proof], Proof]:
+    """Return a decorator that enters a function as the bounds of a kind of collective."""
+
+    def register(proof: Proof) -> Proof:
+        BOUNDS_OF[kind] = proof
+        return proof
+
+    return register
+
+
 # --- one root ---
 
 
+@bounds_of("broadcast")
 def _broadcast(job: Job, root: int) -> list[Bound]:
     """Each node hears Mx chunks, over ways that begin with as many sends of the root.
 
@@ -108,6 +124,7 @@ def _hearing(job: Job, root: int) -> list[Bound]:
     return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
 
 
+@bounds_of("scatter")
 def _scatter(job: Job, root: int) -> list[Bound]:
     """What is for a node goes at least as many arcs as it is far; see ``_through`` for the root's ports."""
     ways, formula = distances.ways(job.network, root, job.copies)
@@ -115,17 +132,20 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
 
 
+@bounds_of("gather")
 def _gather(job: Job, root: int) -> list[Bound]:
     """A scatter backwards."""
     return _scatter(job.turned, root)
 
 
+@bounds_of("reduce")
 def _reduce(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards."""
     said = "each node but the root sends its part of M sums"
     return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.turned, root)]
 
 
+@bounds_of("reduce-broadcast")
 def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     """No finished sum leaves the root before a first one is complete, and the last one has yet to be broadcast.
 
@@ -143,6 +163,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 # --- every node ---
 
 
+@bounds_of("allgather")
 def _allgather(job: Job, root: int) -> list[Bound]:
     """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
     nodes = job.network.nodes
@@ -163,6 +184,7 @@ def _gossip(job: Job) -> list[Bound]:
     return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
 
 
+@bounds_of("alltoall")
 def _alltoall(job: Job, root: int) -> list[Bound]:
     """Each node scatters, and each node gathers."""
     ways, formula = distances.ways_of_all(job.network, job.copies)
@@ -173,12 +195,14 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     return [sends, best(at_one, "steps"), _work(job, sends)]
 
 
+@bounds_of("reduce-scatter")
 def _reduce_scatter(job: Job, root: int) -> list[Bound]:
     """An allgather backwards."""
     said = "each node sends its part of M sums of each other node"
     return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.turned, root)]
 
 
+@bounds_of("allreduce")
 def _allreduce(job: Job, root: int) -> list[Bound]:
     """The sums of each owner are reduced and broadcast; no finished sum is under way before a first one is complete.
 
@@ -198,13 +222,6 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
             _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
         ]
     return found if job.model.combining else [*found, _work(job, sends)]
-
-
-BOUNDS_OF: dict[str, Callable[[Job, int], list[Bound]]] = {
-    "broadcast": _broadcast, "scatter": _scatter, "gather": _gather, "reduce": _reduce,
-    "reduce-broadcast": _reduce_broadcast, "allgather": _allgather, "alltoall": _alltoall,
-    "reduce-scatter": _reduce_scatter, "allreduce": _allreduce,
-}  # fmt: skip
 
 
 # --- what proofs share ---
@@ -269,7 +286,7 @@ def tolerance_bounds(network: Network, collective: Collective, copies: int, mode
     by the one at distance d.
     """
     d, k = network.diameter, copies - 1
-    if not isinstance(network, Hypercube) or collective.kind not in ("broadcast", "allgather") or not 1 <= k < d:
+    if not isinstance(network, Hypercube) or not collective.traits.spreads or not 1 <= k < d:
         return []
     if model.ports == "one":
         return [

@@ -42,7 +42,7 @@ def wormhole(network: Network, collective: Collective, copies: int) -> list[Boun
         if bound.value > best(found, "tcd").value:
             found.append(bound)
     found += _searched(network, collective)
-    if collective.kind == "reduce-broadcast":
+    if collective.results:
         return [
             replace(b, value=2 * b.value, formula=f"2 ({b.formula})", source=f"each half: {b.source}") for b in found
         ]

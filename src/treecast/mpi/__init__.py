@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import COLLECTIVES, Collective, Lengths
 from treecast.errors import DeliveryError, PlanError
 from treecast.mpi.api.buffers import Message, message
 from treecast.mpi.engine.channel import Channel, channel_of
@@ -175,7 +175,7 @@ def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
 def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, asked: _Asked) -> tuple[int, ...]:
     """Carry out a scatterv or gatherv: ``many`` are the root's blocks, ``one`` a rank's own."""
     where = channel.network(kind, asked.survive, asked.network)
-    mpi, me, size, scatters = channel.mpi, channel.rank, channel.size, kind == "scatterv"
+    mpi, me, size, scatters = channel.mpi, channel.rank, channel.size, COLLECTIVES[kind].direction == "from"
     blocks: list[Bytes] = []
     own, error = np.empty(0, np.uint8), ""
     lengths = np.zeros(size, np.int64)

@@ -7,7 +7,7 @@ bounds by formula; its Table 4 is their order of growth.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from treecast.collectives import Collective
+from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS
@@ -176,10 +176,6 @@ _GROWTH = {
     "scatter": ("O(MxN/d)", "O(MxN·d)"),
     "alltoall": ("O(MxN)", "O(MxN²·d)"),
 }
-_ALIKE = {
-    "reduce": "broadcast", "reduce-broadcast": "broadcast", "gather": "scatter",
-    "reduce-scatter": "allgather", "allreduce": "allgather",
-}  # fmt: skip
 
 
 def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
@@ -190,7 +186,8 @@ def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
     d = "n" if isinstance(network, Star) else "k" if isinstance(network, Hypercube) else ""
     if not d:
         return "", ""
-    steps, sends = (order.replace("d", d) for order in _GROWTH[_ALIKE.get(kind, kind)])
+    row = COLLECTIVES[kind]  # backwards, and there and back, the orders are the same
+    steps, sends = (order.replace("d", d) for order in _GROWTH[row.backwards or row.there_and_back or kind])
     return (steps, sends) if copies > 1 else (steps.replace("x", ""), sends.replace("x", ""))
 
 

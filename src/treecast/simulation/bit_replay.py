@@ -54,7 +54,7 @@ def is_gossip(schedule: Schedule) -> bool:
     rows, table = schedule.rows, schedule.rows.payloads
     everything = not len(table) or (len(table) == 1 and table.ranges(0) == [(0, schedule.collective.messages)])
     together = everything and not bool((rows.steps > 1).any())
-    cube = isinstance(schedule.network, Hypercube) and schedule.collective.kind == "allgather"
+    cube = isinstance(schedule.network, Hypercube) and schedule.collective.traits.spreads
     return cube and schedule.orbit and together
 
 

@@ -92,7 +92,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
     given, wanted = plain.collective.given(), plain.collective.wanted()
-    for node, a, b in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
+    for node, a, b in given:
         first.update({(node, chunk): 0 for chunk in range(a, b)})
     first.update(finished)
     for step, _, dst, _, _, chunk, _ in sends:
@@ -100,7 +100,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     for step, src, _, _, _, chunk, row in sends:
         if first.get((src, chunk), step + 1) > step:
             broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
-    for node, a, b in zip(wanted.node.tolist(), wanted.first.tolist(), wanted.stop.tolist(), strict=True):
+    for node, a, b in wanted:
         for chunk in range(a, b):
             if (node, chunk) not in first:
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
@@ -110,7 +110,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         if plain.copies > 1:
             _check_tolerance(plain, sends, broken)
         return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, 0
-    elif plain.collective.kind == "allgather" and not schedule.orbit:
+    elif plain.collective.all_source and plain.collective.traits.spreads and not schedule.orbit:
         broken("copies", -1, "copies are checked of an orbit, not of its translates")
     depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth

@@ -150,7 +150,7 @@ def _drawable(schedule: Schedule) -> Mesh | Torus:
     why = ""
     if not isinstance(grid, Mesh | Torus):
         why = f"{grid.spec} is neither mesh nor torus"
-    elif schedule.collective.kind != "broadcast":
+    elif not schedule.collective.traits.one_to_all:
         why = f"this is a schedule of {schedule.collective.kind}"
     elif not schedule.model.routing or bool((rows.port >= 0).any()):
         why = "its messages go from port to port, not to any node"

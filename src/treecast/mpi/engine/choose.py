@@ -3,7 +3,7 @@
 from functools import lru_cache
 from math import factorial, isqrt
 
-from treecast.collectives import Collective
+from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
 from treecast.mpi.engine.lanes import Lane, contributions, lanes_of
 from treecast.networks import Complete, Network, Rotational, network
@@ -67,9 +67,9 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
     most = most_survived(kind, where)
     if survive > most:
         why = ""
-        if kind.endswith("v"):
+        if COLLECTIVES[kind].lengths:
             why = ": it sends each message one way"
-        elif Collective(kind, 2, 1).sums:
+        elif COLLECTIVES[kind].adds:
             why = ": contributions that went two ways would be added twice"
         elif not isinstance(where, Complete) and survive <= where.nodes - 2:
             why = f"; complete:{where.nodes} survives {where.nodes - 2}"
@@ -78,7 +78,7 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
 
 def most_survived(kind: str, where: Network) -> int:
     """Return how many failures a collective survives on a network."""
-    if kind.endswith("v"):
+    if COLLECTIVES[kind].lengths:
         return 0
     return max(1, *(b.most_copies(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
 
@@ -94,7 +94,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
         return max(1, -(-size // _MOST))
     if size <= _WHOLE:
         return 1
-    trees = trees_of(where, survive) if kind == "broadcast" else 1
+    trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all else 1
     share = -(-size * (survive + 1) // trees)
     count = -(-size // chunk_of(share, where.diameter + 1, rate))
     spread = min(trees, -(-size // _WHOLE))
@@ -119,7 +119,7 @@ def lanes_for(
 ) -> tuple[Collective, tuple[Lane, ...], dict[int, int]]:
     """Return a collective on a network, the lanes of one rank, and of sums how many contributions it is to add."""
     check_survive(kind, where, survive)
-    if kind == "broadcast" and trees_of(where, survive) > 1:
+    if COLLECTIVES[kind].one_to_all and trees_of(where, survive) > 1:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
         mine = schedule_for(kind, where, root, messages, survive).program(rank)
@@ -129,6 +129,6 @@ def lanes_for(
 @lru_cache(8)
 def schedule_for(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    straight = kind == "broadcast" and isinstance(where, Complete) and not survive
+    straight = COLLECTIVES[kind].one_to_all and isinstance(where, Complete) and not survive
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)

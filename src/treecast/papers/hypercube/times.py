@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
 
+from treecast.collectives import kinds
 from treecast.errors import PlanError
 from treecast.machine import Cost
 from treecast.networks import Hypercube
@@ -54,6 +55,11 @@ class Job(NamedTuple):
     k: int
     fault_free: bool = False
 
+    @property
+    def gossips(self) -> bool:
+        """Whether every node has something to say to all, not one alone."""
+        return kinds.COLLECTIVES[self.collective].all_source
+
 
 class Timing(NamedTuple):
     """The times of one scheme: as the paper claims it (None where it does not), by our closed form, and measured.
@@ -91,7 +97,7 @@ def timings(job: Job, measure: bool = True) -> list[Timing]:
     _check(job)
     found: list[Timing] = []
     for scheme in SCHEMES:
-        if scheme != "four-phases" or job.collective == "allgather":
+        if scheme != "four-phases" or job.gossips:
             said, closed = claimed(scheme, job), closed_form(scheme, job)
             ours = measured(scheme, job) if measure else None
             found.append(Timing(scheme, job, said, closed, ours, _why(scheme, job, said, closed)))
@@ -112,15 +118,15 @@ def _check(job: Job) -> None:
 
 def claimed(scheme: str, job: Job) -> Time | None:
     """Return the time that the paper claims, or cites; None where it gives none. Most are for k = d-1 alone."""
-    collective, model, d, k, free = job
+    _, model, d, k, free = job
     n, whispers = 1 << d, model == "whispering"
     if scheme == "fraigniaud":
-        if collective == "broadcast":
+        if not job.gossips:
             return None
         if whispers:
             return Time(2 * d, (k + 1) * (n - 1), "2d β + (k+1)(n-1) Fτ", "section 1, of Fraigniaud")
         return Time(d + 1, n - 1, "(d+1) β + (n-1) Fτ", "section 1, of Fraigniaud")
-    if collective == "broadcast":
+    if not job.gossips:
         if whispers and free:
             return Time(2 * d - 1, 2 * d - 1, "(2d-1)(β + Fτ)", "section 2") if k == d - 1 else None
         if whispers:
@@ -147,15 +153,13 @@ def claimed(scheme: str, job: Job) -> Time | None:
 
 def closed_form(scheme: str, job: Job) -> Time:
     """Return the time of a scheme as it is planned here, in closed form; tests hold it against the planned schedules."""
-    collective, model, d, k, free = job
+    _, model, d, k, free = job
     if scheme == "four-phases":
-        start, rest = (
-            closed_form("dimension-order", job._replace(collective=c)) for c in ("broadcast", "allgather")
-        )  # fmt: skip
+        start, rest = (closed_form("dimension-order", job._replace(collective=c)) for c in COLLECTIVES)
         formula = f"{start.formula}, then {rest.formula}"
         return Time(start.startups + rest.startups, start.chunks + rest.chunks, formula, "closed form")
     make = _fraigniaud if scheme == "fraigniaud" else _by_dimension
-    a, b, start, size = make(collective == "allgather", model == "whispering", d, k, free)
+    a, b, start, size = make(job.gossips, model == "whispering", d, k, free)
     return Time(a, b, f"{start} β + {size} Fτ", "closed form")
 
 
@@ -213,9 +217,9 @@ def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
         trees = "k+1 trees take d+k+1 steps, not 2d" if job.model == "whispering" else ""
         return trees or "with fewer than d-1 trees the messages of the first steps are shorter"
     reasons = list[str]()
-    if job.collective == "allgather":
+    if job.gossips:
         reasons.append(_SUM if job.model == "whispering" else _ANSWERS)
-    if (job.collective == "broadcast" or scheme == "four-phases") and not job.fault_free:
+    if (not job.gossips or scheme == "four-phases") and not job.fault_free:
         reasons.append(_SILENT)
     if scheme == "four-phases" and job.fault_free and job.model == "whispering":
         reasons.append("the broadcast that starts it leaves out its last unit, too")

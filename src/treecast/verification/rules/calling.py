@@ -22,7 +22,7 @@ from treecast.verification.report import SHOWN, Broken, Violation
 def copies(case: Case) -> Broken:
     """Rule ``copies``: every node has as many node-disjoint calling paths, from every source, as copies are claimed."""
     schedule, network = case.schedule, case.schedule.network
-    if not isinstance(network, Hypercube) or case.part.kind not in ("broadcast", "allgather"):
+    if not isinstance(network, Hypercube) or not case.part.traits.spreads:
         text = "calling paths of sparing schedules are known for broadcast and allgather on the hypercube"
         return 1, [Violation("copies", text)]
     case.afford(network.ports * case.nodes, f"calling paths by {network.ports} trees to {case.nodes:,} nodes")

@@ -19,7 +19,7 @@ def copies(case: Case) -> Broken:
     schedule = case.schedule
     if case.part.sums:
         return 1, [Violation("copies", "a sum has one copy: contributions that went two ways would be added twice")]
-    if case.part.kind != "broadcast":
+    if not case.part.traits.one_to_all:
         return 1, [Violation("copies", "copies are checked of an orbit, not of its translates")]
     root, shown, count = schedule.part.root, list[Violation](), 0
     for broken in _tree_breaches(case, root):
