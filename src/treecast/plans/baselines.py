@@ -10,7 +10,7 @@ from treecast.schedule.trees import RootedTree
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
     """Return the steps of a broadcast down a single shortest-path tree, by its closed form; 0 of other collectives."""
-    if collective.kind != "broadcast" or network.nodes == 1:
+    if not collective.traits.one_to_all or network.nodes == 1:
         return 0
     return collective.messages + network.eccentricity(collective.root) - 1
 
@@ -25,7 +25,7 @@ def one_tree_steps(schedule: Schedule) -> int:
     if collective.lengths is None:
         return 0
     flits, ports = collective.lengths.flits, schedule.model.ports
-    with_control = collective.kind == "gatherv" and bool(schedule.rows.control.any())
+    with_control = collective.direction == "to" and bool(schedule.rows.control.any())
 
     def steps(tree: RootedTree) -> int:
         if with_control:

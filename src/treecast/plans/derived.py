@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import PlanError
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, one_way
@@ -14,35 +15,26 @@ from treecast.plans.reversal import one_after_the_other, reversed_in_time
 from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 
-BACKWARDS = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allgather"}
-"""Of which collective each of these is the reverse in time."""
-THERE_AND_BACK = {"reduce-broadcast": "broadcast", "allreduce": "allgather"}
-"""Which collective, run backwards and then forwards, each of these is."""
-_SUMS = {"reduce", "reduce-scatter", *THERE_AND_BACK}
-_WHAT = {
-    "gather": "{} (scatter backwards)",
-    "reduce": "{} (broadcast backwards)",
-    "reduce-scatter": "{} (allgather backwards)",
-    "reduce-broadcast": "{} (reduce, then broadcast)",
-    "allreduce": "{} (reduce-scatter, then allgather)",
-}
-
 
 def derived(entries: Iterable[Builder]) -> list[Builder]:
     """Return a builder of every collective that follows from one of some builders.
 
-    A sparing schedule cannot be run backwards: what is silent in it depends on what went before.
+    A sparing schedule cannot be run backwards: what is silent in it depends on what went before. Messages that differ in
+    length have builders of their own: nobody knows at first when to begin.
     """
-    found: list[Builder] = []
-    for entry in entries:
-        for kind, forward in (BACKWARDS | THERE_AND_BACK).items():
-            if forward in entry.kinds and not entry.sparing and entry.orbit:
-                found.append(_derive(entry, kind, forward))
-    return found
+    return [
+        _derive(entry, kind, forward)
+        for entry in entries
+        for kind in COLLECTIVES.values()
+        if (forward := kind.backwards or kind.there_and_back) in entry.kinds
+        and not (kind.lengths or entry.sparing)
+        and entry.orbit
+    ]
 
 
-def _derive(entry: Builder, kind: str, forward: str) -> Builder:
-    run = _there_and_back if kind in THERE_AND_BACK else _backwards
+def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
+    run = _backwards if kind.backwards else _there_and_back
+    how = "backwards" if kind.backwards else "backwards, then forwards"
 
     def build(job: Job[Any]) -> Built:
         return run(job, entry.build(job.doing(forward)))
@@ -52,7 +44,7 @@ def _derive(entry: Builder, kind: str, forward: str) -> Builder:
 
     def claims(job: Job[Any]) -> Claims:
         once = entry.claims(job.doing(forward)) if entry.claims else Claims(0, 0)
-        times = 2 if kind in THERE_AND_BACK else 1
+        times = 1 if kind.backwards else 2
         return Claims(times * once.steps, times * once.transmissions)
 
     def at(job: Job[Any], node: int) -> Built:
@@ -61,10 +53,10 @@ def _derive(entry: Builder, kind: str, forward: str) -> Builder:
 
     return replace(
         entry,
-        kinds=frozenset({kind}),
-        what=_WHAT[kind].format(entry.what),
+        kinds=frozenset({kind.name}),
+        what=f"{entry.what} ({forward}, {how})",
         build=build,
-        most_copies=one_way if kind in _SUMS else entry.most_copies,
+        most_copies=one_way if kind.adds else entry.most_copies,
         fits=fits,
         claims=claims if entry.claims else None,
         at=at if entry.at else None,

@@ -22,7 +22,7 @@ def checked_order(dimensions: int, order: Sequence[int] | None) -> tuple[int, ..
 
 
 def _read(text: str, network: Network) -> tuple[int, ...]:
-    parts = text.split(",")
+    parts = text.split(",") if text else []
     if any(not (part.isascii() and part.isdigit() and len(part) < 10) for part in parts):
         raise PlanError(f"an order is written as ports with commas between them, as in 3,2,1,0, not {text!r}")
     return tuple(map(int, parts))

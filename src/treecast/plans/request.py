@@ -186,7 +186,9 @@ def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:
     written: dict[str, str] = {}
     for keyword, value in sorted(job.options.items()):
         option = known[keyword]
-        written[option.name] = "yes" if option.flag else option.write(value, job.network)
+        text = "yes" if option.flag else option.write(value, job.network)
+        if text:
+            written[option.name] = text
     return Recipe(entry.name, written, 0 if copies == job.copies else job.copies)
 
 
