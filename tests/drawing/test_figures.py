@@ -22,7 +22,8 @@ from treecast.drawing.text.tree import received
 from treecast.errors import ScheduleError, TreecastError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
-from treecast.simulation.replay import NEVER, simulate
+from treecast.simulation.replay import simulate
+from treecast.steps import NEVER
 
 HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 

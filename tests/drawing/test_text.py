@@ -19,7 +19,8 @@ from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.faults import Faults
-from treecast.simulation.replay import NEVER, simulate
+from treecast.simulation.replay import simulate
+from treecast.steps import NEVER
 
 
 def heard(schedule, faults):

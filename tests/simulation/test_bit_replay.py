@@ -17,7 +17,8 @@ from treecast.plans import plan
 from treecast.schedule import Payloads, Rows
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, random_faults
-from treecast.simulation.replay import NEVER, simulate
+from treecast.simulation.replay import simulate
+from treecast.steps import NEVER
 
 MODELS = ("whispering", "shouting")
 BUILDERS = ("dimension-order", "fraigniaud")

@@ -14,7 +14,8 @@ from treecast.machine import Cost
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.faults import Faults, parse_faults, sweep
-from treecast.simulation.replay import NEVER, simulate
+from treecast.simulation.replay import simulate
+from treecast.steps import NEVER
 
 COPYING = ["broadcast", "scatter", "gather", "allgather", "alltoall"]
 ADDING = ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce"]

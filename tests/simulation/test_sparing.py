@@ -20,7 +20,8 @@ from treecast.machine import model
 from treecast.plans import plan
 from treecast.schedule import Rows
 from treecast.simulation.faults import Faults, sweep
-from treecast.simulation.replay import NEVER, simulate
+from treecast.simulation.replay import simulate
+from treecast.steps import NEVER
 from treecast.verification.verifier import verify
 
 long = pytest.mark.long

@@ -20,7 +20,8 @@ from treecast.plans import all_builders, builders, one_tree_steps, plan, single_
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import Gossip
 from treecast.simulation.faults import Sweep
-from treecast.simulation.replay import NEVER, Trace
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
 from treecast.verification.report import Report, figures
 from treecast.verification.verifier import verify
 

@@ -13,9 +13,8 @@ import numpy as np
 from treecast.collectives import Lengths
 from treecast.drawing.text.tree import ends
 from treecast.errors import TreecastError
-from treecast.networks.core import Ints
-from treecast.ragged import places
-from treecast.schedule import Schedule
+from treecast.ragged import Ints, places
+from treecast.schedule import Pieces, Schedule
 
 WAKE_UP, TOKEN, CERTIFICATE, ORDER = range(4)
 """What a control flit says."""
@@ -135,28 +134,25 @@ class Streams:
     def passages(self, rows: Ints | None = None) -> Passages:
         """Return the passages of all rows, or of some. Raises TreecastError where there are too many to draw."""
         schedule, lengths = self.schedule, self.lengths
-        columns, table = schedule.rows, schedule.rows.payloads
-        rows = np.flatnonzero(~columns.control) if rows is None else rows
-        count = np.diff(table.start)[columns.payload[rows]]
-        row = np.repeat(rows, count)
-        entry = np.repeat(table.start[:-1][columns.payload[rows]], count) + places(count)
-        before = np.concatenate(([0], np.cumsum(table.stop - table.first)))
-        begins = before[entry] - before[table.start[columns.payload[row]]]  # place in the row
+        columns, piece = schedule.rows, schedule.rows.pieces
+        if rows is not None:
+            shown = np.zeros(len(columns), np.bool_)
+            shown[rows] = True
+            piece = Pieces(*(column[shown[piece.row]] for column in piece))
         some = lengths.sequence[lengths.flits[lengths.sequence] > 0]  # in the order of their flits
-        low = np.searchsorted(lengths.stop[some], table.first[entry], side="right")
-        pieces = np.searchsorted(lengths.first[some], table.stop[entry], side="left") - low
-        if (total := int(pieces.sum())) > _MOST_PASSAGES:
+        low = np.searchsorted(lengths.stop[some], piece.first, side="right")
+        count = np.searchsorted(lengths.first[some], piece.stop, side="left") - low
+        if (total := int(count.sum())) > _MOST_PASSAGES:
             raise TreecastError(
                 f"{total:,} passages of messages over links cannot be drawn, {_MOST_PASSAGES:,} at most: "
                 "plan it on a smaller network, or with fewer messages that are not null"
             )
-        of = np.repeat(np.arange(len(row)), pieces)
-        message = some[low[of] + places(pieces)]
-        first = np.maximum(table.first[entry[of]], lengths.first[message])
-        flits = np.minimum(table.stop[entry[of]], lengths.stop[message]) - first
-        row = row[of]
-        streaming = columns.steps[row] == columns.chunks_sent[row]
-        step = columns.step[row] + np.where(streaming, begins[of] + first - table.first[entry[of]], 0)
+        of = np.repeat(np.arange(len(count)), count)
+        message = some[low[of] + places(count)]
+        first = np.maximum(piece.first[of], lengths.first[message])
+        flits = np.minimum(piece.stop[of], lengths.stop[message]) - first
+        row = piece.row[of]
+        step = columns.leaves(row, piece.place[of] + first - piece.first[of])
         below = self.below[row]
         depth, branch = self._where(columns.tree[row].astype(np.int64), below)
         order = np.lexsort((first, step))

@@ -8,8 +8,7 @@ arc carries nothing.
 import numpy as np
 
 from treecast.kernels.compiled import njit
-
-_NEVER = np.iinfo(np.int64).max
+from treecast.steps import NEVER
 
 
 @njit
@@ -24,8 +23,8 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, 
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
     heard = np.empty(len(said), np.int64)  # … and got there
     for atom in range(len(start) - 1):
-        said[:] = _NEVER
-        heard[:] = _NEVER
+        said[:] = NEVER
+        heard[:] = NEVER
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]
             u, v = src[r], dst[r]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Cayley, Ints, Network, ints
+from treecast.ragged import places
 
 _MOST_NODES = 2**40
 _MOST_SIDES = 64
@@ -118,7 +119,7 @@ class _Grid(Network):
             mine = np.flatnonzero(gaps[axis] * way > 0)
             length = gaps[axis, mine] * way
             route = np.repeat(mine, length)
-            place = np.arange(len(route)) - np.repeat(np.cumsum(length) - length, length)
+            place = places(length)
             ahead, node = gaps[:, route], np.zeros_like(route)
             for other, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
                 moved = way * place if other == axis else _moved(order, axis, other, place, ahead)

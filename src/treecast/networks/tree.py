@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
+from treecast.ragged import starts
 
 _MOST_NODES = 2**40
 
@@ -95,7 +96,7 @@ class Tree(Network):
         """Return all arcs, by their source and port: see Network.arc_lists."""
         nodes, inner = np.arange(self.nodes), self._inner
         down = np.where(nodes < inner, self.arity, 0)
-        first = np.concatenate(([0], np.cumsum(down + (nodes > 0))))
+        first = starts(down + (nodes > 0))
         target, port = np.zeros((2, int(first[-1])), np.int32)
         up = first[2:] - 1
         target[up], port[up] = self._parent(nodes[1:]), self.arity

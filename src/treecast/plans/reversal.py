@@ -41,11 +41,7 @@ def _backwards(table: Payloads, messages: int) -> Payloads:
 def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
     """Return a reduction, and behind it the spreading of its finished sums: reduce-broadcast, or allreduce."""
     first, second, shift = reduction.rows, spreading.rows, collective.from_node_zero().sums
-    table = Payloads(
-        np.concatenate([first.payloads.start, len(first.payloads.first) + second.payloads.start[1:]]),
-        np.concatenate([first.payloads.first, second.payloads.first + shift]),
-        np.concatenate([first.payloads.stop, second.payloads.stop + shift]),
-    )
+    table = Payloads.concatenated([first.payloads, second.payloads.shifted(shift)])
     later = second.columns() | {
         "step": second.step + np.int64(reduction.claims.steps),
         "payload": second.payload.astype(np.int64) + len(first.payloads),

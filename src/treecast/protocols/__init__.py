@@ -11,14 +11,13 @@ import numpy as np
 
 from treecast.collectives import Lengths
 from treecast.errors import PlanError
-from treecast.networks.core import Ints
 from treecast.protocols.certifying import by_slots, by_walk
 from treecast.protocols.dealing import farthest_first
 from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
 from treecast.protocols.node import Local, Think
 from treecast.protocols.shoulder import shoulder_tap
 from treecast.protocols.synchronous import Conversation, Place, Said, converse
-from treecast.ragged import places
+from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 
 __all__ = [
@@ -97,10 +96,11 @@ def _sends(schedule: Schedule) -> list[Send]:
             rows.step[where].tolist(), rows.src[where].tolist(), rows.dst[where].tolist(), strict=True
         )
     ]
-    count = rows.chunks_sent
-    row, place = np.repeat(np.arange(len(rows)), count), places(count)
-    step = rows.step[row] + np.where(rows.steps[row] == count[row], place, 0)
-    chunk = rows.payloads.chunk(rows.payload[row], place)
+    piece = rows.pieces
+    count = piece.stop - piece.first
+    of, inside = np.repeat(np.arange(len(count)), count), places(count)
+    row, chunk = piece.row[of], piece.first[of] + inside
+    step = rows.leaves(row, piece.place[of] + inside)
     owner = lengths.node_of(chunk)
     flit = zip(owner.tolist(), (chunk - lengths.first[owner]).tolist(), strict=True)
     found += zip(step.tolist(), rows.src[row].tolist(), rows.dst[row].tolist(), flit, strict=True)

@@ -2,7 +2,7 @@
 
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
-from treecast.schedule.rows import COLUMNS, Rows
+from treecast.schedule.rows import COLUMNS, Pieces, Rows
 from treecast.schedule.schedule import Claims, Schedule, Sends, longest_messages
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Claims",
     "Job",
     "Payloads",
+    "Pieces",
     "Recipe",
     "Rows",
     "Schedule",

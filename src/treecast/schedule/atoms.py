@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Holdings
 from treecast.errors import ScheduleError
-from treecast.networks.core import Ints
-from treecast.ragged import places
+from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import Schedule
 
 _MOST_ATOMS = 10_000_000
@@ -53,17 +52,9 @@ class Atoms:
 
     def table(self, holdings: Holdings) -> tuple[Ints, Ints]:
         """Return (node, atom), one entry for each atom that each node holds."""
-        first, stop = (
-            np.searchsorted(self.bounds, holdings.first),
-            np.searchsorted(self.bounds, holdings.stop),
-        )
+        first, stop = self.spans(holdings)
         count = stop - first
         return np.repeat(holdings.node, count), np.repeat(first, count) + places(count)
-
-
-def streaming(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return for each row whether it sends one chunk a step (or is a control flit); else it sends its payload combined."""
-    return schedule.rows.steps == np.maximum(schedule.rows.chunks_sent, 1)
 
 
 def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
@@ -107,20 +98,14 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     first, stop = np.searchsorted(bounds, table.first), np.searchsorted(bounds, table.stop)
     count = stop - first
     atom = places(count) + np.repeat(first, count)
-    range_start = np.concatenate(
-        ([0], np.cumsum(table.stop - table.first))
-    )  # chunks before each range, over all payloads
-    payload_of_range = np.repeat(np.arange(len(table)), np.diff(table.start))
-    before = range_start[:-1] - range_start[table.start[payload_of_range]]  # … and within its own payload
-    place = np.repeat(before - table.first, count) + bounds[atom]
-    start = np.concatenate(([0], np.cumsum(count)))[table.start]
-    return start, atom, place
+    place = np.repeat(table.before - table.first, count) + bounds[atom]
+    return starts(count)[table.start], atom, place
 
 
 def _ways_of_payloads(schedule: Schedule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which payloads of more than one chunk some row streams, and which some row sends combined."""
     rows, lengths = schedule.rows, schedule.rows.payloads.lengths
-    count = np.bincount(rows.payload * 2 + streaming(schedule), minlength=2 * len(lengths))
+    count = np.bincount(rows.payload * 2 + rows.streaming, minlength=2 * len(lengths))
     return (count[1::2] > 0) & (lengths > 1), (count[::2] > 0) & (lengths > 1)
 
 
@@ -146,10 +131,8 @@ class Moves:
 def moves(schedule: Schedule, atoms: Atoms) -> Moves:
     """Return every sending of an atom by a row."""
     rows = schedule.rows
-    count = np.diff(atoms.start)[rows.payload]
-    row = np.repeat(np.arange(len(rows)), count)
-    entry = places(count) + np.repeat(atoms.start[rows.payload], count)
-    time = rows.step[row] + np.where(streaming(schedule)[row], atoms.place[entry], 0)
+    row, entry = explode(atoms.start, rows.payload)
+    time = rows.leaves(row, atoms.place[entry])
     order = np.lexsort((time, atoms.atom[entry]))
-    start = np.concatenate(([0], np.cumsum(np.bincount(atoms.atom[entry], minlength=len(atoms)))))
-    return Moves(start.astype(np.int64), row[order], time[order].astype(np.int64))
+    start = starts(np.bincount(atoms.atom[entry], minlength=len(atoms)))
+    return Moves(start, row[order], time[order])

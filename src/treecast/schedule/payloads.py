@@ -1,16 +1,15 @@
 """Payloads: which chunks rows send, as a ragged table of ranges, and its canonical form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import ScheduleError
-from treecast.networks.core import Ints
-from treecast.ragged import places
+from treecast.ragged import Ints, explode, places, ranks, starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +26,43 @@ class Payloads:
     @staticmethod
     def of(payloads: "list[list[tuple[int, int]]]") -> "Payloads":
         """Return the table of payloads given as lists of ranges (first, stop)."""
-        start = np.cumsum([0, *(len(ranges) for ranges in payloads)])
         flat = np.array([r for ranges in payloads for r in ranges], np.int64).reshape(-1, 2)
-        return Payloads(start.astype(np.int64), flat[:, 0].copy(), flat[:, 1].copy())
+        return Payloads(starts([len(ranges) for ranges in payloads]), flat[:, 0].copy(), flat[:, 1].copy())
+
+    @staticmethod
+    def of_ranges(first: ArrayLike, stop: ArrayLike) -> "Payloads":
+        """Return the table whose payload i is the one range ``first[i] … stop[i]-1``.
+
+        >>> Payloads.of_ranges([0, 4], [4, 6]).ranges(1)
+        [(4, 6)]
+        """
+        first, stop = np.asarray(first, np.int64), np.asarray(stop, np.int64)
+        return Payloads(np.arange(len(first) + 1), first, stop)
+
+    @staticmethod
+    def concatenated(tables: "Sequence[Payloads]") -> "Payloads":
+        """Return the payloads of several tables, one table behind the other."""
+        none = np.empty(0, np.int64)
+        count = np.concatenate([none, *(np.diff(table.start) for table in tables)])
+        first, stop = (
+            np.concatenate([none, *columns])
+            for columns in ((table.first for table in tables), (table.stop for table in tables))
+        )
+        return Payloads(starts(count), first, stop)
 
     def __len__(self) -> int:
         return len(self.start) - 1
 
     @cached_property
+    def before(self) -> Ints:
+        """How many chunks of its payload stand before each range: int64 (ranges,)."""
+        total = starts(self.stop - self.first)
+        return total[:-1] - np.repeat(total[self.start[:-1]], np.diff(self.start))
+
+    @cached_property
     def lengths(self) -> Ints:
         """The number of chunks of each payload: int64 (payloads,)."""
-        total = np.concatenate(([0], np.cumsum(self.stop - self.first)))
+        total = starts(self.stop - self.first)
         return total[self.start[1:]] - total[self.start[:-1]]
 
     def ranges(self, payload: int) -> list[tuple[int, int]]:
@@ -45,20 +70,56 @@ class Payloads:
         rows = slice(self.start[payload], self.start[payload + 1])
         return list(zip(self.first[rows].tolist(), self.stop[rows].tolist(), strict=True))
 
+    def take(self, which: Ints) -> "Payloads":
+        """Return the table of the payloads ``which``, in that order.
+
+        >>> table = Payloads.of([[(0, 2), (5, 6)], [(3, 4)]])
+        >>> table.take(np.array([1, 0])).ranges(1)
+        [(0, 2), (5, 6)]
+        """
+        _, entry = explode(self.start, which)
+        return Payloads(starts(np.diff(self.start)[which]), self.first[entry], self.stop[entry])
+
+    def shifted(self, by: int) -> "Payloads":
+        """Return the same payloads with ``by`` added to every chunk."""
+        return Payloads(self.start, self.first + by, self.stop + by)
+
+    def merged(self) -> "Payloads":
+        """Return the same payloads with ranges joined where one continues the one before.
+
+        Raises ScheduleError when a payload holds a chunk twice.
+
+        >>> Payloads.of([[(0, 2), (2, 5), (7, 8)]]).merged().ranges(0)
+        [(0, 5), (7, 8)]
+        """
+        if len(self.first) == len(self) and bool((np.diff(self.start) == 1).all()):
+            return self
+        payload = np.repeat(np.arange(len(self)), np.diff(self.start))
+        order = np.lexsort((self.stop, self.first, payload))
+        low, high, of = self.first[order], self.stop[order], payload[order]
+        twice = np.flatnonzero((of[1:] == of[:-1]) & (low[1:] < high[:-1]))
+        if len(twice):
+            raise ScheduleError(f"a payload holds chunk {int(low[twice[0] + 1])} twice")
+        begins = np.ones(len(payload), np.bool_)
+        begins[1:] = (payload[1:] != payload[:-1]) | (self.first[1:] != self.stop[:-1])
+        ends = np.append(begins[1:], True)[: len(begins)]
+        count = np.bincount(payload[begins], minlength=len(self))
+        return Payloads(starts(count), self.first[begins], self.stop[ends])
+
     def within_blocks(self, size: int) -> "Payloads":
         """Return the same payloads with every range cut at the multiples of ``size``."""
         pieces = (self.stop - 1) // size - self.first // size + 1
         source = np.repeat(np.arange(len(pieces)), pieces)
         block = (self.first // size)[source] + places(pieces)
         first, stop = np.maximum(self.first[source], block * size), np.minimum(self.stop[source], (block + 1) * size)
-        return Payloads(np.concatenate(([0], np.cumsum(pieces)))[self.start], first, stop)
+        return Payloads(starts(pieces)[self.start], first, stop)
 
     def chunk(self, payload: ArrayLike, place: ArrayLike) -> Ints:
         """Return the chunk at ``place`` (0-based) of each payload; the arrays broadcast."""
-        before = np.concatenate(([0], np.cumsum(self.stop - self.first)))
-        at = before[self.start[np.asarray(payload)]] + np.asarray(place)
-        part = np.searchsorted(before, at, side="right") - 1
-        return self.first[part] + at - before[part]
+        total = starts(self.stop - self.first)
+        at = total[self.start[np.asarray(payload)]] + np.asarray(place)
+        part = np.searchsorted(total, at, side="right") - 1
+        return self.first[part] + at - total[part]
 
 
 def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
@@ -82,50 +143,26 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
         )
 
 
-def canonical(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
-    """Return the payload column and table with payloads numbered by first use, equal ones once, unused ones gone."""
-    if bool((np.diff(table.start) <= 1).all()):
-        return _canonical_ranges(payload, table)
-    first_use = np.full(len(table), -1, np.int64)
+def distinct(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
+    """Return the payload column and the table with equal payloads once, in ascending order, and unused ones left out.
+
+    Ranges that continue one another are joined. Raises ScheduleError when a payload in use holds a chunk twice.
+    """
+    payload, table = numbered_by_first_use(payload, table)
+    table = table.merged()
+    rank = ranks(table.start, table.first, table.stop)
+    one = np.empty(int(rank.max(initial=-1)) + 1, np.int64)
+    one[rank] = np.arange(len(rank))
+    return rank.astype(np.int32)[payload], table.take(one)
+
+
+def numbered_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
+    """Return the payload column and the table with payloads in the order of their first use, and unused ones left out."""
+    first_use = np.full(len(table), len(payload))
     first_use[payload[::-1]] = np.arange(len(payload) - 1, -1, -1)
-    used = np.flatnonzero(first_use >= 0)
-    numbers: dict[tuple[tuple[int, int], ...], int] = {}
-    new = np.zeros(len(table), np.int32)
-    for old in used[np.argsort(first_use[used])].tolist():
-        new[old] = numbers.setdefault(merged(table.ranges(old)), len(numbers))
-    return new[payload], Payloads.of([list(key) for key in numbers])
-
-
-def _canonical_ranges(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
-    """Do the same with payloads of one range each, or none: there may be millions."""
-    some = np.diff(table.start) == 1
-    ends = np.zeros((len(table), 2), np.int64)
-    ends[some, 0], ends[some, 1] = table.first, table.stop
-    used = ends[payload]
-    order = np.lexsort((used[:, 1], used[:, 0]))
-    new = np.concatenate(([True], (np.diff(used[order], axis=0) != 0).any(axis=1))) if len(order) else np.empty(0, bool)
-    group = np.cumsum(new) - 1
-    first_use = np.full(int(new.sum()), len(payload))
-    np.minimum.at(first_use, group, order)
-    rank = np.empty_like(first_use)
-    rank[np.argsort(first_use)] = np.arange(len(rank))
-    number = np.empty(len(payload), np.int32)
-    number[order] = rank[group]
-    kept = used[np.sort(first_use)]
-    full = kept[:, 1] > kept[:, 0]
-    return number, Payloads(np.concatenate(([0], np.cumsum(full))), kept[full, 0], kept[full, 1])
-
-
-def merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges with those that continue one another joined. Raises ScheduleError when a chunk is there twice."""
-    ascending = sorted(ranges)
-    for (_, stop), (first, _) in pairwise(ascending):
-        if first < stop:
-            raise ScheduleError(f"a payload holds chunk {first} twice")
-    joined = ranges[:1]
-    for first, stop in ranges[1:]:
-        if joined[-1][1] == first:
-            joined[-1] = (joined[-1][0], stop)
-        else:
-            joined.append((first, stop))
-    return tuple(joined)
+    used = np.argsort(first_use, kind="stable")[: np.count_nonzero(first_use < len(payload))]
+    if len(used) == len(table) and bool((np.diff(used) > 0).all()):
+        return payload, table
+    number = np.zeros(len(table), np.int32)
+    number[used] = np.arange(len(used))
+    return number[payload], table.take(used)

@@ -1,27 +1,45 @@
-"""The schedule: who sends what to whom over which arc at which step, as columns.
+"""Rows: who sends what to whom over which arc at which step, as columns.
 
-A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. Either one chunk a
-step, in the order of the payload (a pipelined stream; ``steps`` = length of the payload), or the whole payload combined
-in one step (``steps`` = 1). So a pipelined broadcast of a million messages has one row per arc of its trees. A row without
-chunks is a *control flit*: one step of telling a neighbour when to do what.
+A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. It is one of two things:
+
+- A **stream** sends one chunk a step, in the order of its payload, so it takes as many steps as it has chunks. A row of one chunk
+  is a stream: one chunk in one step. A row without chunks, a *control flit*, counts as a stream too: it takes the one step in
+  which a node tells its neighbour when to do what, and combines nothing.
+- Any other row is **combined**: it sends several chunks in one step.
+
+``Rows.streaming`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists what
+rows carry. A pipelined broadcast of a million messages has one row per arc of its trees.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import ScheduleError
-from treecast.networks.core import Ints
-from treecast.schedule.payloads import Payloads, canonical, check_payloads, merged
+from treecast.ragged import Ints, explode
+from treecast.schedule.payloads import Payloads, check_payloads, distinct, numbered_by_first_use
+from treecast.steps import NEVER
 
 COLUMNS = {
     "step": np.int32, "steps": np.int32, "src": np.int32, "dst": np.int32,
     "port": np.int16, "tree": np.int16, "payload": np.int32,
 }  # fmt: skip
 """The columns of a row and their types."""
+
+
+class Pieces(NamedTuple):
+    """What rows carry: an entry for each row and each range of its payload, by row and in the order of the payload.
+
+    Row ``row[i]`` carries the chunks ``first[i] … stop[i]-1``, and ``place[i]`` chunks before them. All int64, of one length.
+    """
+
+    row: Ints
+    first: Ints
+    stop: Ints
+    place: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +74,23 @@ class Rows:
         )
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
-        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) >= np.iinfo(np.int32).max:
-            raise ScheduleError(f"a row ends after step {np.iinfo(np.int32).max - 2}, the last there is")
+        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) >= NEVER:
+            raise ScheduleError(f"a row ends after step {NEVER - 2}, the last there is")
         check_payloads(payloads, given)
-        order = _sorted_order(given, payloads)
+        # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
+        given["payload"], table = distinct(given["payload"], payloads)
+        order = _sorted_order(given)
         if order is not None:
             given = {name: column[order] for name, column in given.items()}
-        given["payload"], table = canonical(given["payload"], payloads)
-        for column in (*given.values(), table.start, table.first, table.stop):
+        return Rows._of_sorted(given, table)
+
+    @staticmethod
+    def _of_sorted(columns: dict[str, NDArray[Any]], table: Payloads) -> "Rows":
+        """Return rows from sorted columns and a table without equal payloads."""
+        columns["payload"], table = numbered_by_first_use(columns["payload"], table)
+        for column in (*columns.values(), table.start, table.first, table.stop):
             column.setflags(write=False)
-        return Rows(**given, payloads=table)
+        return Rows(**columns, payloads=table)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -75,8 +100,18 @@ class Rows:
         return {name: getattr(self, name) for name in COLUMNS}
 
     def take(self, where: Any) -> "Rows":
-        """Return the rows that a mask, slice or index array picks."""
-        return Rows.of(self.payloads, **{name: column[where] for name, column in self.columns().items()})
+        """Return the rows that a mask, slice or index array picks.
+
+        Rows picked in their order, as by every mask, are neither sorted nor checked again.
+        """
+        picked = {name: column[where] for name, column in self.columns().items()}
+        if not _keeps_order(where):
+            return Rows.of(self.payloads, **picked)
+        for name in ("src", "dst"):  # as narrow as Rows.of makes them
+            picked[name] = _column(name, picked[name], np.int32)
+        wide = np.result_type(picked["src"], picked["dst"])
+        picked |= {name: picked[name].astype(wide, copy=False) for name in ("src", "dst")}
+        return Rows._of_sorted(picked, self.payloads)
 
     @cached_property
     def chunks_sent(self) -> Ints:
@@ -87,6 +122,34 @@ class Rows:
     def control(self) -> NDArray[np.bool_]:
         """Which rows are control flits: bool (rows,)."""
         return self.chunks_sent == 0
+
+    @cached_property
+    def streaming(self) -> NDArray[np.bool_]:
+        """Which rows are streams, as the module defines them; the others send several chunks in one step: bool (rows,)."""
+        return self.steps == np.maximum(self.chunks_sent, 1)
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """Every range of chunks that every row carries.
+
+        >>> rows = Rows.of(
+        ...     Payloads.of([[(0, 2), (5, 9)]]), step=[0, 6], steps=[6, 6], src=[0, 1], dst=[1, 2], port=[0, 0],
+        ...     tree=[0, 0], payload=[0, 0],
+        ... )
+        >>> for piece in zip(*(column.tolist() for column in rows.pieces)):
+        ...     print(piece)
+        (0, 0, 2, 0)
+        (0, 5, 9, 2)
+        (1, 0, 2, 0)
+        (1, 5, 9, 2)
+        """
+        table = self.payloads
+        row, entry = explode(table.start, self.payload)
+        return Pieces(row, table.first[entry], table.stop[entry], table.before[entry])
+
+    def leaves(self, row: Ints, place: Ints) -> Ints:
+        """Return the step in which the chunk at ``place`` (0-based) of each ``row``'s payload leaves: int64."""
+        return self.step[row].astype(np.int64) + np.where(self.streaming[row], place, 0)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rows):
@@ -113,8 +176,19 @@ def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return wide.astype(dtype)
 
 
-def _sorted_order(given: dict[str, NDArray[Any]], table: Payloads) -> Ints | None:
-    """Return the order that sorts the rows, or None when they are sorted."""
+def _keeps_order(where: Any) -> bool:
+    """Return whether a mask, slice or index array picks rows in the order in which they stand."""
+    if isinstance(where, slice):
+        step: int | None = cast("slice[int, int, int | None]", where).step
+        return step is None or step > 0
+    index = np.asarray(where)
+    if index.ndim != 1 or index.dtype.kind not in "biu":
+        return False
+    return index.dtype.kind == "b" or (index.min(initial=0) >= 0 and bool((index[1:] >= index[:-1]).all()))
+
+
+def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
+    """Return the order that sorts the rows, or None when they are sorted. Payloads are numbered by their contents."""
     keys = [given[name].astype(np.int64) for name in ("step", "src", "dst", "tree")]
     keys[3] += 1
     bits = [int(key.max(initial=0)).bit_length() for key in keys]
@@ -131,8 +205,5 @@ def _sorted_order(given: dict[str, NDArray[Any]], table: Payloads) -> Ints | Non
         order = np.lexsort(keys[::-1])
         if bool(np.any([np.diff(key[order]) != 0 for key in keys], axis=0).all()):
             return order
-    # rows of one tree, arc and step: ordered by all they say, and payloads by their contents, not by their numbers
-    contents = [merged(table.ranges(p)) for p in range(len(table))]
-    ranks = {content: rank for rank, content in enumerate(sorted(set(contents)))}
-    said = np.array([ranks[content] for content in contents], np.int64)[given["payload"]]
-    return np.lexsort([said, given["steps"], given["port"], *reversed(keys)])
+    # rows of one tree, arc and step: ordered by all they say
+    return np.lexsort([given[name] for name in ("payload", "steps", "port")] + keys[::-1])

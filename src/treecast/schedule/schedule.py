@@ -12,11 +12,11 @@ from treecast.collectives import Collective
 from treecast.errors import ScheduleError
 from treecast.machine import Model
 from treecast.networks import Cayley, Network
-from treecast.networks.core import Ints
-from treecast.ragged import places
+from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Rows
+from treecast.steps import NEVER
 
 _MOST_PLAIN_ROWS = 2**23
 _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
@@ -118,7 +118,7 @@ class Schedule:
         low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst)
         link = np.unique(low * self.network.nodes + high, return_inverse=True)[1].reshape(-1)
         key = link * len(rows.payloads) + rows.payload
-        first = np.full(int(key.max()) + 1, np.iinfo(np.int32).max)
+        first = np.full(int(key.max()) + 1, NEVER)
         np.minimum.at(first, key, rows.step)
         return rows.step == first[key]
 
@@ -200,8 +200,8 @@ class Schedule:
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]
-            streaming = rows.steps[active] == length
-            count = np.where(streaming, 1, length)
+            streaming = rows.streaming[active]
+            count = np.where(streaming, np.minimum(length, 1), length)
             row = np.repeat(active, count)
             place = places(count) + np.repeat(np.where(streaming, step - rows.step[active], 0), count)
             chunk = rows.payloads.chunk(rows.payload[row], place)
@@ -231,10 +231,9 @@ class Schedule:
         used, payload = np.unique(numbers, return_inverse=True)
         source, old = np.divmod(used, max(len(base.payloads), 1))
         table = base.payloads.within_blocks(self.collective.messages)
-        count = np.diff(table.start)[old]
-        part = np.repeat(table.start[old], count) + places(count)
-        first = self.collective.of_source(np.repeat(source, count), table.first[part], cayley.translate)
-        moved = Payloads(np.concatenate(([0], np.cumsum(count))), first, first + (table.stop - table.first)[part])
+        used, part = explode(table.start, old)
+        first = self.collective.of_source(source[used], table.first[part], cayley.translate)
+        moved = Payloads(starts(np.diff(table.start)[old]), first, first + (table.stop - table.first)[part])
         return Rows.of(
             moved, step=base.step[rows], steps=base.steps[rows],
             src=cayley.translate(sources, base.src[rows]), dst=cayley.translate(sources, base.dst[rows]),

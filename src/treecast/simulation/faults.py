@@ -19,13 +19,11 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut, moves
+from treecast.steps import NEVER
 
 Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
 """What fails in a sweep. A link is both arcs between two nodes."""
 KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")
-
-
-_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class Faults:
 
         int64 (N,), and int64 (arcs + 1,) as Network.arc numbers them, the last for what is no arc.
         """
-        nodes = np.full(network.nodes, _NEVER)
-        arcs = np.full(network.nodes * network.ports + 1, _NEVER)
+        nodes = np.full(network.nodes, NEVER)
+        arcs = np.full(network.nodes * network.ports + 1, NEVER)
         for node, step in self.nodes.items():
             nodes[node] = step
         for (node, port), step in self.arcs.items():

@@ -12,9 +12,8 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut, moves
 from treecast.simulation.faults import Faults
+from treecast.steps import NEVER
 
-NEVER = np.iinfo(np.int32).max
-"""The arrival step of what never arrives."""
 _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
 
 

@@ -10,11 +10,10 @@ from treecast.errors import ScheduleError
 from treecast.machine import Model
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
-from treecast.schedule.atoms import Atoms, cut, streaming
+from treecast.schedule.atoms import Atoms, cut
+from treecast.steps import NEVER
 from treecast.verification.report import SHOWN, Broken, Violation
 
-NEVER = np.iinfo(np.int32).max
-"""The step of what never happens."""
 BLOCK = 1 << 18
 """The number of rows that one thread takes at a time."""
 _FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
@@ -49,11 +48,6 @@ class Case:
         return atoms
 
     @cached_property
-    def streaming(self) -> NDArray[np.bool_]:
-        """Whether each row sends one chunk a step."""
-        return streaming(self.schedule)
-
-    @cached_property
     def arrival(self) -> NDArray[np.int32]:
         """The step at which each node first holds the first chunk of each atom: int32 (N, atoms)."""
         from treecast.kernels.rules import arrivals
@@ -65,7 +59,7 @@ class Case:
                 self.owners, np.arange(self.sums)
             ]
         rows, atoms = self.rows, self.atoms
-        columns = (rows.step, self.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
+        columns = (rows.step, rows.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
         self.by_node(lambda low, high: arrivals(low, high, *columns))
         return table
 
@@ -86,7 +80,7 @@ class Case:
 
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
         rows, atoms = self.rows, self.atoms
-        columns = (rows.step, self.streaming, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
+        columns = (rows.step, rows.streaming, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
         self.by_node(lambda low, high: contributions(low, high, *columns, last, sends))
         return last, sends
 

@@ -8,7 +8,8 @@ from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour,
 from treecast.drawing.text.tree import received
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
-from treecast.simulation.replay import NEVER, Trace
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

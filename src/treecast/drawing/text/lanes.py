@@ -109,7 +109,7 @@ def _last(streams: Streams) -> dict[int, int]:
     last = streams.schedule.rows.dst == part.root if not away else np.ones(len(rows), bool)
     table, ends = rows.payloads, np.full(part.nodes, -1)
     for row in np.flatnonzero(last & ~rows.control).tolist():
-        streaming, step = rows.steps[row] == rows.chunks_sent[row], int(rows.step[row])
+        streaming, step = rows.streaming[row], int(rows.step[row])
         for first, stop in table.ranges(int(rows.payload[row])):
             if away:
                 v = int(rows.dst[row])

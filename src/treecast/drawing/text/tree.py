@@ -9,8 +9,10 @@ import numpy as np
 from treecast.errors import ScheduleError
 from treecast.networks import Star
 from treecast.networks.core import Ints
+from treecast.ragged import places
 from treecast.schedule import Schedule
-from treecast.simulation.replay import NEVER, Trace
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
 
 TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree in a space-time text; x is left out, since it marks the dead."""
@@ -121,7 +123,7 @@ class Received(NamedTuple):
 def received(trace: Trace) -> Received:
     """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
     moves, atoms, rows = trace.moves, trace.atoms, trace.schedule.rows
-    dies = np.full(trace.schedule.network.nodes, np.iinfo(np.int64).max)
+    dies = np.full(trace.schedule.network.nodes, NEVER)
     dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
     # a fault hits all chunks of an atom alike (see simulate), so that the first one's step decides
     arrived = np.flatnonzero(trace.moved & (moves.time < dies[rows.dst[moves.row]]))
@@ -201,7 +203,7 @@ def _cells(trace: Trace, nodes: int, steps: int) -> tuple[Ints, Ints]:
     shown = np.flatnonzero((rows.dst[runs.row] < nodes) & (runs.start < steps))
     length = np.minimum(runs.stop[shown], steps) - runs.start[shown]
     row = np.repeat(runs.row[shown], length)
-    step = np.arange(len(row)) - np.repeat(np.cumsum(length) - length - runs.start[shown], length)
+    step = places(length) + np.repeat(runs.start[shown], length)
     count, tree = np.zeros((nodes, steps), np.int64), np.full((nodes, steps), -1, np.int64)
     np.add.at(count, (rows.dst[row], step), 1)
     tree[rows.dst[row], step] = rows.tree[row]

@@ -49,18 +49,16 @@ def lanes_of(program: Schedule, rank: int, tags: int) -> tuple[Lane, ...]:
     """
     rows, ends = program.rows, program.collective.ends()
     found: list[Lane] = []
-    for src, dst, step, steps, tree, payload in zip(
-        *(c.tolist() for c in (rows.src, rows.dst, rows.step, rows.steps, rows.tree, rows.payload)), strict=True
-    ):
-        if rank not in (src, dst) or src == dst:
-            continue
-        place, stride = 0, int(steps > 1)
-        for first, stop in rows.payloads.ranges(payload):
-            for a, b in pairwise(_cut(ends, first, stop)):
-                found.append(
-                    Lane(src == rank, dst if src == rank else src, a, b, step + stride * place, stride, tree, 0, 0)
-                )  # fmt: skip
-                place += b - a
+    piece = rows.pieces
+    src, dst = rows.src[piece.row], rows.dst[piece.row]
+    mine = np.flatnonzero(((src == rank) | (dst == rank)) & (src != dst))
+    row = piece.row[mine]
+    sends, peer = src[mine] == rank, np.where(src[mine] == rank, dst[mine], src[mine])
+    step, stride = rows.leaves(row, piece.place[mine]), rows.streaming[row].astype(np.int64)
+    columns = (sends, peer, piece.first[mine], piece.stop[mine], step, stride, rows.tree[row])
+    for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
+        for a, b in pairwise(_cut(ends, first, stop)):
+            found.append(Lane(leaves, other, a, b, at + apart * (a - first), apart, tree, 0, 0))
     return _tagged(found, tags)
 
 

@@ -24,6 +24,7 @@ from treecast.mpi.engine.engine import Bytes, Part
 from treecast.mpi.engine.lanes import contributions
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.ragged import starts
 from treecast.schedule import Schedule
 
 _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4
@@ -86,7 +87,7 @@ def _folder(network: Network, collective: Collective, name: str, flit: int) -> S
     for node, path in files.items():
         if flits[node]:
             sizes[lengths.stop[node] - 1] = path.stat().st_size - (int(flits[node]) - 1) * flit
-    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    bounds = starts(sizes)
     return Source(collective, name, int(bounds[-1]), bounds, files=files)
 
 

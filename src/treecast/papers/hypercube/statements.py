@@ -17,7 +17,7 @@ from treecast.schedule.trees import meeting_ways, shared_arc
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, Sweep, sweep
 from treecast.simulation.replay import simulate
-from treecast.verification.case import NEVER
+from treecast.steps import NEVER
 from treecast.verification.rules.calling import calls
 
 

@@ -16,6 +16,7 @@ from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
+from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -44,7 +45,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     depth = np.zeros(orbits, np.int64)
     whole = dealt.orbit >= 0
     depth[dealt.orbit[whole]] = dealt.depth[whole]
-    start = np.concatenate(([0], np.cumsum(depth * messages)))
+    start = starts(depth * messages)
     step = start[dealt.orbit[entry]] + place * dealt.length[entry]
     steps = int(start[-1])
 
@@ -182,7 +183,7 @@ def _together(network: Rotational, nodes: Ints, distance: Ints, messages: int) -
     """Return the rows by which the necklaces of ``nodes`` are served, one behind the other, over all ports at once."""
     k = network.ports
     length = distance[nodes]
-    start = (np.cumsum(length) - length) * messages
+    start = starts(length)[:-1] * messages
     here, parts = np.zeros_like(nodes), list[list[Ints]]()
     for hop in range(int(length.max())):
         going = np.flatnonzero(length > hop)

@@ -126,7 +126,7 @@ def _built(
 ) -> Built:  # fmt: skip
     """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
     every = np.arange(network.nodes) * messages
-    table = Payloads(np.arange(network.nodes + 1), every, every + messages)
+    table = Payloads.of_ranges(every, every + messages)
     rows = Rows.of(
         table, step=step, steps=np.full(len(step), messages), src=source, dst=target,
         port=network.port_between(source, target), tree=tree, payload=block,

@@ -14,6 +14,7 @@ from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
 from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
@@ -39,7 +40,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
     tree, messages = breadth_first_tree(job.network, job.collective.root), job.collective.messages
-    nodes, every = tree.network.nodes, np.arange(tree.network.nodes)
+    every = np.arange(tree.network.nodes)
     destination = every[every != tree.root]
     zeros = np.zeros_like(destination)
     depth = tree.depths[0][destination].astype(np.int64)
@@ -47,7 +48,7 @@ def over_breadth_first_tree(job: Job[Network]) -> Built:
     for level in range(2, int(tree.depths.max(initial=0)) + 1):
         deep = np.flatnonzero(tree.depths[0] == level)
         branch[deep] = branch[tree.parent[0][deep]]
-    table = Payloads(np.arange(nodes + 1), every * messages, (every + 1) * messages)
+    table = Payloads.of_ranges(every * messages, (every + 1) * messages)
     lengths = np.full_like(destination, messages)
     return _farthest_first(tree, branch[destination], destination, zeros, depth, lengths, destination, table)
 
@@ -64,7 +65,7 @@ def _farthest_first(
 ) -> Built:
     """Send the shares of each ``stream``, over arcs of its own, one behind the other."""
     order = np.lexsort((destination, -depth, stream))
-    before = np.cumsum(length[order]) - length[order]
+    before = starts(length[order])[:-1]
     new = np.concatenate(([True], np.diff(stream[order]) != 0)) if len(order) else np.empty(0, bool)
     start = np.empty_like(length)
     start[order] = before - np.maximum.accumulate(np.where(new, before, 0))

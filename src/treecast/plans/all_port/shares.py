@@ -95,15 +95,8 @@ def _dealt(
 def _table(nodes: int, messages: int, parts: list[tuple[int, int, list[tuple[int, int]]]]) -> Payloads:
     """Return the payloads: all messages of each node, then those of each part."""
     every = np.arange(nodes) * messages
-    ranges = np.array([(v * messages + a, v * messages + b) for v, _, p in parts for a, b in p], np.int64).reshape(
-        -1, 2
-    )
-    start = nodes + np.cumsum([0, *(len(p) for _, _, p in parts)])
-    return Payloads(
-        np.concatenate([np.arange(nodes), start]),
-        np.concatenate([every, ranges[:, 0]]),
-        np.concatenate([every + messages, ranges[:, 1]]),
-    )
+    shares = Payloads.of([[(v * messages + a, v * messages + b) for a, b in p] for v, _, p in parts])
+    return Payloads.concatenated([Payloads.of_ranges(every, every + messages), shares])
 
 
 def hops(trees: TreeSet, destination: Ints, tree: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:

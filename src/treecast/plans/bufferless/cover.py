@@ -7,6 +7,7 @@ Here each link of the root begins a tree. The trees divide the nodes up, then gr
 to where they are there soonest, and handed from the tree that takes longest to others, with parts of the tree where that helps.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,7 +27,6 @@ from treecast.schedule.trees import RootedTree
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
 _WORK = 1 << 28  # operations of a search for better dealings, in all
 _ROUNDS = 12
-_NEVER = 2**62
 _Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  # parent, by, depth, dealt
 
 
@@ -152,7 +152,7 @@ class _Search:
         """Return the best cover that was found; always the same for the same network and lengths."""
         from treecast.kernels.cover import seed
 
-        least, kept = _NEVER, list[_Tables]()
+        least, kept = sys.maxsize, list[_Tables]()
         for number, begin in enumerate(self._begins()):
             seed(number)
             steps, tables = self._improved(*begin)
@@ -195,7 +195,7 @@ class _Search:
         far, flits = self.near.depth[others], self.flits[others]
         orders = [others[np.lexsort((-flits, -far))], others[np.lexsort((-far, -flits))]]
         turn = np.arange(self.trees)
-        least, kept, stale = _NEVER, list[_Tables](), 0
+        least, kept, stale = sys.maxsize, list[_Tables](), 0
         while True:
             kernel.extend(*known, turn, deepest, parent, by, depth, used)
             options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]

@@ -124,7 +124,7 @@ def transmission_certificate(job: Job[Network]) -> Built:
     some, told = when.total[below] > 0, when.told[below] >= 0
     node = below[some]
     data = Rows.of(
-        Payloads(np.arange(len(node) + 1), when.first[node], when.first[node] + when.total[node]),
+        Payloads.of_ranges(when.first[node], when.first[node] + when.total[node]),
         step=when.start[node], steps=when.total[node], src=node, dst=above[some], port=up[some],
         tree=np.zeros(len(node), np.int64), payload=np.arange(len(node)),
     )  # fmt: skip

@@ -21,6 +21,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, spanning_tree, streams_steps
+from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import RootedTree
@@ -109,7 +110,7 @@ def rows_of(tree: RootedTree, first: Ints, stop: Ints, offset: Ints, away: bool,
             "take a shallower tree, or longer messages"
         )
     above, hops = tree.parent[node], tree.depth[node] - 1
-    table = Payloads(np.arange(len(node) + 1), low, high)
+    table = Payloads.of_ranges(low, high)
     step = low + shift + (hops if away else -hops)
     src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_up[node])
     if not away and int(port.min(initial=0)) < 0:
@@ -132,14 +133,9 @@ def joined(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     columns = [part.columns() for part in parts]
-    shift = np.cumsum([0, *(len(part.payloads) for part in parts)])
-    for some, by in zip(columns, shift.tolist(), strict=False):
+    for some, by in zip(columns, starts([len(part.payloads) for part in parts]).tolist(), strict=False):
         some["payload"] = some["payload"] + by
-    count = np.concatenate([np.diff(part.payloads.start) for part in parts])
-    table = Payloads(
-        np.concatenate(([0], np.cumsum(count))),
-        *(np.concatenate([getattr(part.payloads, name) for part in parts]) for name in ("first", "stop")),
-    )
+    table = Payloads.concatenated([part.payloads for part in parts])
     return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
 
 

@@ -131,7 +131,7 @@ def _started(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], init
     source = np.repeat(np.arange(cube.nodes), len(rows))
     again = np.tile(np.arange(len(rows)), cube.nodes)
     first = np.arange(cube.nodes) * collective.messages
-    table = Payloads(np.arange(cube.nodes + 1), first, first + collective.messages)
+    table = Payloads.of_ranges(first, first + collective.messages)
     moved = Rows.of(
         table, step=rows.step[again] + claims.steps * (source != initiator), steps=rows.steps[again],
         src=rows.src[again] ^ source, dst=rows.dst[again] ^ source, port=rows.port[again], tree=rows.tree[again],

@@ -17,6 +17,7 @@ from treecast.errors import PlanError
 from treecast.networks import Graph, Network
 from treecast.networks.core import Ints
 from treecast.plans.registry import Option
+from treecast.ragged import starts
 from treecast.schedule.trees import RootedTree
 
 TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
@@ -177,7 +178,7 @@ def arcs_of(network: Network, both_ways: bool) -> Arcs:
     source = np.repeat(np.arange(network.nodes), np.diff(first))
     kept = network.port_between(target, source) >= 0
     count = np.bincount(source[kept], minlength=network.nodes)
-    return np.concatenate(([0], np.cumsum(count))), target[kept], port[kept]
+    return starts(count), target[kept], port[kept]
 
 
 def _tree(

@@ -1,7 +1,8 @@
 """Rules of bufferless relaying: messages go uninterrupted, and what arrives is sent on in the next step.
 
-What is judged are *pieces*: a node sends, or receives, consecutive flits one a step, so flit c passes in step c + offset.
-There is one piece for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade & Rosenberg.
+What is judged are the pieces of rows (Rows.pieces): a node sends, or receives, consecutive flits one a step, so flit c passes
+in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade &
+Rosenberg.
 """
 
 from functools import cached_property
@@ -10,14 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.networks.core import Ints
-from treecast.ragged import places
-from treecast.verification.case import NEVER, Case
+from treecast.ragged import Ints
+from treecast.steps import NEVER
+from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 
-class Pieces(NamedTuple):
-    """Flits ``first … stop-1`` pass a node, flit c in step c + ``offset``, by ``row``: int64, sorted by node, then by flit."""
+class Passing(NamedTuple):
+    """Pieces by node: flits ``first … stop-1`` pass it, flit c in step c + ``offset``, by ``row``.
+
+    All int64, sorted by node, then by flit.
+    """
 
     node: Ints
     first: Ints
@@ -27,30 +31,24 @@ class Pieces(NamedTuple):
 
 
 class Relays:
-    """What every node sends and receives, in pieces."""
+    """What every node sends and receives, in pieces. Combined rows, which another rule refuses, are taken for streams."""
 
     def __init__(self, case: Case) -> None:
-        self.case, rows, table = case, case.rows, case.rows.payloads
-        count = np.diff(table.start)[rows.payload]
-        row = np.repeat(np.arange(len(rows)), count)
-        entry = np.repeat(table.start[:-1][rows.payload], count) + places(count)
-        before = np.concatenate(([0], np.cumsum(table.stop - table.first)))
-        place = before[entry] - before[table.start[rows.payload[row]]]
-        self._parts = table.first[entry], table.stop[entry], rows.step[row] + place - table.first[entry], row
+        self.case = case
 
-    def _sorted(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Pieces:
-        first, stop, offset, row = self._parts
-        at = node[row].astype(np.int64)
+    def _sorted(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Passing:
+        row, first, stop, place = self.case.rows.pieces
+        at, offset = node[row].astype(np.int64), self.case.rows.step[row] + place - first
         order = np.lexsort((first, at))
-        return Pieces(at[order], first[order], stop[order], offset[order], row[order])
+        return Passing(at[order], first[order], stop[order], offset[order], row[order])
 
     @cached_property
-    def sent(self) -> Pieces:
+    def sent(self) -> Passing:
         """What nodes send."""
         return self._sorted(self.case.rows.src)
 
     @cached_property
-    def received(self) -> Pieces:
+    def received(self) -> Passing:
         """What nodes receive."""
         return self._sorted(self.case.rows.dst)
 

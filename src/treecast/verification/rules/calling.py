@@ -15,7 +15,8 @@ from treecast.networks.core import Ints
 from treecast.plans.combining.dimension_order import calling_trees
 from treecast.schedule import Rows, Schedule
 from treecast.schedule.trees import TreeSet, meeting_ways
-from treecast.verification.case import NEVER, Case
+from treecast.steps import NEVER
+from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 

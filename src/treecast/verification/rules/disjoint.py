@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
-from treecast.verification.case import BLOCK, NEVER, Case
+from treecast.steps import NEVER
+from treecast.verification.case import BLOCK, Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 
@@ -42,7 +43,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     arrival[:, root] = 0
     parent, clash = case.sources
     places = (rows.payload, atoms.start, atoms.atom, atoms.place, pair, arrival)
-    columns = (rows.step, case.streaming, rows.dst, rows.tree, *places)
+    columns = (rows.step, case.rows.streaming, rows.dst, rows.tree, *places)
     case.by_node(lambda low, high: tree_arrivals(low, high, *columns))
     yield case.broken(
         "copies",
@@ -51,7 +52,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     )
 
     missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.streaming, rows.src, rows.tree, rows.payload)
+    by_row = (rows.step, case.rows.streaming, rows.src, rows.tree, rows.payload)
     in_parallel(
         lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), BLOCK
     )

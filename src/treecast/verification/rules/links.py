@@ -65,7 +65,7 @@ def link_once(case: Case) -> Broken:
 
 def one_chunk(case: Case) -> Broken:
     """Rule ``one-chunk``, where messages do not combine: a row sends one chunk a step."""
-    return case.broken("one-chunk", ~case.streaming, lambda row: "combines several chunks in one message")
+    return case.broken("one-chunk", ~case.rows.streaming, lambda row: "combines several chunks in one message")
 
 
 def send_port(case: Case) -> Broken:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
 from treecast.schedule.atoms import moves
-from treecast.verification.case import NEVER, Case
+from treecast.steps import NEVER
+from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from treecast.verification.case import BLOCK, NEVER, Case
+from treecast.steps import NEVER
+from treecast.verification.case import BLOCK, Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 
@@ -13,7 +14,7 @@ def holds(case: Case) -> Broken:
 
     rows, atoms = case.rows, case.atoms
     missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.streaming, rows.src, rows.payload)
+    by_row = (rows.step, case.rows.streaming, rows.src, rows.payload)
     tables = (atoms.start, atoms.atom, atoms.place, case.arrival)
     in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
 

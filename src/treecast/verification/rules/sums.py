@@ -20,7 +20,7 @@ def complete(case: Case) -> Broken:
 
     rows, atoms = case.rows, case.atoms
     missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.streaming, rows.src, rows.payload)
+    by_row = (rows.step, case.rows.streaming, rows.src, rows.payload)
     tables = (atoms.start, atoms.atom, atoms.place, case.contributions[0])
     in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
 

@@ -8,6 +8,7 @@ import numpy as np
 from treecast.machine import Model
 from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints
+from treecast.ragged import starts
 from treecast.schedule import Schedule
 from treecast.verification.case import Case
 from treecast.verification.report import Broken, Violation
@@ -71,7 +72,7 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     often = int(unordered(channel, message, last))
     if not often or often > _MOST_MEETINGS:
         return None if often else 0
-    start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=len(last)))))
+    start = starts(np.bincount(message, minlength=len(last)))
     return int(unordered_pairs(channel, message, last, start, np.argsort(message, kind="stable")))
 
 
