@@ -51,7 +51,7 @@ def test_paths_on_the_hypercube_are_those_of_trees_and_calls(d):
                 continue
             found = node_disjoint_paths(cube, node, root, order)
             check(found, graph)
-            assert found.ways == [trees.way(tree, node) for tree in range(d)]
+            assert found.ways == [tree.way(node) for tree in trees]
             assert found.steps == [
                 [int(called[tree, u]) - 1 for u in way[1:]] for tree, way in enumerate(found.ways)
             ]  # fmt: skip
@@ -75,7 +75,7 @@ def test_paths_on_the_star_network_are_those_of_its_trees():
     trees = disjoint_trees(star, 7)
     for node in (0, 50, 119):
         found = node_disjoint_paths(star, node, 7)
-        assert found.ways == [trees.way(tree, node) for tree in range(4)]
+        assert found.ways == [tree.way(node) for tree in trees]
         assert [found.unit(step) for step in found.steps[0]] == [None] * len(found.steps[0])
 
 

@@ -330,24 +330,3 @@ def heaviest_first(parent, order, flits):
             found[tail] = child[k]
             tail += 1
     return found
-
-
-@njit
-def from_the_root(parent, root):
-    """Return the nodes of a tree, each behind its parent; siblings by number: int32."""
-    n = len(parent)
-    head, after = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-    for v in range(n - 1, -1, -1):
-        if parent[v] >= 0:
-            after[v] = head[parent[v]]
-            head[parent[v]] = v
-    order = np.empty(n, np.int32)
-    order[0], tail, at = root, 1, 0
-    while at < tail:
-        v = head[order[at]]
-        at += 1
-        while v >= 0:
-            order[tail] = v
-            tail += 1
-            v = after[v]
-    return order[:tail]

@@ -51,7 +51,7 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
                 "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"
             )
         trees = disjoint_trees(network, root)
-        ways = [trees.way(tree, node) for tree in range(len(trees))]
+        ways = [tree.way(node) for tree in trees]
         return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
     return _calling_paths(network, node, root, checked_order(network.d, order))
 

@@ -5,7 +5,7 @@ from treecast.networks import Network
 from treecast.plans.bufferless.gather import certificates
 from treecast.plans.trees import spanning
 from treecast.schedule import Schedule
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Tree
 
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
@@ -27,7 +27,7 @@ def one_tree_steps(schedule: Schedule) -> int:
     flits, ports = collective.lengths.flits, schedule.model.ports
     with_control = collective.direction == "to" and bool(schedule.rows.control.any())
 
-    def steps(tree: RootedTree) -> int:
+    def steps(tree: Tree) -> int:
         if with_control:
             return certificates(tree, flits, ports).steps
         return spanning.streams_steps(tree, flits, ports)

@@ -1,28 +1,207 @@
-"""Sets of spanning trees with one root, as parent arrays, and what makes such sets useful: being disjoint."""
+"""Trees in a network, as parent arrays: one tree from a root down, and sets of spanning trees with one root."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.networks import Network
+from treecast.ragged import Ints, starts
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Ports = NDArray[np.int8] | NDArray[np.int32]
+"""Ports of the arcs of a tree; few bytes, since the trees of large networks are long arrays."""
 
 
-@dataclass(frozen=True, eq=False)
-class TreeSet:
-    """k spanning trees of a network, all with the same root.
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A tree in a network, from its root down. It need not reach every node.
 
-    ``parent``: int32 (k, N), the node that each node hears from, -1 at the root.
-    ``port``: int8 or int32 (k, N), the port by which the arc leaves that parent, -1 at the root.
-    ``first_port``: for each tree, the port at which the order of children begins; it goes on cyclically.
+    Parameters
+    ----------
+    network
+        The network whose arcs the tree takes.
+    root
+        The node at which it begins.
+    parent : int32 (N,)
+        The node above each node; -1 at the root and outside the tree.
+    port : integers (N,)
+        The port by which the arc leaves that parent; -1 at the root and outside the tree.
+    first_port
+        The port at which the order of siblings begins; it goes on cyclically.
+    served : int32, optional
+        The nodes of the tree in another order, each behind its parent: siblings are in the order in which they are served.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> from treecast.plans.trees.spanning import breadth_first
+    >>> tree = breadth_first(network("mesh:2x3"), root=0)
+    >>> tree
+    Tree(mesh:2x3, root 0,0, 6 nodes)
+    >>> tree.order.tolist(), tree.depth.tolist(), tree.height
+    ([0, 3, 1, 4, 2, 5], [0, 1, 2, 1, 2, 3], 3)
+    >>> tree.children(0), tree.way(5), tree.branch.tolist()
+    ([3, 1], [0, 3, 4, 5], [0, 1, 1, 3, 3, 3])
     """
 
     network: Network
     root: int
     parent: NDArray[np.int32]
-    port: NDArray[np.int8] | NDArray[np.int32]
+    port: Ports
+    first_port: int = 0
+    served: NDArray[np.int32] | None = None
+
+    def __post_init__(self) -> None:
+        if self.parent.shape != self.port.shape or self.parent.shape != (self.network.nodes,):
+            raise ScheduleError(f"the parents and ports of a tree must be of shape ({self.network.nodes},)")
+        self.parent.setflags(write=False)
+        self.port.setflags(write=False)
+
+    @cached_property
+    def order(self) -> NDArray[np.int32]:
+        """The nodes of the tree, each behind its parent: int32. Those that no way leads to from the root are left out.
+
+        Nearest first, and siblings by port, cyclically from the first port, unless ``served`` says otherwise.
+        """
+        from treecast.kernels.streams import breadth_first
+
+        if self.served is not None:
+            return self.served
+        child = np.flatnonzero(self.parent >= 0)
+        above = self.parent[child]
+        turned = (self.port[child].astype(np.int64) - self.first_port) % max(self.network.ports, 1)
+        siblings = np.lexsort((turned, above))
+        first = starts(np.bincount(above, minlength=self.network.nodes))
+        target, port = child[siblings].astype(np.int32), turned[siblings].astype(np.int32)
+        parent, by = np.full((2, self.network.nodes), -1, np.int32)
+        return breadth_first(first, target, port, self.root, parent, by)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """The number of arcs from the root to each node: int64 (N,); 0 outside."""
+        from treecast.kernels.streams import depths
+
+        return depths(self.parent, self.order)
+
+    @cached_property
+    def branch(self) -> Ints:
+        """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
+        from treecast.kernels.streams import branches
+
+        return branches(self.parent, self.order)
+
+    @property
+    def height(self) -> int:
+        """The depth of the deepest node."""
+        return int(self.depth.max(initial=0))
+
+    @cached_property
+    def port_up(self) -> Ints:
+        """The port by which the arc leaves each node for its parent: int64 (N,), -1 where there is none."""
+        up = np.full(self.network.nodes, -1, np.int64)
+        below = self.order[1:].astype(np.int64)
+        up[below] = self.network.port_between(below, self.parent[below])
+        return up
+
+    @cached_property
+    def child_lists(self) -> tuple[Ints, NDArray[np.int32]]:
+        """All children by their parents: those of u at ``first[u] … first[u+1]-1``, in order; int64 (N + 1,), int32."""
+        below = self.order[1:]
+        above = self.parent[below]
+        first = starts(np.bincount(above, minlength=self.network.nodes))
+        return first, below[np.argsort(above, kind="stable")]
+
+    def children(self, node: int) -> list[int]:
+        """Return the children of ``node``, in order."""
+        first, child = self.child_lists
+        return child[first[node] : first[node + 1]].tolist()
+
+    def way(self, node: int) -> list[int]:
+        """Return the nodes on the way from the root to ``node``, both included.
+
+        Raises
+        ------
+        ScheduleError
+            When no way in the tree leads there.
+        """
+        way = [node]
+        while way[-1] != self.root:
+            way.append(int(self.parent[way[-1]]))
+            if way[-1] < 0 or len(way) > self.network.nodes:
+                raise ScheduleError(f"the tree does not lead from the root to node {self.network.label(node)}")
+        return way[::-1]
+
+    def to_networkx(self) -> "nx.DiGraph[Any]":
+        """Return the tree as a networkx DiGraph, whose nodes have a ``label`` and whose arcs have a ``port``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from treecast import disjoint_trees
+        >>> nx.is_arborescence(disjoint_trees("star:4")[0].to_networkx())
+        True
+        """
+        import networkx as nx
+
+        graph: nx.DiGraph[Any] = nx.DiGraph(name=repr(self))
+        graph.add_nodes_from((u, {"label": self.network.label(u)}) for u in self.order.tolist())
+        graph.add_edges_from((int(self.parent[v]), v, {"port": int(self.port[v])}) for v in self.order[1:].tolist())
+        return graph
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        same = self.network == other.network and self.root == other.root
+        mine, its = (self.parent, self.port, self.order), (other.parent, other.port, other.order)
+        return same and all(np.array_equal(a, b) for a, b in zip(mine, its, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Tree({self.network.spec}, root {self.network.label(self.root)}, {len(self)} nodes)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeSet:
+    """k spanning trees of a network, all with the same root: a sequence of trees that share their arrays.
+
+    Parameters
+    ----------
+    network
+        The network whose arcs the trees take.
+    root
+        The node at which they all begin.
+    parent : int32 (k, N)
+        The node that each node hears from in each tree, -1 at the root.
+    port : int8 or int32 (k, N)
+        The port by which the arc leaves that parent, -1 at the root.
+    first_port
+        For each tree, the port at which the order of siblings begins; it goes on cyclically. Empty: port 0.
+
+    Examples
+    --------
+    >>> from treecast import disjoint_trees
+    >>> trees = disjoint_trees("star:4", root="1234")
+    >>> trees
+    TreeSet(star:4, root 1234, 3 trees)
+    >>> trees.height, [tree.height for tree in trees], trees[1].children(0)
+    (7, [7, 7, 7], [14])
+    """
+
+    network: Network
+    root: int
+    parent: NDArray[np.int32]
+    port: Ports
     first_port: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -31,22 +210,35 @@ class TreeSet:
         self.parent.setflags(write=False)
         self.port.setflags(write=False)
 
+    @staticmethod
+    def of(tree: Tree) -> "TreeSet":
+        """Return the set of one tree."""
+        return TreeSet(tree.network, tree.root, tree.parent[None], tree.port[None], (tree.first_port,))
+
     def __len__(self) -> int:
         return len(self.parent)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TreeSet):
-            return NotImplemented
-        same = self.network == other.network and self.root == other.root
-        return same and np.array_equal(self.parent, other.parent) and np.array_equal(self.port, other.port)
+    def __getitem__(self, tree: int) -> Tree:
+        """Return one tree."""
+        return self._trees[tree]
 
-    __hash__ = None  # type: ignore[assignment]
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self._trees)
+
+    @cached_property
+    def _trees(self) -> list[Tree]:
+        first = self.first_port or (0,) * len(self)
+        arrays = zip(self.parent, self.port, first, strict=True)
+        return [Tree(self.network, self.root, parent, port, turn) for parent, port, turn in arrays]
 
     @cached_property
     def depths(self) -> NDArray[np.int32]:
         """The depth of every node in every tree, in arcs from the root: int32 (k, N).
 
-        Raises ScheduleError when a tree does not span the network.
+        Raises
+        ------
+        ScheduleError
+            When a tree does not span the network.
         """
         from treecast.kernels.trees import depths
 
@@ -59,82 +251,37 @@ class TreeSet:
         return depth
 
     @property
-    def depth(self) -> int:
-        """The greatest depth of all, in arcs."""
-        return int(self.depths.max())
-
-    def children(self, tree: int, node: int) -> list[int]:
-        """Return the children of ``node`` in ``tree``, in order: by port, cyclically from the tree's first port."""
-        found = np.flatnonzero(self.parent[tree] == node)
-        first = self.first_port[tree] if self.first_port else 0
-        return found[np.argsort((self.port[tree][found].astype(int) - first) % self.network.ports)].tolist()
-
-    def way(self, tree: int, node: int) -> list[int]:
-        """Return the nodes on the way in ``tree`` from the root to ``node``, both included."""
-        way = [node]
-        while way[-1] != self.root:
-            way.append(int(self.parent[tree, way[-1]]))
-            if way[-1] < 0 or len(way) > self.network.nodes:
-                raise ScheduleError(f"tree {tree} does not lead from the root to node {self.network.label(node)}")
-        return way[::-1]
-
-
-@dataclass(frozen=True, eq=False)
-class RootedTree:
-    """A tree in a network that need not reach every node.
-
-    ``parent``, ``port``: int32 (N,), the node above each node and the port by which the arc leaves it; -1 at the root and
-    outside. ``order``: int32, the nodes of the tree, each behind its parent, siblings in the order in which they are served.
-    """
-
-    network: Network
-    root: int
-    parent: NDArray[np.int32]
-    port: NDArray[np.int32]
-    order: NDArray[np.int32]
-
-    @cached_property
-    def depth(self) -> NDArray[np.int64]:
-        """The number of arcs from the root to each node: int64 (N,); 0 outside."""
-        from treecast.kernels.streams import depths
-
-        return depths(self.parent, self.order)
-
-    @cached_property
-    def branch(self) -> NDArray[np.int64]:
-        """The child of the root above each node, or the node itself: int64 (N,); the root at the root."""
-        from treecast.kernels.streams import branches
-
-        return branches(self.parent, self.order)
-
-    @property
     def height(self) -> int:
-        """The depth of the deepest node."""
-        return int(self.depth.max(initial=0))
+        """The depth of the deepest node of all trees."""
+        return int(self.depths.max(initial=0))
 
-    @cached_property
-    def port_up(self) -> NDArray[np.int64]:
-        """The port by which the arc leaves each node for its parent: int64 (N,), -1 where there is none."""
-        up = np.full(self.network.nodes, -1, np.int64)
-        below = self.order[1:].astype(np.int64)
-        up[below] = self.network.port_between(below, self.parent[below])
-        return up
+    def to_networkx(self) -> "nx.MultiDiGraph[Any]":
+        """Return the trees as one networkx MultiDiGraph: the number of its tree is an arc's key, its ``port`` an attribute.
 
+        Examples
+        --------
+        >>> from treecast import disjoint_trees
+        >>> graph = disjoint_trees("hypercube:3").to_networkx()
+        >>> sorted(tree for _, _, tree in graph.in_edges(7, keys=True))
+        [0, 1, 2]
+        """
+        import networkx as nx
 
-def shared_arc(trees: TreeSet) -> tuple[int, int] | None:
-    """Return (tree, node) such that the arc into the node is in an earlier tree too, or None: the trees are arc-disjoint."""
-    from treecast.kernels.trees import shared_arc as find
+        graph: nx.MultiDiGraph[Any] = nx.MultiDiGraph(name=repr(self))
+        graph.add_nodes_from((u, {"label": self.network.label(u)}) for u in range(self.network.nodes))
+        for number, tree in enumerate(self):
+            for v in tree.order[1:].tolist():
+                graph.add_edge(int(tree.parent[v]), v, key=number, port=int(tree.port[v]))
+        return graph
 
-    tree, node = find(trees.parent, trees.port, trees.network.ports, trees.root)
-    return None if tree < 0 else (int(tree), int(node))
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeSet):
+            return NotImplemented
+        same = self.network == other.network and self.root == other.root
+        return same and np.array_equal(self.parent, other.parent) and np.array_equal(self.port, other.port)
 
+    __hash__ = None  # type: ignore[assignment]
 
-def meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
-    """Return (v, tree, w) such that the way to v in the tree meets the way to v of an earlier tree at node w, or None.
-
-    None proves that the ways from the root to any node are node-disjoint.
-    """
-    from treecast.kernels.trees import meeting
-
-    found = meeting(trees.parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)
-    return None if found[0] < 0 else (int(found[0]), int(found[1]), int(found[2]))
+    def __repr__(self) -> str:
+        trees = "1 tree" if len(self) == 1 else f"{len(self)} trees"
+        return f"TreeSet({self.network.spec}, root {self.network.label(self.root)}, {trees})"

@@ -11,7 +11,7 @@ from treecast.networks import Star, network
 from treecast.plans import builders, plan, program, single_tree_steps
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.trees import star as star_trees
-from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.plans.trees.spanning import breadth_first
 from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 
@@ -141,7 +141,7 @@ def test_one_breadth_first_tree_serves_every_network(spec):
         schedule = plan("broadcast", where, root=root, messages=5, builder="breadth-first-tree")
         assert verify(schedule).holds
         assert is_right(schedule, graph_of(where))
-        assert breadth_first_tree(where, root).depth == where.eccentricity(root)
+        assert breadth_first(where, root).height == where.eccentricity(root)
 
 
 def test_builders_come_default_first():

@@ -108,7 +108,7 @@ def test_steps_and_transmissions_of_the_papers_table(spec):
     where = network(spec)
     k, nodes, depths = where.ports, where.nodes, sum_of_depths(spec)
     assert len(set(depths)) == 1  # the trees are rotations of one another
-    depth = disjoint_trees(spec).depth
+    depth = disjoint_trees(spec).height
     assert depth == (3 * where.n // 2 + 1 if spec.startswith("star") else where.d + 1)
     for messages in (1, 2, k + 1):
 
@@ -315,7 +315,7 @@ def test_hypercube_trees_are_what_johnsson_and_ho_say(d):
             assert list(tree.successors(root)) == [root ^ (1 << j)]
             deepest = max(deepest, nx.dag_longest_path_length(tree))
         assert max(arcs.values()) == 1
-        assert deepest == trees.depth == (d + 1 if d > 1 else 1) == hypercube_trees.exact_depth(d)
+        assert deepest == trees.height == (d + 1 if d > 1 else 1) == hypercube_trees.exact_depth(d)
 
 
 @pytest.mark.parametrize("d", range(1, 7))
@@ -324,11 +324,11 @@ def test_ways_in_hypercube_trees_meet_nowhere_and_turn_into_one_another(d):
     for root in {0, cube.nodes - 1}:
         trees = disjoint_trees(cube, root)
         for v in range(cube.nodes):
-            inner = [w for j in range(d) for w in trees.way(j, v)[1:-1]]
+            inner = [w for j in range(d) for w in trees[j].way(v)[1:-1]]
             assert len(inner) == len(set(inner))
             for j in range(d):
-                turned = [int(cube.rotate(w ^ root)) ^ root for w in trees.way(j, v)]
-                assert turned == trees.way((j + 1) % d, turned[-1])
+                turned = [int(cube.rotate(w ^ root)) ^ root for w in trees[j].way(v)]
+                assert turned == trees[(j + 1) % d].way(turned[-1])
 
 
 @pytest.mark.parametrize("d", range(1, 7))
@@ -341,9 +341,9 @@ def test_hypercube_trees_from_the_label_are_those_of_the_arrays(d):
                 found = hypercube_trees.parent(cube, v, j, trees.root)
                 assert found == (None if v == trees.root else (int(trees.parent[j][v]), int(trees.port[j][v])))
                 children = hypercube_trees.children(cube, v, j, trees.root)
-                assert [child for child, _ in children] == trees.children(j, v)
+                assert [child for child, _ in children] == trees[j].children(v)
                 assert all(port == int(trees.port[j][child]) for child, port in children)
-                assert hypercube_trees.depth_of(cube, v, j, trees.root) == len(trees.way(j, v)) - 1
+                assert hypercube_trees.depth_of(cube, v, j, trees.root) == len(trees[j].way(v)) - 1
     for tree in (-1, d):
         with pytest.raises(NetworkError, match="its trees go from 0"):
             hypercube_trees.parent(cube, cube.nodes - 1, tree)

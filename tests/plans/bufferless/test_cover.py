@@ -222,7 +222,7 @@ def test_what_is_no_cover_is_refused():
         ({"trees": (spanning.breadth_first(where, 0),) * 2}, "is in two trees"),
         ({"trees": (spanning.breadth_first(where, 4),)}, "does not begin at the root"),
         ({"trees": (replace(found.trees[0], port=(found.trees[0].port + 1) % 4),)}, "over an arc"),
-        ({"trees": (replace(found.trees[0], order=found.trees[0].order[:-1]),)}, "twice, or one outside"),
+        ({"trees": (replace(found.trees[0], served=found.trees[0].order[:-1]),)}, "twice, or one outside"),
     ):
         with pytest.raises(ScheduleError, match=why):
             replace(found, **changed)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from treecast.errors import NetworkError, ScheduleError
 from treecast.networks import Star
 from treecast.plans.trees import star as star_trees
-from treecast.schedule.trees import TreeSet, meeting_ways, shared_arc
+from treecast.schedule.trees import TreeSet
+from treecast.verification.trees import find_meeting_ways, find_shared_arc
 
 
 def labelled(star, hop):
@@ -36,8 +37,8 @@ def test_the_disjoint_trees_span_and_have_the_exact_depth(n):
     star = Star(n)
     trees = star_trees.disjoint_trees(star)
     assert len(trees) == n - 1
-    assert trees.depth == star_trees.exact_depth(n) <= star_trees.paper_depth(n)
-    assert [len(trees.children(t, 0)) for t in range(n - 1)] == [1] * (n - 1)
+    assert trees.height == star_trees.exact_depth(n) <= star_trees.paper_depth(n)
+    assert [len(tree.children(0)) for tree in trees] == [1] * (n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -49,10 +50,10 @@ def test_disjointness_against_networkx(n):
     for tree in arcs:
         assert nx.is_arborescence(nx.DiGraph(tree))
     for v in range(1, star.nodes):
-        inner = [set(trees.way(t, v)[1:-1]) for t in range(n - 1)]
+        inner = [set(tree.way(v)[1:-1]) for tree in trees]
         assert sum(map(len, inner)) == len(set().union(*inner))
-    assert shared_arc(trees) is None
-    assert meeting_ways(trees) is None
+    assert find_shared_arc(trees) is None
+    assert find_meeting_ways(trees) is None
 
 
 @pytest.mark.parametrize("n", range(2, 6))
@@ -63,13 +64,13 @@ def test_what_a_node_knows_from_its_label_is_what_the_arrays_say(n, at):
     trees = star_trees.disjoint_trees(star, root)
     for tree in range(n - 1):
         alone = star_trees.disjoint_tree(star, tree, root)
-        assert (alone.parent[0] == trees.parent[tree]).all()
-        assert (alone.port[0] == trees.port[tree]).all()
+        assert (alone.parent == trees.parent[tree]).all()
+        assert (alone.port == trees.port[tree]).all()
         for v in range(star.nodes):
             hop = star_trees.parent(star, v, tree, root)
             assert hop == (None if v == root else (int(trees.parent[tree, v]), int(trees.port[tree, v])))
             children = star_trees.children(star, v, tree, root)
-            assert [c for c, _ in children] == trees.children(tree, v)
+            assert [c for c, _ in children] == trees[tree].children(v)
             assert all(int(star.neighbor(v, port)) == c for c, port in children)
             assert star_trees.depth_of(star, v, tree, root) == trees.depths[tree, v]
 
@@ -104,10 +105,10 @@ def test_the_shortest_path_tree(n):
     star = Star(n)
     for root in (0, star.nodes - 1):
         tree = star_trees.shortest_path_tree(star, root)
-        assert (tree.depths[0] == star.distance(root, np.arange(star.nodes))).all()
+        assert (tree.depth == star.distance(root, np.arange(star.nodes))).all()
     for v in range(min(star.nodes, 200)):
         if star.label(v)[0] != "1":
-            assert star_trees.parent_spt(star, v)[0] == star_trees.shortest_path_tree(star).parent[0, v]
+            assert star_trees.parent_spt(star, v)[0] == star_trees.shortest_path_tree(star).parent[v]
 
 
 @pytest.mark.parametrize("n", range(2, 6))
@@ -146,5 +147,5 @@ def test_trees_that_are_no_trees_are_found_out():
     with pytest.raises(ScheduleError, match="does not lead from the root"):
         TreeSet(star, 0, circle, trees.port.copy()).depths  # noqa: B018
     twice = TreeSet(star, 0, trees.parent[[0, 0]], trees.port[[0, 0]])
-    assert shared_arc(twice) is not None
-    assert meeting_ways(twice) is not None
+    assert find_shared_arc(twice) is not None
+    assert find_meeting_ways(twice) is not None

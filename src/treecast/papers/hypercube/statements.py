@@ -13,12 +13,12 @@ from treecast.papers.statement import Statement, Tell, Verdict
 from treecast.plans import plan
 from treecast.plans.combining.dimension_order import calling_trees
 from treecast.schedule import Schedule
-from treecast.schedule.trees import meeting_ways, shared_arc
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, Sweep, sweep
 from treecast.simulation.replay import simulate
 from treecast.steps import NEVER
 from treecast.verification.rules.calling import calls
+from treecast.verification.trees import find_meeting_ways, find_shared_arc
 
 
 def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_free: bool = False) -> Schedule:
@@ -27,7 +27,7 @@ def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_f
 
 def _theorem_1(d: int, tell: object) -> Verdict:
     trees = calling_trees(Hypercube(d))
-    if meeting_ways(trees) is not None or shared_arc(trees) is not None:
+    if find_meeting_ways(trees) is not None or find_shared_arc(trees) is not None:
         return Verdict(False, "two calling paths meet")
     for k in range(d):
         called = calls(_planned("broadcast", d, k).rows, trees)[:, 1:]
@@ -209,7 +209,7 @@ def _orders(d: int, tell: object) -> Verdict:
         order, root = rng.permutation(d).tolist(), int(rng.integers(cube.nodes))
         trees = calling_trees(cube, order, root)
         rows = plan("broadcast", cube, root=root, survive=d - 1, builder="dimension-order", order=order).rows
-        if meeting_ways(trees) is not None or bool((calls(rows, trees) == NEVER).any()):
+        if find_meeting_ways(trees) is not None or bool((calls(rows, trees) == NEVER).any()):
             return Verdict(False, f"order {order}, root {root}")
     return Verdict(True)
 

@@ -9,9 +9,10 @@ from treecast.networks import Star, permutations
 from treecast.papers.statement import Statement, Tell, Verdict
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
-from treecast.schedule.trees import TreeSet, meeting_ways
+from treecast.schedule.trees import TreeSet
 from treecast.simulation.faults import Faults, sweep
 from treecast.simulation.replay import simulate
+from treecast.verification.trees import find_meeting_ways
 from treecast.verification.verifier import verify
 
 
@@ -81,15 +82,15 @@ def _lemma_4(n: int, tell: object) -> Verdict:
     star, hole = Star(n), _hole(Star(n))
     tree = star_trees.shortest_path_tree(star)
     inside = hole > 0
-    above = tree.parent[0][inside]
-    stays = (hole[above] == hole[inside]) | ((above == 0) & (tree.port[0][inside] == hole[inside] - 1))
+    above = tree.parent[inside]
+    stays = (hole[above] == hole[inside]) | ((above == 0) & (tree.port[inside] == hole[inside] - 1))
     shorter = star.distance(0, above) == star.distance(0, _every(star)[inside]) - 1
     return Verdict(bool(stays.all()) and bool(shorter.all()), f"{int(inside.sum()):,} nodes")
 
 
 def _lemma_5(n: int, tell: object) -> Verdict:
     star, hole, distance = Star(n), _hole(Star(n)), Star(n).distance(0, _every(Star(n)))
-    depth = star_trees.shortest_path_tree(star).depths[0]
+    depth = star_trees.shortest_path_tree(star).depth
     loose = np.flatnonzero(hole == 0)[1:]
     there = star.neighbor(loose[:, None], np.arange(star.ports)[None, :])
     # over dimension l the node enters S^l, whose part of SPT stays in S^l (Lemma 4): so the n-1 paths are parallel
@@ -130,7 +131,7 @@ def _lemma_6_2(n: int, tell: object) -> Verdict:
 
 
 def _lemma_6_3(n: int, tell: object) -> Verdict:
-    met = meeting_ways(_disjoint(n))
+    met = find_meeting_ways(_disjoint(n))
     return Verdict(met is None, f"{Star(n).nodes - 1:,} nodes" if met is None else f"at {Star(n).label(met[2])}")
 
 

@@ -22,7 +22,7 @@ from treecast.plans.bufferless.scatter import ORDERS, lengths_of
 from treecast.plans.trees.spanning import breadth_first
 from treecast.protocols import agrees
 from treecast.schedule import Schedule
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Tree
 from treecast.verification.verifier import verify
 
 _MODELS = ("bufferless", "bufferless-multiport")
@@ -33,7 +33,7 @@ _PLANNED = 3  # of which schedules are planned and verified
 class _Case(NamedTuple):
     """A tree, and the length of each node's message."""
 
-    tree: RootedTree
+    tree: Tree
     flits: Ints
 
     @property
@@ -274,7 +274,7 @@ def _figure(n: int, tell: object) -> Verdict:
     return Verdict(right, f"{met} of {len(excess)} trees meet it, the worst is {max(excess):.1f} over; a path {over}")
 
 
-def _least_broadcast(tree: RootedTree) -> int:
+def _least_broadcast(tree: Tree) -> int:
     """Return the steps of a broadcast down a tree if each node serves first the child that needs longest."""
     below: dict[int, list[int]] = {}
     for v in tree.order[::-1].tolist():

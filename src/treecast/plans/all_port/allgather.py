@@ -169,7 +169,7 @@ def _packed(trees: TreeSet, used: list[int]) -> dict[int, Ints]:
     below: dict[int, list[int]] = {}
     for tree in used:
         count = np.ones(nodes, np.int64)
-        for level in range(trees.depth, 0, -1):
+        for level in range(trees.height, 0, -1):
             deep = np.flatnonzero(trees.depths[tree] == level)
             np.add.at(count, trees.parent[tree][deep], count[deep])
         below[tree] = count.tolist()

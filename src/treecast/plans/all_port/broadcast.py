@@ -11,9 +11,10 @@ from treecast.plans.all_port.pipelines import Hop, claims, rows_at_node, rows_of
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees import disjoint, star
-from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
+from treecast.schedule.trees import TreeSet
 
 
 def claims_of_trees(job: Job[Network]) -> Claims:
@@ -63,7 +64,7 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
 )  # fmt: skip
 def over_shortest_path_tree(job: Job[Star]) -> Built:
     """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
-    tree = star.shortest_path_tree(job.network, job.collective.root)
+    tree = TreeSet.of(star.shortest_path_tree(job.network, job.collective.root))
     return Built(rows_of_trees(tree, job.collective.messages, job.copies), _claims_of_shortest_paths(job))
 
 
@@ -73,5 +74,5 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
 )  # fmt: skip
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""
-    tree = breadth_first_tree(job.network, job.collective.root)
+    tree = TreeSet.of(breadth_first(job.network, job.collective.root))
     return Built(rows_of_trees(tree, job.collective.messages, job.copies), _claims_of_shortest_paths(job))

@@ -13,7 +13,7 @@ from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
-from treecast.plans.trees.single_tree import breadth_first_tree
+from treecast.plans.trees.spanning import breadth_first
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -39,18 +39,14 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 @builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
-    tree, messages = breadth_first_tree(job.network, job.collective.root), job.collective.messages
+    tree, messages = breadth_first(job.network, job.collective.root), job.collective.messages
     every = np.arange(tree.network.nodes)
     destination = every[every != tree.root]
     zeros = np.zeros_like(destination)
-    depth = tree.depths[0][destination].astype(np.int64)
-    branch = every.copy()  # the root's child above each node
-    for level in range(2, int(tree.depths.max(initial=0)) + 1):
-        deep = np.flatnonzero(tree.depths[0] == level)
-        branch[deep] = branch[tree.parent[0][deep]]
+    depth, branch = tree.depth[destination], tree.branch[destination]
     table = Payloads.of_ranges(every * messages, (every + 1) * messages)
     lengths = np.full_like(destination, messages)
-    return _farthest_first(tree, branch[destination], destination, zeros, depth, lengths, destination, table)
+    return _farthest_first(TreeSet.of(tree), branch, destination, zeros, depth, lengths, destination, table)
 
 
 def _farthest_first(

@@ -22,7 +22,7 @@ from treecast.plans.built import Built
 from treecast.plans.registry import builder
 from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
 from treecast.schedule.recipe import Job
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Tree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
 _WORK = 1 << 28  # operations of a search for better dealings, in all
@@ -40,7 +40,7 @@ class Cover:
 
     network: Network
     root: int
-    trees: tuple[RootedTree, ...]
+    trees: tuple[Tree, ...]
     dealt: Ints
     steps: int
 
@@ -51,7 +51,7 @@ class Cover:
             raise ScheduleError(f"the message of node {self.network.label(v)} is dealt to a tree without that node")
 
 
-def check_cover(network: Network, root: int, trees: tuple[RootedTree, ...]) -> None:
+def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
     """Raise ScheduleError when trees are no cover: arcs that are none, other roots, a link in two trees, a node in none."""
     if not trees:
         raise ScheduleError("a cover has one tree at least")
@@ -97,7 +97,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     return found
 
 
-def least_steps(near: RootedTree, flits: Ints, degree: int) -> int:
+def least_steps(near: Tree, flits: Ints, degree: int) -> int:
     """Return a bound of the steps: ``degree`` links carry so many flits a step; a message goes one way, in order."""
     if not int(flits.max()):
         return 0
@@ -230,15 +230,10 @@ class _Search:
     def _cover(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], dealt: Ints, steps: int
     ) -> Cover:  # fmt: skip
-        from treecast.kernels.spanning import from_the_root
-
         port = np.where(by >= 0, self.arcs[2][by], -1).astype(np.int32)
-        trees = [
-            RootedTree(self.network, self.root, parent[t], port[t], from_the_root(parent[t], self.root))
-            for t in range(self.trees)
-        ]
+        trees = [Tree(self.network, self.root, parent[t], port[t]) for t in range(self.trees)]
         return Cover(self.network, self.root, tuple(trees), dealt, steps)
 
 
-def _reached(trees: tuple[RootedTree, ...]) -> NDArray[np.bool_]:
+def _reached(trees: tuple[Tree, ...]) -> NDArray[np.bool_]:
     return np.stack([(tree.parent >= 0) | (np.arange(len(tree.parent)) == tree.root) for tree in trees])

@@ -19,7 +19,7 @@ from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Tree
 
 COLLECT = Option(
     name="collect", what="How certificates come up: in slots of their own, or asked for child by child.",
@@ -92,7 +92,7 @@ class Certificates:
         return self.done + 1 - self.tokens
 
 
-def certificates(tree: RootedTree, flits: Ints, ports: str = "one", collect: str = "slots") -> Certificates:
+def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "slots") -> Certificates:
     """Return when everything happens in TRANSMISSION-CERTIFICATE on a tree.
 
     ``collect``: a child sends its certificate in steps of its own (``slots``, told with the token), or the token goes on to the

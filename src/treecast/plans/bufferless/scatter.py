@@ -24,7 +24,7 @@ from treecast.plans.trees.spanning import TREE, spanning_tree, streams_steps
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Ports, Tree
 
 ORDERS = ("farthest", "nearest", "longest", "shortest", "node")
 """Which message goes first."""
@@ -63,7 +63,7 @@ def _over_one_tree(job: Job[Network], first: str) -> Built:
     return streamed(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
 
 
-def streamed(collective: Collective, trees: Sequence[RootedTree], dealt: Ints, ports: str, first: str) -> Built:
+def streamed(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
     """Return a scatter, or the ideal gather, over trees that share no link: node v's message goes by ``trees[dealt[v]]``.
 
     Over one port all messages are one stream at the root; else each of its children has one, in each tree.
@@ -95,7 +95,7 @@ def streamed(collective: Collective, trees: Sequence[RootedTree], dealt: Ints, p
     return Built(rows, Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
 
 
-def rows_of(tree: RootedTree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
+def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
     """Return the rows of messages that keep moving, away from the root of a tree or towards it.
 
     Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``.
@@ -121,7 +121,7 @@ def rows_of(tree: RootedTree, first: Ints, stop: Ints, offset: Ints, away: bool,
     )  # fmt: skip
 
 
-def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | _Int32) -> Rows:
+def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Ports) -> Rows:
     """Return rows of control flits: they carry nothing, and belong to no tree."""
     none, zero = np.full_like(step, -1), np.zeros_like(step)
     table = Payloads.of([[]] if len(step) else [])
@@ -150,7 +150,7 @@ def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
     return np.choose(dealt, values) if len(values) < 32 else np.stack(values)[dealt, np.arange(len(dealt))]
 
 
-def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[RootedTree], dealt: Ints) -> tuple[Ints, ...]:
+def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[Tree], dealt: Ints) -> tuple[Ints, ...]:
     """Return what to sort the messages of a stream by, last key first: messages of one subtree stay together."""
     from treecast.kernels.streams import preorder
 

@@ -9,6 +9,7 @@ to begin, takes links with arcs both ways only.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from treecast.networks import Graph, Network
 from treecast.networks.core import Ints
 from treecast.plans.registry import Option
 from treecast.ragged import starts
-from treecast.schedule.trees import RootedTree
+from treecast.schedule.trees import Ports, Tree
 
 TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
 """The trees there are."""
@@ -28,8 +29,8 @@ _SWEEPS = 30
 
 
 def spanning_tree(
-    network: Network, root: int, kind: str, flits: Ints, steps: Callable[[RootedTree], int], both_ways: bool = False
-) -> RootedTree:
+    network: Network, root: int, kind: str, flits: Ints, steps: Callable[[Tree], int], both_ways: bool = False
+) -> Tree:
     """Return a spanning tree by its name: one of ``TREES``.
 
     ``flits``: how long the message of each node is. ``steps(tree)``: how long what is to be done would take on a tree; the
@@ -64,17 +65,34 @@ TREE = Option(
 )  # fmt: skip
 
 
-def breadth_first(network: Network, root: int, both_ways: bool = False) -> RootedTree:
-    """Return a tree of shortest paths: each node below the first neighbour that reaches it."""
+def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
+    """Return a tree of shortest paths, by breadth-first search.
+
+    Nodes are searched in the order in which they are found, and their arcs in the order of ports: a node hangs below the first
+    node found that has an arc to it. It is the tree that ``networkx.bfs_tree`` finds when it is given neighbours by ports.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> breadth_first(network("mesh:3x3"), root=4).order.tolist()
+    [4, 7, 1, 5, 3, 8, 6, 2, 0]
+    """
     from treecast.kernels.streams import breadth_first as search
 
     parent, port = np.full((2, network.nodes), -1, np.int32)
+    near = np.array(network.neighbors(root), np.int64)
+    back = not both_ways or bool((network.port_between(near, root) >= 0).all())
+    if (
+        back and len(near) == network.nodes - 1
+    ):  # nothing to search, and the arcs of a complete network are too many to list
+        parent[near], port[near] = root, network.port_between(root, near)
+        return Tree(network, root, parent, port)
     order = search(*arcs_of(network, both_ways), network.check_node(root), parent, port)
     _check_reached(network, root, len(order))
-    return RootedTree(network, root, parent, port, order)
+    return Tree(network, root, parent, port)
 
 
-def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> RootedTree:
+def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Tree:
     """Return a tree of shortest paths in which the root's children have about as many flits for what is below them."""
     from treecast.kernels.spanning import balanced as fill
 
@@ -84,7 +102,7 @@ def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) 
     return _tree(network, root, arcs, parent, by)
 
 
-def broadcast_time(network: Network, root: int, both_ways: bool = False) -> RootedTree:
+def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree:
     """Return a tree down which a broadcast takes few steps when a node tells one neighbour a step; children in that order."""
     from treecast.kernels.spanning import rounds
 
@@ -94,7 +112,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Root
     return _tree(network, root, arcs, parent, by, rounds(*arcs[:2], root, parent, by))
 
 
-def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> RootedTree:
+def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> Tree:
     """Return a tree no deeper than ``most`` with few children below each node. Raises PlanError when some node is farther."""
     from treecast.kernels.spanning import bounded
 
@@ -113,14 +131,12 @@ def depth_bounded(network: Network, root: int, most: int, both_ways: bool = Fals
     return heaviest_first(_tree(network, root, arcs, parent, by))
 
 
-def best(
-    network: Network, root: int, flits: Ints, steps: Callable[[RootedTree], int], both_ways: bool = False
-) -> RootedTree:
+def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int], both_ways: bool = False) -> Tree:
     """Return that one of several trees which takes least steps; of equal ones the first, breadth-first before all."""
     first = breadth_first(network, root, both_ways)
     found, least = first, steps(first)
 
-    def consider(tree: RootedTree) -> None:
+    def consider(tree: Tree) -> None:
         nonlocal found, least
         for some in (tree, heaviest_first(tree, flits)):
             value = steps(some)
@@ -138,22 +154,15 @@ def best(
     return found
 
 
-def heaviest_first(tree: RootedTree, flits: Ints | None = None) -> RootedTree:
+def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
     """Return the same tree with siblings in the order in which a broadcast, told one a step, is over soonest."""
     from treecast.kernels.spanning import heaviest_first as order
 
     flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
-    return RootedTree(tree.network, tree.root, tree.parent, tree.port, order(tree.parent, tree.order, flits))
+    return replace(tree, served=order(tree.parent, tree.order, flits))
 
 
-def broadcast_steps(tree: RootedTree) -> int:
-    """Return how many steps a broadcast takes down a tree when a node tells one child a step, in their order."""
-    from treecast.kernels.streams import certificates
-
-    return int(certificates(tree.parent, tree.order, np.zeros(len(tree.parent), np.int64), True, False)[0].max()) + 1
-
-
-def streams_steps(tree: RootedTree, flits: Ints, ports: str) -> int:
+def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:
     """Return the steps of a scatter, farthest first, or of the ideal gather, nearest first, over a tree (Theorem 1).
 
     Of each stream, over one port the only one, the messages for distance D or more take their flits and D - 1 steps.
@@ -184,14 +193,12 @@ def arcs_of(network: Network, both_ways: bool) -> Arcs:
 def _tree(
     network: Network, root: int, arcs: Arcs, parent: NDArray[np.int32], by: NDArray[np.int32],
     order: NDArray[np.int32] | None = None,
-) -> RootedTree:  # fmt: skip
-    from treecast.kernels.spanning import from_the_root
-
+) -> Tree:  # fmt: skip
     port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
-    return RootedTree(network, root, parent, port, from_the_root(parent, root) if order is None else order)
+    return Tree(network, root, parent, port, served=order)
 
 
-def _arc_numbers(arcs: Arcs, source: Ints, port: NDArray[np.int32]) -> Ints:
+def _arc_numbers(arcs: Arcs, source: Ints, port: Ports) -> Ints:
     """Return the numbers of the arcs that leave nodes by ports."""
     every = np.repeat(np.arange(len(arcs[0]) - 1), np.diff(arcs[0]))
     width = int(arcs[2].max(initial=0)) + 1

@@ -11,7 +11,7 @@ from treecast.errors import NetworkError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.plans.all_port.pipelines import TreeHop
-from treecast.schedule.trees import TreeSet
+from treecast.schedule.trees import Tree, TreeSet
 
 
 def paper_depth(n: int) -> int:
@@ -92,17 +92,17 @@ def disjoint_trees(star: Star, root: int = 0) -> TreeSet:
     return _filled(star, 1, star.ports, root)
 
 
-def disjoint_tree(star: Star, tree: int, root: int = 0) -> TreeSet:
-    """Return one of the edge-disjoint trees, shape (1, n!): for networks whose trees do not fit in memory together."""
-    return _filled(star, _checked_tree(star, tree) + 1, 1, root)
+def disjoint_tree(star: Star, tree: int, root: int = 0) -> Tree:
+    """Return one of the edge-disjoint trees: for networks whose trees do not fit in memory together."""
+    return _filled(star, _checked_tree(star, tree) + 1, 1, root)[0]
 
 
-def shortest_path_tree(star: Star, root: int = 0) -> TreeSet:
-    """Return one shortest-path spanning tree, shape (1, n!): SPT, and below it each node that has symbol 1 in front.
+def shortest_path_tree(star: Star, root: int = 0) -> Tree:
+    """Return one shortest-path spanning tree: SPT, and below it each node that has symbol 1 in front.
 
     Such a node hangs over the first dimension that leads nearer to the root: SPG offers it to all the subtrees.
     """
-    return _filled(star, 0, 1, root)
+    return _filled(star, 0, 1, root)[0]
 
 
 def _filled(star: Star, first: int, count: int, root: int) -> TreeSet:

@@ -14,10 +14,11 @@ from treecast.networks import Hypercube
 from treecast.networks.core import Ints
 from treecast.plans.combining.dimension_order import calling_trees
 from treecast.schedule import Rows, Schedule
-from treecast.schedule.trees import TreeSet, meeting_ways
+from treecast.schedule.trees import TreeSet
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.trees import find_meeting_ways
 
 
 def copies(case: Case) -> Broken:
@@ -64,7 +65,7 @@ def _lacking(case: Case, cube: Hypercube, source: int, rows: Rows) -> Broken:
         )
         for v in few[:SHOWN].tolist()
     ]
-    met = meeting_ways(trees)
+    met = find_meeting_ways(trees)
     if met is not None:
         shown.append(Violation("copies", f"two calling paths to {case.label(met[0])} meet at {case.label(met[2])}"))
     return len(few) + (met is not None), shown[:SHOWN]
