@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Lengths
-from treecast.drawing.text.tree import ends
 from treecast.errors import TreecastError
 from treecast.ragged import Ints, places
 from treecast.schedule import Pieces, Schedule
+from treecast.schedule.tree_of_rows import link_ends, tree_of
 
 WAKE_UP, TOKEN, CERTIFICATE, ORDER = range(4)
 """What a control flit says."""
@@ -60,54 +60,26 @@ class Walk:
     order: list[int]
 
     @staticmethod
-    def of(schedule: Schedule, rows: Ints) -> "Walk":
+    def of(schedule: Schedule, rows: Ints, ends: tuple[Ints, Ints]) -> "Walk":
         """Walk down the links that rows use; where a node has two above it, the earlier row counts."""
-        network, root = schedule.network, schedule.part.root
-        above, below = _ends(schedule)
-        node, first = np.unique(below[rows], return_index=True)
-        children: dict[int, list[int]] = {}
-        for v, u in zip(node.tolist(), above[rows[first]].tolist(), strict=True):
-            if v != root:
-                children.setdefault(u, []).append(v)
-        every = np.arange(network.nodes)
-        depth, branch = network.distance(root, every).astype(np.int64), every.copy()
-        order, waiting = list[int](), [(root, 0, root)]
-        while waiting:
-            u, far, of = waiting.pop()
-            order.append(u)
-            depth[u], branch[u] = far, of
-            waiting += [(v, far + 1, of if far else v) for v in reversed(children.pop(u, []))]
-        return Walk(depth, branch, order)
-
-
-def _ends(schedule: Schedule) -> tuple[Ints, Ints]:
-    """Return the upper and the lower node of each row; control flits go both ways."""
-    above, below = ends(schedule)
-    rows = schedule.rows
-    control = np.flatnonzero(rows.control)
-    if len(control):
-        parent = np.full(schedule.network.nodes, -1, np.int64)
-        src, dst = rows.src[control].astype(np.int64), rows.dst[control].astype(np.int64)
-        parent[dst[::-1]] = src[::-1]  # rows are sorted by step: whom a node hears from first is above it
-        parent[schedule.part.root] = -1
-        down = parent[dst] == src
-        above[control], below[control] = np.where(down, src, dst), np.where(down, dst, src)
-    return above, below
+        tree, every = tree_of(schedule, rows, ends), np.arange(schedule.network.nodes)
+        depth = schedule.network.distance(tree.root, every).astype(np.int64)
+        depth[tree.order] = tree.depth[tree.order]
+        branch = every.copy()
+        branch[tree.order] = tree.branch[tree.order]
+        return Walk(depth, branch, tree.preorder().tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """A schedule of messages of any length, as pictures see it. ``tree``: a walk for each tree, -1 for control flits."""
+    """A schedule of messages of any length, as pictures see it."""
 
     schedule: Schedule
-    tree: dict[int, Walk]
 
     @staticmethod
     def of(schedule: Schedule) -> "Streams":
         """Look at a schedule of a scatterv or gatherv."""
-        rows = schedule.rows
-        walks = {int(t): Walk.of(schedule, np.flatnonzero(rows.tree == t)) for t in np.unique(rows.tree)}
-        return Streams(schedule, walks)
+        return Streams(schedule)
 
     @property
     def lengths(self) -> Lengths:
@@ -123,13 +95,26 @@ class Streams:
         return self.lengths.flits
 
     @cached_property
+    def ends(self) -> tuple[Ints, Ints]:
+        """The node above and the node below of the link of each row: int64 (rows,) both."""
+        return link_ends(self.schedule)
+
+    @property
     def below(self) -> Ints:
         """The node below of the link of each row: int64 (rows,)."""
-        return _ends(self.schedule)[1]
+        return self.ends[1]
+
+    @cached_property
+    def tree(self) -> dict[int, Walk]:
+        """A walk for each tree, -1 for control flits."""
+        rows = self.schedule.rows
+        return {int(t): Walk.of(self.schedule, np.flatnonzero(rows.tree == t), self.ends) for t in np.unique(rows.tree)}
 
     def walk(self) -> Walk:
         """Return the walk that says most: where control flits go, or else all trees in one."""
-        return self.tree[-1] if -1 in self.tree else Walk.of(self.schedule, np.arange(len(self.schedule.rows)))
+        return (
+            self.tree[-1] if -1 in self.tree else Walk.of(self.schedule, np.arange(len(self.schedule.rows)), self.ends)
+        )
 
     def passages(self, rows: Ints | None = None) -> Passages:
         """Return the passages of all rows, or of some. Raises TreecastError where there are too many to draw."""

@@ -118,17 +118,6 @@ def partners(step, steps, src, dst, busy_until, partner, clash):
 
 
 @njit
-def sources(low, high, src, dst, tree, parent, clash):
-    """Fill ``parent``, int32 (trees, N), -1 at first, with each node's source in each tree; set ``clash`` at a second one."""
-    for r in range(len(src)):
-        if tree[r] >= 0 and low <= dst[r] < high:
-            known = parent[tree[r], dst[r]]
-            clash[r] = known >= 0 and known != src[r]
-            if known < 0:
-                parent[tree[r], dst[r]] = src[r]
-
-
-@njit
 def tree_depths(src, dst, tree, depth):
     """Fill ``depth``, int32 (trees, N), zeros, with arcs from the root, as far as sources come before their rows."""
     deepest = 0

@@ -19,6 +19,7 @@ from treecast.protocols.shoulder import shoulder_tap
 from treecast.protocols.synchronous import Conversation, Place, Said, converse
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
+from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
     "Certificate", "Content", "Conversation", "Flit", "Order", "Said", "Token", "WakeUp", "agrees", "differences", "run",
@@ -109,12 +110,15 @@ def _sends(schedule: Schedule) -> list[Send]:
 
 def _parents(schedule: Schedule) -> tuple[Ints, Ints]:
     """Return the node from which each node hears first, -1 for none, and in which step."""
-    rows, nodes = schedule.rows, schedule.network.nodes
-    parent, step = np.full(nodes, -1, np.int64), np.full(nodes, -1, np.int64)
-    which = rows.control if schedule.collective.direction == "to" else np.ones(len(rows), np.bool_)
-    src, dst = rows.src[which][::-1], rows.dst[which][::-1]  # rows are sorted by step: of several the first stays
-    parent[dst], step[dst] = src, rows.step[which][::-1]
-    parent[schedule.collective.root] = -1
+    rows, root = schedule.rows, schedule.collective.root
+    if schedule.collective.direction == "to":
+        parent, row = first_controls(schedule)
+    else:
+        found = trees_of_rows(rows.src, rows.dst, schedule.network.nodes)
+        parent, row = found.parent[0].astype(np.int64), found.row[0]
+        parent[root] = -1
+    step, told = np.full(len(row), -1, np.int64), row >= 0
+    step[told] = rows.step[row[told]]
     return parent, step
 
 

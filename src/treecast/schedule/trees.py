@@ -118,6 +118,14 @@ class Tree:
         first = starts(np.bincount(above, minlength=self.network.nodes))
         return first, below[np.argsort(above, kind="stable")]
 
+    def preorder(self) -> NDArray[np.int32]:
+        """Return the nodes of the tree, whole subtrees one after another: int32; siblings in order."""
+        from treecast.kernels.streams import preorder
+
+        nodes = np.empty_like(self.order)
+        nodes[preorder(self.parent, self.order)[self.order]] = self.order
+        return nodes
+
     def children(self, node: int) -> list[int]:
         """Return the children of ``node``, in order."""
         first, child = self.child_lists

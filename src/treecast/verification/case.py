@@ -11,6 +11,7 @@ from treecast.machine import Model
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import Atoms, cut
+from treecast.schedule.tree_of_rows import outward, trees_of_rows
 from treecast.steps import NEVER
 from treecast.verification.report import SHOWN, Broken, Violation
 
@@ -92,13 +93,9 @@ class Case:
     @cached_property
     def sources(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """The source of each node in each tree, int32 (trees, N), -1 for none; and the rows that give a node a second one."""
-        from treecast.kernels.rules import sources
-
         self.afford(self.trees * self.nodes, f"{self.trees:,} trees of {self.nodes:,} nodes")
-        rows = self.rows
-        parent, clash = np.full((self.trees, self.nodes), -1, np.int32), np.zeros(len(rows), bool)
-        self.by_node(lambda low, high: sources(low, high, rows.src, rows.dst, rows.tree, parent, clash))
-        return parent, clash
+        found = trees_of_rows(self.rows.src, self.rows.dst, self.nodes, self.rows.tree)
+        return found.parent.astype(np.int32, copy=False), found.clash
 
     @property
     def depth(self) -> int:
@@ -114,8 +111,7 @@ class Case:
             late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
             return int(tree_depths(dst[late], src[late], tree[late], depth))
         if self.part.results:
-            table = self.rows.payloads
-            out = table.first[table.start[self.rows.payload]] >= self.part.sums
+            out = outward(self.schedule)
             src, dst, tree = src[out], dst[out], tree[out]
         return int(tree_depths(src, dst, tree, depth))
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
-from treecast.drawing.text.tree import DrawnTree, drawn_rows, ends, received
+from treecast.drawing.text.tree import DrawnTree, drawn_rows, received
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
+from treecast.schedule.tree_of_rows import link_ends
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
 
@@ -61,7 +62,7 @@ def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: F
         axes.set(xlim=(0, sizes.width), ylim=(sizes.height, 0))  # a unit is an inch
         axes.set_axis_off()
         mine = drawn_rows(schedule, tree)
-        below = ends(schedule)[1][mine]
+        below = link_ends(schedule)[1][mine]
         planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
         there = np.bincount(below, arrived[mine], schedule.network.nodes)
         hears = [

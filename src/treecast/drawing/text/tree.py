@@ -11,6 +11,7 @@ from treecast.networks import Star
 from treecast.networks.core import Ints
 from treecast.ragged import places
 from treecast.schedule import Schedule
+from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
 from treecast.simulation.replay import Trace
 from treecast.steps import NEVER
 
@@ -18,19 +19,9 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree in a space-time text; x is left out, since it marks the dead."""
 
 
-def ends(schedule: Schedule) -> tuple[Ints, Ints]:
-    """Return the node of each row that is nearer to the root, and the other one."""
-    src, dst = schedule.rows.src.astype(np.int64), schedule.rows.dst.astype(np.int64)
-    return (dst, src) if schedule.part.direction == "to" else (src, dst)
-
-
 def drawn_rows(schedule: Schedule, tree: int) -> Ints:
     """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
-    of_tree = np.flatnonzero(schedule.rows.tree == tree)
-    if schedule.part.results:
-        table = schedule.rows.payloads
-        of_tree = of_tree[table.first[table.start[schedule.rows.payload[of_tree]]] >= schedule.part.sums]
-    return of_tree
+    return np.flatnonzero((schedule.rows.tree == tree) & outward(schedule))
 
 
 @dataclass(frozen=True)
@@ -46,30 +37,34 @@ class DrawnTree:
         """Return one tree of a schedule. Raises ScheduleError when its rows are none, or form no tree."""
         rows, network = schedule.rows, schedule.network
         of_tree = drawn_rows(schedule, tree)
-        above, below = ends(schedule)
+        above, below = (nodes[of_tree] for nodes in link_ends(schedule))
         if not len(of_tree):
             used = ", ".join(map(str, np.unique(rows.tree).tolist())) or "none"
             raise ScheduleError(f"tree {tree} carries nothing; the trees that carry something: {used}")
-        node, first, which = np.unique(below[of_tree], return_index=True, return_inverse=True)
-        parent = above[of_tree[first]]  # the rows are sorted by step: the first row is the earliest
-        other = np.flatnonzero(parent[which.reshape(-1)] != above[of_tree])
-        if len(other):
-            twice, there = int(below[of_tree[other[0]]]), int(above[of_tree[other[0]]])
-            one = int(parent[np.searchsorted(node, twice)])
+        known, number = np.unique(
+            np.concatenate([above, below]), return_inverse=True
+        )  # of a network of any size, a few nodes
+        number = number.reshape(2, -1)
+        found = trees_of_rows(number[0], number[1], len(known))
+        for other in np.flatnonzero(found.clash)[:1].tolist():
+            twice, there = int(below[other]), int(above[other])
+            one = int(known[found.parent[0, np.searchsorted(known, twice)]])
             u, v, w = (network.label(x) for x in (twice, one, there))
             raise ScheduleError(f"the rows of tree {tree} form no tree: {u} hears from both {v} and {w}")
         # the paper's order of children in T_k: dimension k, k+1, …, n, 2, …
         turn = tree if isinstance(network, Star) else 0
-        order = np.lexsort((node, (rows.port[of_tree[first]].astype(int) - turn) % network.ports, parent))
+        led_to = np.flatnonzero(found.row[0] >= 0)
+        node, parent, first = known[led_to], known[found.parent[0, led_to]], of_tree[found.row[0, led_to]]
+        order = np.lexsort((node, (rows.port[first].astype(int) - turn) % network.ports, parent))
         children: dict[int, list[int]] = {}
         for u, v in zip(parent[order].tolist(), node[order].tolist(), strict=True):
             children.setdefault(u, []).append(v)
-        row = dict(zip(node.tolist(), of_tree[first].tolist(), strict=True))
-        found = DrawnTree([u for u in children if u not in row], children, row)
-        circling = len(row) + len(found.roots) - sum(1 for _ in found.nodes())
+        row = dict(zip(node.tolist(), first.tolist(), strict=True))
+        drawn = DrawnTree([u for u in children if u not in row], children, row)
+        circling = len(row) + len(drawn.roots) - sum(1 for _ in drawn.nodes())
         if circling:
             raise ScheduleError(f"the rows of tree {tree} form no tree: {_count(circling, 'node')} hear in a circle")
-        return found
+        return drawn
 
     def nodes(self) -> Iterator[int]:
         """Yield the nodes, each before its children, and whole subtrees in the order of the children."""

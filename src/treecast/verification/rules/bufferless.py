@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.ragged import Ints
+from treecast.schedule.tree_of_rows import first_controls
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
@@ -137,10 +138,7 @@ def told(case: Case) -> Broken:
     rows, root = case.rows, case.part.root
     control, wrong = np.flatnonzero(rows.control), np.zeros(len(rows), np.bool_)
     src, dst, step = (column[control].astype(np.int64) for column in (rows.src, rows.dst, rows.step))
-    above = np.full(case.nodes, -1, np.int64)
-    above[dst[::-1]] = src[::-1]  # rows are sorted by step: whom a node hears from first is above it
-    above[root] = -1
-    down = above[dst] == src
+    down = first_controls(case.schedule)[0][dst] == src
     certified, last = np.full((2, case.nodes), -1, np.int64)
     np.maximum.at(certified, dst[~down], step[~down])
     left, before, heard = down.copy(), np.full(case.nodes, -1, np.int64), np.zeros(case.nodes, np.int64)
