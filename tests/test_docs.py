@@ -33,19 +33,47 @@ def test_the_five_lines_need_no_more():
     assert len([line for line in code.splitlines() if line and not line.startswith("import")]) == 5
 
 
-def test_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+def commands_of(page):
+    return [
+        line[2:].split() for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")
+    ]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/commands.md", "docs/trees.md"])
+def test_commands_run(name, tmp_path, monkeypatch, capsys):
+    """All of a page's commands, in order, in a folder that holds the files that the page speaks of."""
     shutil.copy(ROOT / "README.md", tmp_path)
+    (tmp_path / "data").mkdir()
+    for node in range(1, 7):  # of tree:2,2, for docs/trees.md
+        (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))
     monkeypatch.chdir(tmp_path)
-    commands = [line[2:].split() for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()]
+    commands = commands_of(ROOT / name)
     assert len(commands) >= 9
     for program, *arguments in commands:
-        assert program == "treecast"
-        assert main(arguments) == 0, arguments
-    assert (tmp_path / "picture.svg").stat().st_size > 1000
+        if program == "diff":
+            assert subprocess.run([program, *arguments], check=False).returncode == 0, arguments
+        else:
+            assert program == "treecast"
+            assert main(arguments) == 0, arguments
+    if name == "README.md":
+        assert (tmp_path / "picture.svg").stat().st_size > 1000
+    capsys.readouterr()
+
+
+def test_the_pages_show_every_verb():
+    commands = commands_of(ROOT / "README.md") + commands_of(ROOT / "docs/commands.md")
     assert {command[1] for command in commands} == {
         "plan", "verify", "simulate", "run", "draw", "show", "bounds", "theorems", "networks", "compare", "paths", "times",
     }  # fmt: skip
-    capsys.readouterr()
+
+
+def test_every_console_block_stands_on_a_page_whose_commands_run():
+    with_commands = {page.name for page in PAGES if commands_of(page)}
+    assert with_commands == {"README.md", "commands.md", "trees.md"}
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 100
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
