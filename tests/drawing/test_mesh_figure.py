@@ -13,7 +13,7 @@ from treecast.errors import TreecastError
 from treecast.formats import save as save_schedule
 from treecast.plans import plan
 from treecast.plans.wormhole.bisection import minimum
-from treecast.plans.wormhole.eyes import claimed
+from treecast.plans.wormhole.eyes import claimed_distance
 from treecast.simulation.faults import Faults
 
 HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
@@ -210,7 +210,7 @@ def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):
 def test_heat_maps_show_bisection_the_paper_and_the_difference(sides):
     ours = np.asarray(minimum(sides)[1].least)
     k = sides[0].bit_length() - 1
-    paper = claimed(k, np.moveaxis(np.indices(sides), 0, -1), best_order=True)
+    paper = claimed_distance(k, np.moveaxis(np.indices(sides), 0, -1), best_order=True)
     figure = draw_sources(sides)
     found = maps(figure)
     for image, truth in zip(found, (ours, paper, ours - paper), strict=True):

@@ -34,8 +34,8 @@ def test_the_counter_example_to_theorem_3():
 
 @pytest.mark.parametrize("name", ["Algorithm 1", "Algorithm 2"])
 def test_a_wrong_claim_is_found_out(monkeypatch, name):
-    right = eyes.claimed
-    monkeypatch.setattr(mesh.eyes, "claimed", lambda *args, **options: right(*args, **options) + 1)
+    right = eyes.claimed_distance
+    monkeypatch.setattr(mesh.eyes, "claimed_distance", lambda *args, **options: right(*args, **options) + 1)
     assert not verdict(name, 2).holds
 
 

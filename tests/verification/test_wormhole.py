@@ -16,7 +16,7 @@ from treecast.machine import model
 from treecast.networks import Mesh, Torus, network
 from treecast.plans import plan
 from treecast.plans.wormhole import bisection
-from treecast.plans.wormhole.contention import free
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.simulation.replay import simulate
 from treecast.verification.rules.wormhole import depth_contention
@@ -242,7 +242,7 @@ def test_nothing_meets_whatever_the_routing(shape):
     grid = Mesh(shape)
     tables = bisection.minimum(shape)
     for source in range(0, grid.nodes, 1 if grid.nodes <= 20 else 3):
-        assert free(grid, *bisection.sends(*tables, source))
+        assert is_contention_free(grid, *bisection.sends(*tables, source))
 
 
 def test_a_picture_of_all_sources(ask, tmp_path):

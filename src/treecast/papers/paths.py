@@ -10,7 +10,7 @@ from typing import NamedTuple
 from treecast.errors import PlanError
 from treecast.networks import Hypercube, Network, Star
 from treecast.plans import disjoint_trees
-from treecast.plans.order import checked_order
+from treecast.plans.order import check_order
 
 
 class Paths(NamedTuple):
@@ -53,7 +53,7 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
         trees = disjoint_trees(network, root)
         ways = [tree.way(node) for tree in trees]
         return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
-    return _calling_paths(network, node, root, checked_order(network.d, order))
+    return _calling_paths(network, node, root, check_order(network.d, order))
 
 
 def _calling_paths(cube: Hypercube, node: int, root: int, dims: tuple[int, ...]) -> Paths:

@@ -7,7 +7,7 @@ from treecast.networks import Network
 from treecast.plans.registry import Option
 
 
-def checked_order(dimensions: int, order: Sequence[int] | None) -> tuple[int, ...]:
+def check_order(dimensions: int, order: Sequence[int] | None) -> tuple[int, ...]:
     """Return the dimensions in the order in which they are used. Raises PlanError when they are not all there, once each."""
     if order is None:
         return tuple(range(dimensions))

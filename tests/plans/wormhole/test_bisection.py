@@ -139,16 +139,16 @@ def test_never_above_the_papers_value(shape):
     k, d = shape[0].bit_length() - 1, len(shape)
     table, grid = least(shape), np.moveaxis(np.indices(shape), 0, -1)
     for options in [{"order": order} for order in permutations(range(d))] + [{"best_order": True}]:
-        assert (table <= eyes.claimed(k, grid, **options)).all()
+        assert (table <= eyes.claimed_distance(k, grid, **options)).all()
     assert table.min() == eyes.optimum(k, d)
-    assert (table < eyes.claimed(k, grid)).any() == (k > 1)  # Theorem 3 is false, for one order of dimensions,
-    assert (table < eyes.claimed(k, grid, best_order=True)).any() == (k > 2)  # and for the best
+    assert (table < eyes.claimed_distance(k, grid)).any() == (k > 1)  # Theorem 3 is false, for one order of dimensions,
+    assert (table < eyes.claimed_distance(k, grid, best_order=True)).any() == (k > 2)  # and for the best
 
 
 @pytest.mark.parametrize("k", range(9))
 def test_the_papers_value_on_paths(k):
     table = least((2**k,))
-    assert table.tolist() == eyes.claimed(k, np.arange(2**k)[:, None]).tolist()
+    assert table.tolist() == eyes.claimed_distance(k, np.arange(2**k)[:, None]).tolist()
     assert table.min() == eyes.optimum(k, 1)
 
 

@@ -194,4 +194,4 @@ def test_links_meet_or_not_in_either_order_of_axes():
     mesh = Mesh((2, 2))
     step, src = np.array([0, 0]), np.array([0, 1])
     for targets in permutations((2, 3)):  # 0>2 1>3 straight; 0>3 1>2 cross
-        assert contention.free(mesh, step, src, np.array(targets)) == (targets == (2, 3))
+        assert contention.is_contention_free(mesh, step, src, np.array(targets)) == (targets == (2, 3))

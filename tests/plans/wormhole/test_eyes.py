@@ -104,28 +104,33 @@ def test_optimum_is_the_papers():
 
 
 def test_values_of_the_4x4_mesh():
-    assert [int(eyes.claimed(2, s)) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [18, 17, 16, 15]
-    assert [int(eyes.claimed(2, s, (1, 0))) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [18, 16, 17, 15]
-    assert [int(eyes.claimed(2, s, best_order=True)) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [18, 16, 16, 15]
+    assert [int(eyes.claimed_distance(2, s)) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [18, 17, 16, 15]
+    assert [int(eyes.claimed_distance(2, s, (1, 0))) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [18, 16, 17, 15]
+    assert [int(eyes.claimed_distance(2, s, best_order=True)) for s in ((0, 0), (1, 0), (0, 1), (1, 1))] == [
+        18,
+        16,
+        16,
+        15,
+    ]
 
 
 def test_values_of_the_8x8_mesh():
     grid = np.array(list(product(range(4), repeat=2))).reshape(4, 4, 2)
     fixed = [[79, 75, 73, 75], [76, 72, 70, 72], [75, 71, 69, 71], [76, 72, 70, 72]]
     best = [[79, 75, 73, 75], [75, 72, 70, 71], [73, 70, 69, 70], [75, 71, 70, 72]]
-    assert eyes.claimed(3, grid).tolist() == fixed
-    assert eyes.claimed(3, grid, best_order=True).tolist() == best
-    assert eyes.claimed(3, grid, (1, 0)).T.tolist() == fixed
+    assert eyes.claimed_distance(3, grid).tolist() == fixed
+    assert eyes.claimed_distance(3, grid, best_order=True).tolist() == best
+    assert eyes.claimed_distance(3, grid, (1, 0)).T.tolist() == fixed
     assert (np.mean(fixed), np.mean(best)) == (73.0, 72.5)
 
 
 def test_values_of_three_dimensions():
-    assert [int(eyes.claimed(2, s)) for s in ((0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1))] == [69, 66, 64, 63]
-    assert eyes.claimed(3, (2, 2, 3), best_order=True) == 527
+    assert [int(eyes.claimed_distance(2, s)) for s in ((0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1))] == [69, 66, 64, 63]
+    assert eyes.claimed_distance(3, (2, 2, 3), best_order=True) == 527
     mesh = network("mesh:8x8x8")
     assert eyes.total_distance(mesh, built(mesh, mesh.node("2,2,3"), best_order=True).rows) == 527
     for order in permutations(range(3)):
-        assert eyes.claimed(3, (2, 2, 3), order) >= 527
+        assert eyes.claimed_distance(3, (2, 2, 3), order) >= 527
 
 
 def test_f_is_that_of_definition_6():
@@ -147,7 +152,7 @@ def test_the_schedule_is_as_long_as_the_closed_form_says(spec):
     k, d = eyes.level(mesh), len(mesh.sides)
     tables = []
     for options in variants(mesh):
-        claims = eyes.claimed(k, sources(mesh), **options)
+        claims = eyes.claimed_distance(k, sources(mesh), **options)
         made = [eyes.total_distance(mesh, built(mesh, root, **options).rows) for root in range(mesh.nodes)]
         assert made == claims.tolist()
         assert min(made) == eyes.optimum(k, d)
@@ -166,8 +171,8 @@ def test_the_best_order_of_a_box_is_the_best_of_all():
         at = rng.integers(0, 2**k, (60, d))
         u = eyes.outside(k, at)
         least = np.min([eyes.extra(k, u[:, list(order)]) for order in permutations(range(d))], axis=0)
-        below = eyes.claimed(k - 1, at % 2 ** (k - 1), best_order=True) - eyes.optimum(k - 1, d)
-        assert (eyes.claimed(k, at, best_order=True) - eyes.optimum(k, d) - below).tolist() == least.tolist()
+        below = eyes.claimed_distance(k - 1, at % 2 ** (k - 1), best_order=True) - eyes.optimum(k - 1, d)
+        assert (eyes.claimed_distance(k, at, best_order=True) - eyes.optimum(k, d) - below).tolist() == least.tolist()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +203,7 @@ def test_larger_schedules_are_binomial_broadcasts_free_of_contention(spec):
             rows = built(mesh, root, **options).rows
             assert_binomial(mesh, root, rows)
             assert_free_of_contention(mesh, rows)
-            assert eyes.total_distance(mesh, rows) == eyes.claimed(k, mesh.coordinates(root), **options)
+            assert eyes.total_distance(mesh, rows) == eyes.claimed_distance(k, mesh.coordinates(root), **options)
 
 
 def test_a_mesh_of_65536_nodes():
@@ -207,7 +212,7 @@ def test_a_mesh_of_65536_nodes():
     rows, claims, _ = built(mesh, root, best_order=True)
     assert (claims.steps, len(rows), claims.transmissions) == (16, 65535, 65535)
     assert sorted([*rows.dst.tolist(), root]) == list(range(mesh.nodes))
-    assert eyes.total_distance(mesh, rows) == eyes.claimed(8, (17, 200), best_order=True)
+    assert eyes.total_distance(mesh, rows) == eyes.claimed_distance(8, (17, 200), best_order=True)
 
 
 def test_the_first_steps_from_an_eye_are_those_of_algorithm_3():
@@ -247,11 +252,11 @@ def test_bad_options_are_refused():
         with pytest.raises(PlanError, match="each of 0 … 1 once"):
             built(mesh, 0, order=order)
         with pytest.raises(PlanError, match="each of 0 … 1 once"):
-            eyes.claimed(2, (0, 0), order)
+            eyes.claimed_distance(2, (0, 0), order)
     with pytest.raises(PlanError, match="eyes-best-order takes no order; of broadcast on mesh:4x4 does: eyes"):
         plan("broadcast", mesh, model="wormhole", builder="eyes-best-order", order=(0, 1))
     with pytest.raises(PlanError, match=r"2 copies are too many: .* by eyes sends from 1 to 1 copies"):
         plan("broadcast", mesh, model="wormhole", builder="eyes", copies=2)
     for source in ((4, 0), (0, -1), 3, ()):
         with pytest.raises(PlanError, match="from 0 to 3"):
-            eyes.claimed(2, source)
+            eyes.claimed_distance(2, source)

@@ -11,7 +11,7 @@ from treecast.machine import WORMHOLE, model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.wormhole import multicast
-from treecast.plans.wormhole.contention import free
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule.recipe import Job
 from treecast.verification.verifier import verify
 
@@ -80,16 +80,16 @@ def test_halving_the_sorted_chain_is_free_where_routes_go_axis_by_axis(spec, see
             assert heard[a] < at
             heard[b] = at
         assert len(set(zip(step.tolist(), src.tolist(), strict=True))) == len(step)
-        assert free(where, step, src, dst, (under.routing,), under.duplex == "half")
+        assert is_contention_free(where, step, src, dst, (under.routing,), under.duplex == "half")
 
 
 def test_the_chain_is_not_free_under_other_models():
     """So that the models are told apart: (0,5) > (1,2) goes down the column in which (1,3) > (1,4) goes up."""
     where = network("mesh:2x6")
     step, src, dst = np.array([0, 0]), np.array([5, 9]), np.array([8, 10])
-    assert free(where, step, src, dst, ("first",), links=False)
-    assert not free(where, step, src, dst, ("first",))
-    assert free(where, np.array([0, 1]), src, dst, ("first",))
+    assert is_contention_free(where, step, src, dst, ("first",), links=False)
+    assert not is_contention_free(where, step, src, dst, ("first",))
+    assert is_contention_free(where, np.array([0, 1]), src, dst, ("first",))
 
 
 def test_the_first_way_without_contention_is_taken(monkeypatch):

@@ -16,7 +16,7 @@ from treecast.errors import PlanError, TreecastError
 from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints
 from treecast.plans.wormhole.bisection import minimum
-from treecast.plans.wormhole.eyes import claimed, eyes, level, total_distance
+from treecast.plans.wormhole.eyes import claimed_distance, eyes, level, total_distance
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -94,7 +94,7 @@ def draw_sources(sides: tuple[int, ...]) -> "Figure":
     ours = np.asarray(minimum(sides)[1].least)
     maps = [("by bisection", ours)]
     if len(_eyes_of(grid)):
-        paper = claimed(level(grid), np.moveaxis(np.indices(sides), 0, -1), best_order=True)
+        paper = claimed_distance(level(grid), np.moveaxis(np.indices(sides), 0, -1), best_order=True)
         maps += [("from eye to eye, best order", paper), ("bisection minus eye to eye", ours - paper)]
     flat = _Flat.of(sides)
     written = prod(sides) <= _MOST_WRITTEN and max(sides) <= 16

@@ -135,8 +135,11 @@ def _wrong(schedule: Schedule, k: int, d: int, claimed: int) -> str:
 def _algorithm(k: int, d: int, tell: Tell) -> Verdict:
     """From every source, in every order of dimensions, and in the best order of each box."""
     sources = _nodes(k, d).reshape(-1, d)
-    variants = [("eyes", order, eyes.claimed(k, sources, order)) for order in _orders(d)]
-    for builder, order, claims in [*variants, ("eyes-best-order", None, eyes.claimed(k, sources, best_order=True))]:
+    variants = [("eyes", order, eyes.claimed_distance(k, sources, order)) for order in _orders(d)]
+    for builder, order, claims in [
+        *variants,
+        ("eyes-best-order", None, eyes.claimed_distance(k, sources, best_order=True)),
+    ]:
         for root, claimed in enumerate(claims.tolist()):
             wrong = _wrong(_planned(k, d, root, builder, order), k, d, claimed)
             if wrong:
@@ -194,7 +197,7 @@ def _boxes_meet(schedule: Schedule) -> bool:
 def _theorem_2(k: int, tell: object) -> Verdict:
     for d in (d for d in _dimensions(k) if d > 1):
         for order in _orders(d):
-            claims = eyes.claimed(k, _nodes(k, d), order)
+            claims = eyes.claimed_distance(k, _nodes(k, d), order)
             if claims.min() != eyes.optimum(k, d) or not np.array_equal(claims == claims.min(), _are_eyes(k, d)):
                 return Verdict(False, f"d = {d}, order {order}")
     return Verdict(True, f"{eyes.optimum(k, 2):,}")
@@ -212,7 +215,7 @@ def _not_only_eyes(k: int, tell: object) -> Verdict:
 
 
 def _not_only_eyes_of_paths(k: int, tell: object) -> Verdict:
-    claims = eyes.claimed(k, _nodes(k, 1))
+    claims = eyes.claimed_distance(k, _nodes(k, 1))
     reached = int((claims == eyes.optimum(k, 1)).sum())
     return Verdict(claims.min() == eyes.optimum(k, 1) and reached > 2, f"{reached} sources, not 2")
 
@@ -220,10 +223,12 @@ def _not_only_eyes_of_paths(k: int, tell: object) -> Verdict:
 def _never_above(k: int, tell: object) -> Verdict:
     for d in _dimensions(k):
         least, nodes = _least(k, d), _nodes(k, d)
-        claims = [eyes.claimed(k, nodes, order) for order in _orders(d)] + [eyes.claimed(k, nodes, best_order=True)]
+        claims = [eyes.claimed_distance(k, nodes, order) for order in _orders(d)] + [
+            eyes.claimed_distance(k, nodes, best_order=True)
+        ]
         if least.min() != eyes.optimum(k, d) or any(bool((least > claim).any()) for claim in claims):
             return Verdict(False, f"d = {d}")
-    fixed, least = eyes.claimed(k, _nodes(k, 2)), _least(k, 2)
+    fixed, least = eyes.claimed_distance(k, _nodes(k, 2)), _least(k, 2)
     return Verdict(True, f"d = 2: {least.mean():,.3f} on average, the paper {fixed.mean():,.3f}")
 
 
@@ -255,20 +260,23 @@ def _torus(k: int, tell: Tell) -> Verdict:
 
 
 def _order_matters(k: int, tell: object) -> Verdict:
-    claims = [eyes.claimed(k, _nodes(k, 2), order) for order in _orders(2)]
-    one, other = (int(eyes.claimed(2, (1, 0), order)) for order in _orders(2))
+    claims = [eyes.claimed_distance(k, _nodes(k, 2), order) for order in _orders(2)]
+    one, other = (int(eyes.claimed_distance(2, (1, 0), order)) for order in _orders(2))
     return Verdict(bool((claims[0] != claims[1]).any()) and (one, other) == (17, 16), "(1,0) of 4x4: 17 or 16")
 
 
 def _theorem_3(k: int, tell: object) -> Verdict:
     """Sources from which bisection, as verified, is shorter than the paper's in every order of dimensions."""
     grid, nodes = _grid("mesh", k, 2), _nodes(k, 2)
-    paper = np.min([*(eyes.claimed(k, nodes, o) for o in _orders(2)), eyes.claimed(k, nodes, best_order=True)], axis=0)
+    paper = np.min(
+        [*(eyes.claimed_distance(k, nodes, o) for o in _orders(2)), eyes.claimed_distance(k, nodes, best_order=True)],
+        axis=0,
+    )
     shorter = _least(k, 2) < paper
     if not shorter.any():
         return Verdict(False, "no source is a counter-example")
     source = (2, 3) if k == 3 else tuple(int(x) for x in np.argwhere(shorter)[0])
-    true, said = int(_least(k, 2)[source]), [int(eyes.claimed(k, source, order)) for order in _orders(2)]
+    true, said = int(_least(k, 2)[source]), [int(eyes.claimed_distance(k, source, order)) for order in _orders(2)]
     wrong = _wrong(_planned(k, 2, grid.node(",".join(map(str, source))), "bisection"), k, 2, true)
     if wrong or true >= paper[source] or (k == 3 and true != _bound(grid)):
         return Verdict(False, f"source {wrong or _at(source)}")

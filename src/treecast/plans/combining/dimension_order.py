@@ -14,7 +14,7 @@ import numpy as np
 from treecast.networks import Hypercube, Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.order import ORDER, checked_order
+from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import Option, builder, every_port
 from treecast.plans.trees import hypercube as hypercube_trees
 from treecast.schedule import Claims, Payloads, Rows
@@ -82,7 +82,7 @@ def whispering(job: Job[Hypercube]) -> Built:
     nd - n + 1 messages for k = d-1, n-1 of them in the first phase.
     """
     cube, k, fault_free = job.network, job.copies - 1, job.options.get("fault_free")
-    dims, every = checked_order(cube.d, job.options.get("order")), np.arange(cube.nodes)
+    dims, every = check_order(cube.d, job.options.get("order")), np.arange(cube.nodes)
     parts: list[tuple[int, Ints, int]] = []
     informed = np.zeros(1, np.int64)
     for step, port in enumerate(dims):
@@ -109,7 +109,7 @@ def shouting(job: Job[Hypercube]) -> Built:
     whose nodes answer what they hear.
     """
     cube, d, k, fault_free = job.network, job.network.d, job.copies - 1, job.options.get("fault_free")
-    dims = np.array(checked_order(d, job.options.get("order")), np.int64)
+    dims = np.array(check_order(d, job.options.get("order")), np.int64)
     every = np.arange(cube.nodes)  # bit i: whether it differs from the root in the i-th dimension
     near, last = np.bitwise_count(every).astype(np.int64), np.zeros_like(every)
     for i in range(d):
@@ -166,7 +166,7 @@ def fraigniaud_whispering(job: Job[Hypercube]) -> Built:
     hypercube multicomputers" (1992), as Chau & Fu cite it.
     """
     cube, collective, order = job.network, job.collective, job.options.get("order")
-    trees, place = calling_trees(cube, order, collective.root), np.argsort(checked_order(cube.d, order))
+    trees, place = calling_trees(cube, order, collective.root), np.argsort(check_order(cube.d, order))
     every = np.flatnonzero(np.arange(cube.nodes) != collective.root)
     steps: list[Ints] = []
     for tree in range(min(job.copies, cube.d)):
@@ -207,7 +207,7 @@ def calling_trees(cube: Hypercube, order: Sequence[int] | None = None, root: int
     These are the trees of Johnsson & Ho, with the dimensions in reverse. The d paths to a node are node-disjoint
     (Theorem 1 of Chau & Fu). int arrays of shape (d, 2^d).
     """
-    dims = np.array(checked_order(cube.d, order)[::-1], np.int64)
+    dims = np.array(check_order(cube.d, order)[::-1], np.int64)
     every = np.arange(cube.nodes)
     seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.d)).sum(axis=1)
     trees = hypercube_trees.disjoint_trees(cube)

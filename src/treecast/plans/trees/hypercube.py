@@ -43,7 +43,7 @@ def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | No
     seen = cube.check_node(node) ^ cube.check_node(root)
     if seen == 0:
         return None
-    port = int(_parent_ports(cube, ints(seen), _checked_tree(cube, tree)))
+    port = int(_parent_ports(cube, ints(seen), _check_tree(cube, tree)))
     return node ^ (1 << port), port
 
 
@@ -62,7 +62,7 @@ def depth_of(cube: Hypercube, node: int, tree: int, root: int = 0) -> int:
     return depth
 
 
-def _checked_tree(cube: Hypercube, tree: int) -> int:
+def _check_tree(cube: Hypercube, tree: int) -> int:
     if not 0 <= tree < cube.d:
         raise NetworkError(f"tree {tree} is none of {cube.spec}: its trees go from 0 to {cube.d - 1}")
     return tree

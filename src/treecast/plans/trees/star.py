@@ -50,7 +50,7 @@ def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | Non
     """
     word, inverse, identity = _seen_from(star, node, root)
     hole = inverse & 15
-    if word == identity or hole not in (0, _checked_tree(star, tree) + 1):
+    if word == identity or hole not in (0, _check_tree(star, tree) + 1):
         return None
     if hole == 0:
         return int(star.neighbor(node, tree)), tree
@@ -65,7 +65,7 @@ def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
         return None
-    port = star_node.disjoint_parent(word, inverse, _checked_tree(star, tree) + 1, identity) - 1
+    port = star_node.disjoint_parent(word, inverse, _check_tree(star, tree) + 1, identity) - 1
     return int(star.neighbor(node, port)), port
 
 
@@ -75,7 +75,7 @@ def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
     From the label alone, in time O(n²): the neighbours that have this node as their parent. The root has one child.
     """
     word, inverse, identity = _seen_from(star, node, root)
-    mask = star_node.child_positions(word, inverse, _checked_tree(star, tree) + 1, star.n, identity)
+    mask = star_node.child_positions(word, inverse, _check_tree(star, tree) + 1, star.n, identity)
     turned = ((tree + turn) % star.ports for turn in range(star.ports))
     ports = [port for port in turned if mask >> (port + 1) & 1]
     return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
@@ -84,7 +84,7 @@ def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
 def depth_of(star: Star, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
     word, inverse, identity = _seen_from(star, node, root)
-    return star_node.depth_in_tree(word, inverse, _checked_tree(star, tree) + 1, identity)
+    return star_node.depth_in_tree(word, inverse, _check_tree(star, tree) + 1, identity)
 
 
 def disjoint_trees(star: Star, root: int = 0) -> TreeSet:
@@ -94,7 +94,7 @@ def disjoint_trees(star: Star, root: int = 0) -> TreeSet:
 
 def disjoint_tree(star: Star, tree: int, root: int = 0) -> Tree:
     """Return one of the edge-disjoint trees: for networks whose trees do not fit in memory together."""
-    return _filled(star, _checked_tree(star, tree) + 1, 1, root)[0]
+    return _filled(star, _check_tree(star, tree) + 1, 1, root)[0]
 
 
 def shortest_path_tree(star: Star, root: int = 0) -> Tree:
@@ -122,7 +122,7 @@ def _filled(star: Star, first: int, count: int, root: int) -> TreeSet:
     return TreeSet(star, root, parent, port, tuple(range(first - 1, first - 1 + count)) if first else ())
 
 
-def _checked_tree(star: Star, tree: int) -> int:
+def _check_tree(star: Star, tree: int) -> int:
     if not 0 <= tree < star.ports:
         raise NetworkError(f"tree {tree} is none of {star.spec}: its trees go from 0 to {star.ports - 1}")
     return tree

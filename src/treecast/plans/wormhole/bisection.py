@@ -27,7 +27,7 @@ from treecast.networks.core import Ints
 from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import local_search
-from treecast.plans.wormhole.contention import free
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -118,12 +118,12 @@ class Bisection:
         """Return the table of a set, given by a mask of its bounding box."""
         key = mask.shape, b"" if mask.all() else np.packbits(mask).tobytes(), steps
         if key not in self.tables:
-            self.tables[key] = self._made(mask, steps)
+            self.tables[key] = self._make_table(mask, steps)
             if len(self.tables) % 32 == 0:
                 _told.get()(len(self.tables), None, "sets of nodes divided")
         return self.tables[key]
 
-    def _made(self, mask: NDArray[np.bool_], steps: int) -> Table:
+    def _make_table(self, mask: NDArray[np.bool_], steps: int) -> Table:
         size = int(mask.sum())
         least, which = np.full(mask.shape, _FAR >> _SHIFT), np.zeros(mask.shape, np.int16)
         if size == 1:
@@ -131,7 +131,7 @@ class Bisection:
             return Table(mask, steps, least, which, ())
         cuts: list[Cut] = []
         for low in _cuts(mask, 1 << (steps - 1), self.effort):
-            sides = [_fitted(part) for part in (low, mask & ~low)]
+            sides = [_crop(part) for part in (low, mask & ~low)]
             tables = [self.table(part, steps - 1) for part, _ in sides]
             cut = Cut((tables[0], tables[1]), (sides[0][1], sides[1][1]))
             for here, there in ((0, 1), (1, 0)):
@@ -172,7 +172,7 @@ def _window(cut: Cut, part: int) -> tuple[slice, ...]:
     return tuple(slice(c, c + s) for c, s in zip(cut.corners[part], shape, strict=True))
 
 
-def _fitted(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
+def _crop(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
     """Return a part within its own bounding box, and the corner of that."""
     from treecast.kernels.distances import bounds
 
@@ -296,16 +296,16 @@ def broadcast(job: Job[Mesh]) -> Built:
     grid, collective = job.network, job.collective
     if local_search.fits(grid.sides):
         first, node = local_search.seen_alike(grid.sides, collective.root)
-        step, src, dst = _shortened(grid.sides, first)
-        if free(grid, step, node[src], node[dst]):
-            return built(grid, collective, step, node[src], node[dst])
+        step, src, dst = _improve_once(grid.sides, first)
+        if is_contention_free(grid, step, node[src], node[dst]):
+            return build_from_messages(grid, collective, step, node[src], node[dst])
     step, src, dst = sends(*minimum(grid.sides), collective.root)
-    return built(grid, collective, step, src, dst)
+    return build_from_messages(grid, collective, step, src, dst)
 
 
 @lru_cache(maxsize=64)
-def _shortened(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
-    return local_search.shortened(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
+def _improve_once(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
+    return local_search.shorten(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
 
 
 @builder("bisection", "broadcast", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
@@ -316,7 +316,7 @@ def broadcast_on_torus(job: Job[Torus]) -> Built:
     best = int(np.argmin(np.where(whole.mask, whole.least, _FAR)))
     step, src, dst = sends(tables, whole, best)
     shift = torus.untranslate(best, collective.root)
-    return built(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
+    return build_from_messages(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
 
 
 @builder("bisection", "scatter", on=Mesh, under=WORMHOLE, rank=10, what=_WHAT)
@@ -350,7 +350,7 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
     return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
 
 
-def built(
+def build_from_messages(
     network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, nodes: int | None = None
 ) -> Built:  # fmt: skip
     """Return the schedule of messages that each carry everything; they name no port: the model has the routes."""

@@ -12,7 +12,7 @@ from treecast.networks.core import Ints
 ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 
 
-def free(
+def is_contention_free(
     grid: Mesh | Torus, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
 ) -> bool:
     """Return whether no two messages of a step share a channel, by any of the routings; with ``links``, none both ways either."""

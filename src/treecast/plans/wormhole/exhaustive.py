@@ -17,8 +17,8 @@ from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
 from treecast.networks import Mesh, Network, Torus
 from treecast.plans.built import Built
 from treecast.plans.registry import WORMHOLE, builder
-from treecast.plans.wormhole.bisection import built
-from treecast.plans.wormhole.contention import free
+from treecast.plans.wormhole.bisection import build_from_messages
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule.recipe import Job
 
 _TRIES = 1000  # of broadcasts of the least distance
@@ -51,8 +51,8 @@ def broadcast(job: Job[Mesh | Torus]) -> Built:
     for messages in _least(grid, nodes, collective.root):
         step, src, dst = np.array(messages, np.int64).reshape(-1, 3).T
         src, dst = numbers[src], numbers[dst]
-        if free(grid, step, src, dst):
-            return built(grid, collective, step, src, dst, len(nodes))
+        if is_contention_free(grid, step, src, dst):
+            return build_from_messages(grid, collective, step, src, dst, len(nodes))
     raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} none is without contention")
 
 

@@ -21,9 +21,9 @@ from treecast.errors import PlanError
 from treecast.networks import Mesh, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built
-from treecast.plans.order import ORDER, checked_order
+from treecast.plans.order import ORDER, check_order
 from treecast.plans.registry import WORMHOLE, builder, every
-from treecast.plans.wormhole.bisection import built
+from treecast.plans.wormhole.bisection import build_from_messages
 from treecast.schedule import Rows
 from treecast.schedule.recipe import Job
 
@@ -75,7 +75,7 @@ def _broadcast(job: Job[Mesh], order: Sequence[int] | None, best_order: bool) ->
     mesh, collective = job.network, job.collective
     k = level(mesh)
     d = len(mesh.sides)
-    fixed = _checked_order(d, order, best_order)
+    fixed = _check_order(d, order, best_order)
     at = mesh.coordinates(mesh.check_node(collective.root))[None, :]
     steps: list[tuple[Ints, Ints]] = []
     for size in range(k, 0, -1):
@@ -90,7 +90,7 @@ def _broadcast(job: Job[Mesh], order: Sequence[int] | None, best_order: bool) ->
     src = np.concatenate([none, *(nodes @ strides for nodes, _ in steps)])
     dst = np.concatenate([none, *(nodes @ strides for _, nodes in steps)])
     step = np.repeat(np.arange(len(steps)), [len(nodes) for nodes, _ in steps])
-    return built(mesh, collective, step, src, dst)
+    return build_from_messages(mesh, collective, step, src, dst)
 
 
 def _targets(k: int, at: Ints, place: Ints, turn: int) -> Ints:
@@ -164,7 +164,7 @@ def by_recurrence(k: int, d: int) -> int:
     return total
 
 
-def claimed(k: int, source: ArrayLike, order: Sequence[int] | None = None, best_order: bool = False) -> Ints:
+def claimed_distance(k: int, source: ArrayLike, order: Sequence[int] | None = None, best_order: bool = False) -> Ints:
     """Return the TCD of ``broadcast`` from its closed form, D_k(s) = OD_k + Σ f_i(s) over i = 2 … k (eq. (11)).
 
     ``source``: coordinates, (…, d); the result has the shape (…). Raises PlanError when they lie outside the mesh.
@@ -173,7 +173,7 @@ def claimed(k: int, source: ArrayLike, order: Sequence[int] | None = None, best_
     if at.ndim < 1 or not at.shape[-1] or bool(((at < 0) | (at >= 2**k)).any()):
         raise PlanError(f"the source lies outside the mesh: its coordinates go from 0 to {2**k - 1}")
     d = at.shape[-1]
-    fixed = _checked_order(d, order, best_order)
+    fixed = _check_order(d, order, best_order)
     total = np.full(at.shape[:-1], optimum(k, d), np.int64)
     for i in range(2, k + 1):
         u = outside(i, at)
@@ -186,10 +186,10 @@ def total_distance(network: Network, rows: Rows) -> int:
     return int(np.sum(network.distance(rows.src, rows.dst)))
 
 
-def _checked_order(d: int, order: Sequence[int] | None, best_order: bool) -> list[int]:
+def _check_order(d: int, order: Sequence[int] | None, best_order: bool) -> list[int]:
     """Return the dimensions in the order in which they take turns. Raises PlanError when they are not all there, once each."""
     if order is not None and best_order:
         raise PlanError(
             "the dimensions have an order of their own in each box or one for all: leave out one of the two"
         )
-    return list(checked_order(d, order))
+    return list(check_order(d, order))

@@ -48,7 +48,7 @@ def seen_alike(sides: Shape, source: int) -> tuple[int, Ints]:
     return int(np.ravel_multi_index(first, sides)), np.ravel_multi_index(tuple(here), sides).astype(np.int64)
 
 
-def shortened(sides: Shape, root: int, messages: Messages, least: int) -> Messages:
+def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages:
     """Return a broadcast of the same steps whose TCD is less, where one is found, else the same; ``least``: no TCD is below.
 
     Of the tries, each from the broadcast given, the first best one counts.

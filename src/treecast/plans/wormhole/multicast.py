@@ -26,7 +26,7 @@ from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import bisection
 from treecast.plans.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
-from treecast.plans.wormhole.contention import free
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule.recipe import Job
 
 _OTHER, _MIRRORS = Effort(0, 0, 4), 8
@@ -65,8 +65,8 @@ def multicast(job: Job[Mesh | Torus]) -> Built:
     grid, collective, model = job.network, job.collective, job.model
     for way in ways(grid, collective, model):
         step, src, dst = way.sends()
-        if free(grid, step, src, dst, (model.routing,), model.duplex == "half"):
-            return bisection.built(grid, collective, step, src, dst, len(collective.targets) + 1)
+        if is_contention_free(grid, step, src, dst, (model.routing,), model.duplex == "half"):
+            return bisection.build_from_messages(grid, collective, step, src, dst, len(collective.targets) + 1)
     raise PlanError(
         f"no multicast is known here in the fewest steps without contention under {model.name}; "
         "on a mesh with full duplex, where routes go axis by axis, there is one: models wormhole and wormhole-last"
@@ -80,31 +80,31 @@ def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[W
     plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
     frames = {"": plain}
     if isinstance(grid, Torus):
-        frames = {"": Frame(_opened(grid, nodes), straight), ", not cut open": plain}
-        made = {where: _bisected(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
+        frames = {"": Frame(_where_to_open(grid, nodes), straight), ", not cut open": plain}
+        made = {where: _bisect(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
         for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
-            yield Way(f"bisection{where}", partial(_kept, made[where]))
+            yield Way(f"bisection{where}", partial(_same, made[where]))
     else:
-        yield Way("bisection", partial(_bisected, grid, nodes, root, plain, effort, ()))
+        yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort, ()))
     for where, frame in frames.items():
         if isinstance(grid, Torus):
             how = f"bisection{where}, distances of the mesh"
-            yield Way(how, partial(_bisected, grid, nodes, root, frame, effort, ()))
-        yield Way(f"bisection{where}, other cuts", partial(_bisected, grid, nodes, root, frame, _OTHER, ()))
+            yield Way(how, partial(_bisect, grid, nodes, root, frame, effort, ()))
+        yield Way(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER, ()))
         for mirrored in islice(product((False, True), repeat=len(grid.sides)), 1, _MIRRORS):
             seen = Frame(frame.start, mirrored)  # ties and staircases come out differently
-            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, effort, ()))
-            yield Way(f"bisection{where}, mirrored", partial(_bisected, grid, nodes, root, seen, _OTHER, ()))
+            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, effort, ()))
+            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER, ()))
     for where, frame in frames.items():
-        yield Way(f"chain{where}", partial(_halved, grid, nodes, root, frame, model.routing == "last"))
+        yield Way(f"chain{where}", partial(_halve_chain, grid, nodes, root, frame, model.routing == "last"))
 
 
-def _kept(sends: Sends) -> Sends:
+def _same(sends: Sends) -> Sends:
     return sends
 
 
-def _opened(torus: Torus, nodes: Ints) -> Ints:
+def _where_to_open(torus: Torus, nodes: Ints) -> Ints:
     """Return where to cut a torus open, along each axis at the widest gap between nodes: the coordinates that become 0."""
     cut: list[int] = []
     for at, side in zip(torus.coordinates(nodes), torus.sides, strict=True):
@@ -114,17 +114,17 @@ def _opened(torus: Torus, nodes: Ints) -> Ints:
     return np.array(cut, np.int64)
 
 
-def _placed(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
+def _coordinates(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
     """Return coordinates as a frame shows them: int64 (axes, nodes)."""
     side = np.array(grid.sides)[:, None]
     at = (grid.coordinates(nodes) - frame.start[:, None]) % side
     return np.where(np.array(frame.mirrored)[:, None], side - 1 - at, at)
 
 
-def _bisected(
+def _bisect(
     grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
 ) -> Sends:  # fmt: skip
-    at, begin = _placed(grid, nodes, frame), _placed(grid, np.array([root]), frame)
+    at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
     shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())
     check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {len(nodes):,} nodes among {prod(shape):,}")
@@ -143,8 +143,8 @@ def _bisected(
     return step, number(src), number(dst)
 
 
-def _halved(grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
-    at = _placed(grid, nodes, frame)
+def _halve_chain(grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
+    at = _coordinates(grid, nodes, frame)
     chain = nodes[np.lexsort(at if last_first else at[::-1])]
     sends: list[tuple[int, int, int]] = []
     parts = [(0, len(chain), int(np.flatnonzero(chain == root)[0]))]  # first, behind the last, who holds the message
