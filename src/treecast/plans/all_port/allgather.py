@@ -52,9 +52,9 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     if each and network.nodes > 1:
         walks = _walk(network, trees)
         for tree, ranges in enumerate(carried):
-            columns = _along(trees, tree, walks[tree], np.arange(network.nodes - 1) * each)
-            parts.append(columns | _carrying(len(table), each, network.nodes - 1))
-            table.append(_cut(ranges, 0, each))
+            columns = _arc_columns(trees, tree, walks[tree], np.arange(network.nodes - 1) * each)
+            parts.append(columns | _payload_columns(len(table), each, network.nodes - 1))
+            table.append(_take_part(ranges, 0, each))
         steps = each * (network.nodes - 1)
     if rest and copies == 1:
         spread = _spread(network, rest)
@@ -64,14 +64,14 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
         table += [[(messages - rest + layer, messages - rest + layer + 1)] for layer in range(rest)]
         steps += int(spread["step"].max()) + 1
     elif rest:
-        began = _packed(trees, more)
+        began = _pack_arcs(trees, more)
         for tree in more:
             targets = np.flatnonzero(trees.parent[tree] >= 0)
-            columns = _along(trees, tree, targets, steps + began[tree][targets])
-            parts.append(columns | _carrying(len(table), 1, len(targets)))
-            table.append(_cut(carried[tree], each, each + 1))
+            columns = _arc_columns(trees, tree, targets, steps + began[tree][targets])
+            parts.append(columns | _payload_columns(len(table), 1, len(targets)))
+            table.append(_take_part(carried[tree], each, each + 1))
         steps += 1 + max(int(began[tree].max()) for tree in more)
-    return _built(job, parts, table, steps)
+    return _assemble(job, parts, table, steps)
 
 
 @builder(
@@ -101,10 +101,10 @@ def over_matchings(job: Job[Cayley]) -> Built:
             parts.append(columns | {"payload": spread["layer"] + len(table)})
             table += [[(first + layer * size, first + (layer + 1) * size)] for layer in range(layers)]
             steps += size * (int(spread["step"].max()) + 1)
-    return _built(job, parts, table, steps)
+    return _assemble(job, parts, table, steps)
 
 
-def _built(job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int) -> Built:
+def _assemble(job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int) -> Built:
     names = ("step", "steps", "src", "dst", "port", "tree", "payload")
     columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in names}
     nodes = job.network.nodes
@@ -112,17 +112,17 @@ def _built(job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, i
     return Built(Rows.of(Payloads.of(table), **columns), Claims(steps, sends))
 
 
-def _carrying(payload: int, length: int, rows: int) -> Columns:
+def _payload_columns(payload: int, length: int, rows: int) -> Columns:
     return {"payload": np.full(rows, payload), "steps": np.full(rows, length)}
 
 
-def _along(trees: TreeSet, tree: int, targets: Ints, step: Ints) -> Columns:
+def _arc_columns(trees: TreeSet, tree: int, targets: Ints, step: Ints) -> Columns:
     """Return the rows over the arcs into ``targets``."""
     source, port = trees.parent[tree][targets].astype(np.int64), trees.port[tree][targets].astype(np.int64)
     return {"step": step, "src": source, "dst": targets, "port": port, "tree": np.full(len(targets), tree)}
 
 
-def _cut(ranges: list[tuple[int, int]], first: int, stop: int) -> list[tuple[int, int]]:
+def _take_part(ranges: list[tuple[int, int]], first: int, stop: int) -> list[tuple[int, int]]:
     """Return the part ``first … stop-1`` of a stream."""
     found: list[tuple[int, int]] = []
     for a, b in ranges:
@@ -158,7 +158,7 @@ def _least_crowded(trees: TreeSet, count: int) -> list[int]:
     return list(min(sets, key=lambda used: (int(crowd[list(used)].sum(axis=0).max()), used)))
 
 
-def _packed(trees: TreeSet, used: list[int]) -> dict[int, Ints]:
+def _pack_arcs(trees: TreeSet, used: list[int]) -> dict[int, Ints]:
     """Return at which step each node of some trees is sent its chunk, such that no port is used twice in a step.
 
     Of the arcs of a port that are ready the one goes first that has the most arcs below it.

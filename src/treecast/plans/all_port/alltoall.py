@@ -52,7 +52,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     left = np.flatnonzero(~whole[entry])
     if len(left):
         left = left[np.lexsort((place[left], entry[left]))]
-        began, more = packed(entry[left], port[left], dealt.length[entry[left]], network.ports)
+        began, more = schedule_hops(entry[left], port[left], dealt.length[entry[left]], network.ports)
         step[left] = steps + began
         steps += more
     rows = Rows.of(
@@ -62,20 +62,20 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
-def packed(packet: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, int]:
+def schedule_hops(path: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, int]:
     """Return when each hop begins, and the number of steps: a greedy list schedule, the longest way to go first.
 
-    Hops come packet by packet, in order; each keeps its port busy for ``length`` steps.
+    Hop i is part of path ``path[i]``. Hops come path by path, in order; each keeps its port busy for ``length`` steps.
     """
-    first = np.flatnonzero(np.concatenate(([True], np.diff(packet) != 0))).tolist()
-    stop = [*first[1:], len(packet)]
-    left = np.zeros(len(packet) + 1, np.int64)
+    first = np.flatnonzero(np.concatenate(([True], np.diff(path) != 0))).tolist()
+    stop = [*first[1:], len(path)]
+    left = np.zeros(len(path) + 1, np.int64)
     for a, b in zip(first, stop, strict=True):
         left[a:b] = np.cumsum(length[a:b][::-1])[::-1]
     last = dict(zip(first, stop, strict=True))
     end = {hop: last[a] for a in first for hop in range(a, last[a])}
     ready: list[list[tuple[int, int]]] = [[] for _ in range(ports)]
-    began, free = np.zeros(len(packet), np.int64), [0] * ports
+    began, free = np.zeros(len(path), np.int64), [0] * ports
     events = [(0, hop) for hop in first]  # (step, hop that is ready)
     steps = 0
     times = {0}
@@ -110,7 +110,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     nodes, every = network.nodes, np.arange(network.nodes)
     table = [[(v * messages, (v + 1) * messages)] for v in range(nodes)]
     if nodes == 1:
-        return _built(network, [], table, 0, 0)
+        return _assemble(network, [], table, 0, 0)
     distance = network.distance(0, every)
     total = messages * int(distance.sum())
     least = max(network.diameter, -(-total // network.ports))
@@ -120,9 +120,9 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     for spared in _SPARED:
         together = messages * int(distance[near[spared:]].sum())
         matched, steps = list[_Matched](), together
-        for layers, size in _phases(messages, network.ports):
+        for layers, size in _lengths_of_runs(messages, network.ports):
             found = _Matching(
-                network, np.concatenate([single, _members(network, near[:spared])]), layers, distance
+                network, np.concatenate([single, _rotations_of(network, near[:spared])]), layers, distance
             ).best()
             matched.append(_Matched(found, layers, size))
             work += found.steps * network.ports
@@ -147,16 +147,16 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
              payload[columns[4]]]
         )  # fmt: skip
         done, first = done + found.steps * size, first + layers * size
-    return _built(network, parts, table, steps, total * nodes)
+    return _assemble(network, parts, table, steps, total * nodes)
 
 
-def _phases(messages: int, ports: int) -> list[tuple[int, int]]:
+def _lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
     """Return (layers, size): first as many runs of chunks as there are ports, each ``size`` long; then single chunks."""
     each, rest = divmod(messages, ports)
     return [(layers, size) for layers, size in ((ports, each), (rest, 1)) if layers and size]
 
 
-def _built(
+def _assemble(
     network: Cayley, parts: list[list[Ints]], table: list[list[tuple[int, int]]], steps: int, sends: int
 ) -> Built:
     columns = [np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in range(len(_NAMES))]
@@ -169,10 +169,10 @@ def _necklaces(network: Cayley, distance: Ints) -> tuple[Ints, Ints]:
         return np.empty(0, np.int64), np.arange(1, network.nodes)
     first, size = network.necklaces()
     whole, short = first[size == network.ports], first[size < network.ports]
-    return whole[np.argsort(distance[whole], kind="stable")], np.unique(_members(network, short))
+    return whole[np.argsort(distance[whole], kind="stable")], np.unique(_rotations_of(network, short))
 
 
-def _members(network: Cayley, nodes: Ints) -> Ints:
+def _rotations_of(network: Cayley, nodes: Ints) -> Ints:
     """Return all rotations of some nodes, where the network has any."""
     if not isinstance(network, Rotational):
         return nodes
@@ -208,7 +208,7 @@ class _Matched(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Packet i is run ``layer[i]`` of chunks for ``destination[i]``; ``sends`` are (step, packet, port), in order."""
+    """Payload i is run ``layer[i]`` of chunks for ``destination[i]``; ``sends`` are (step, payload, port), in order."""
 
     steps: int
     destination: Ints
@@ -216,24 +216,24 @@ class _Found(NamedTuple):
     sends: list[tuple[int, int, int]]
 
     def columns(self, network: Cayley) -> list[Ints]:
-        """Return step, source, target, port and packet of every send."""
-        step, packet, port = np.array(self.sends, np.int64).reshape(-1, 3).T
-        order = np.lexsort((step, packet))
-        step, packet, port = step[order], packet[order], port[order]
-        new = np.concatenate(([True], np.diff(packet) != 0))[: len(packet)]
-        place = np.arange(len(packet)) - np.maximum.accumulate(np.where(new, np.arange(len(packet)), 0))
-        source, target = np.zeros_like(packet), np.zeros_like(packet)
+        """Return step, source, target, port and payload of every send."""
+        step, payload, port = np.array(self.sends, np.int64).reshape(-1, 3).T
+        order = np.lexsort((step, payload))
+        step, payload, port = step[order], payload[order], port[order]
+        new = np.concatenate(([True], np.diff(payload) != 0))[: len(payload)]
+        place = np.arange(len(payload)) - np.maximum.accumulate(np.where(new, np.arange(len(payload)), 0))
+        source, target = np.zeros_like(payload), np.zeros_like(payload)
         for hop in range(int(place.max(initial=-1)) + 1):
             at = np.flatnonzero(place == hop)
             source[at] = target[at - 1] if hop else 0
             target[at] = network.neighbor(source[at], port[at])
-        return [step, source, target, port, packet]
+        return [step, source, target, port, payload]
 
 
 class _Matching:
-    """Packets of node 0, each on a shortest path, one per port and step; those that have farthest to go go first.
+    """Payloads of node 0, each on a shortest path, one per port and step; those that have farthest to go go first.
 
-    A packet is known by where its destination lies seen from where it is, its *rest*: packets of one rest are alike.
+    A payload is known by where its destination lies seen from where it is, its *rest*: payloads of one rest are alike.
     """
 
     def __init__(self, network: Cayley, destinations: Ints, layers: int, distance: Ints) -> None:
@@ -263,25 +263,25 @@ class _Matching:
         levels = [dict[int, list[int]]() for _ in range(int(self.distance.max()) + 1)]
         ports_of: dict[int, list[int]] = {}
 
-        def put(packet: int, rest: int) -> None:
+        def put(payload: int, rest: int) -> None:
             if rest not in ports_of:
                 ports_of[rest] = np.flatnonzero(self.nearer[rest]).tolist()
-            levels[level[rest]].setdefault(rest, []).append(packet)
+            levels[level[rest]].setdefault(rest, []).append(payload)
 
-        for packet, rest in enumerate(self.destination.tolist()):
-            put(packet, rest)
+        for payload, rest in enumerate(self.destination.tolist()):
+            put(payload, rest)
         used, sends, step, left = [0] * self.ports, list[tuple[int, int, int]](), 0, len(self.destination)
         while left:
             match = self._match(levels, ports_of, chance, used)
             moved = [(levels[level[rest]][rest].pop(), port, rest) for port, rest in match.items()]
-            for packet, port, rest in moved:
+            for payload, port, rest in moved:
                 if not levels[level[rest]].get(rest, True):
                     del levels[level[rest]][rest]
                 used[port] += 1
-                sends.append((step, packet, port))
+                sends.append((step, payload, port))
                 beyond = int(self.beyond[rest, port])
                 if beyond:
-                    put(packet, beyond)
+                    put(payload, beyond)
                 else:
                     left -= 1
             step += 1
@@ -290,7 +290,7 @@ class _Matching:
     def _match(
         self, levels: list[dict[int, list[int]]], ports_of: dict[int, list[int]], chance: random.Random, used: list[int]
     ) -> dict[int, int]:  # fmt: skip
-        """Return the rest of the packet that each port sends: as many ports as can be, what is farthest first."""
+        """Return the rest of the payload that each port sends: as many ports as can be, what is farthest first."""
         match: dict[int, int] = {}
 
         def augment(rest: int, tried: set[int]) -> bool:

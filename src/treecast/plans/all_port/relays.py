@@ -12,7 +12,7 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.all_port.alltoall import packed
+from treecast.plans.all_port.alltoall import schedule_hops
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
@@ -60,7 +60,7 @@ def scatter(job: Job[Complete]) -> Built:
     columns.append((none + (copies - 1) * messages, none, others, others, none))
     step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
-    return _built(network, messages, step, source, target, block, tree, copies * messages, 1)
+    return _assemble(network, messages, step, source, target, block, tree, copies * messages, 1)
 
 
 @builder("direct", "allgather", most_copies=every_port, **_RELAYS)
@@ -73,7 +73,7 @@ def allgather(job: Job[Complete]) -> Built:
     others = np.arange(1, network.nodes)
     if copies == 1:
         straight = others * 0, others * 0, others, others * 0, others * 0
-        return _built(network, messages, *straight, messages, network.nodes)
+        return _assemble(network, messages, *straight, messages, network.nodes)
     relays = np.arange(1, copies + 1)
     columns = [(relays * 0, relays * 0, relays, relays - 1)]
     for relay in relays.tolist():
@@ -81,7 +81,7 @@ def allgather(job: Job[Complete]) -> Built:
         columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
     step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     steps = messages * (copies + 1)
-    return _built(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
+    return _assemble(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
 
 
 @builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
@@ -91,20 +91,22 @@ def alltoall(job: Job[Complete]) -> Built:
     A greedy list schedule, near the bound of M (2x - 1) steps; M (2x - 1) (N - 1) N transmissions. An orbit.
     """
     network, messages, copies, nodes = job.network, job.collective.messages, job.copies, job.network.nodes
-    relays = _balanced(nodes, copies - 1)
-    hops: list[tuple[int, int, int, int, int]] = []  # packet, source, target, block, tree
+    relays = _choose_relays(nodes, copies - 1)
+    hops: list[tuple[int, int, int, int, int]] = []  # path, source, target, block, tree
     for v in range(1, nodes):
         for way, relay in enumerate([0, *relays[v - 1]]):
-            packet = (v - 1) * copies + way
+            path = (v - 1) * copies + way
             ends = [0, relay, v] if relay else [0, v]
-            hops += [(packet, a, b, v, way) for a, b in pairwise(ends)]
-    packet, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
-    length = np.full(len(packet), messages)
-    step, steps = packed(packet, network.port_between(source, target), length, network.ports) if hops else (packet, 0)
-    return _built(network, messages, step, source, target, block, tree, steps, nodes)
+            hops += [(path, a, b, v, way) for a, b in pairwise(ends)]
+    path, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
+    length = np.full(len(path), messages)
+    step, steps = (
+        schedule_hops(path, network.port_between(source, target), length, network.ports) if hops else (path, 0)
+    )
+    return _assemble(network, messages, step, source, target, block, tree, steps, nodes)
 
 
-def _balanced(nodes: int, ways: int) -> list[list[int]]:
+def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
     """Return the relays of each node 1 … N-1 seen from node 0, such that the ports that they take are taken alike."""
     load, found = np.zeros(nodes, np.int64), list[list[int]]()
     for v in range(1, nodes):
@@ -121,7 +123,7 @@ def _balanced(nodes: int, ways: int) -> list[list[int]]:
     return found
 
 
-def _built(
+def _assemble(
     network: Complete, messages: int, step: Ints, source: Ints, target: Ints, block: Ints, tree: Ints, steps: int, sources: int
 ) -> Built:  # fmt: skip
     """Return the schedule in which all M messages of a block go over each arc, one step after the other."""

@@ -33,7 +33,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     dealt = shares(job.network, trees, job.collective.messages, job.copies)
     columns = dealt.destination, dealt.tree, dealt.depth, dealt.length, dealt.payload
     built = _farthest_first(trees, dealt.tree, *columns, dealt.payloads)
-    return _rooted(job, built)
+    return _move_to_root(job, built)
 
 
 @builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
@@ -73,7 +73,7 @@ def _farthest_first(
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
 
-def _rooted(job: Job[Rotational], built: Built) -> Built:
+def _move_to_root(job: Job[Rotational], built: Built) -> Built:
     """Return the scatter from node 0 as one from the root of the collective."""
     if job.collective.root == 0:
         return built

@@ -50,7 +50,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
         node.append(np.full(used, v))
         tree.append(classes[:used])
         if rest:
-            parts += _dealt(network, v, s, int(classes[used]), streams(messages, served, rest), loads)
+            parts += _deal_rest(network, v, s, int(classes[used]), streams(messages, served, rest), loads)
 
     node, tree = np.concatenate(node), np.concatenate(tree).astype(np.int64)
     order = np.argsort(-depths[tree, node], kind="stable")
@@ -69,7 +69,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
     )  # fmt: skip
 
 
-def _dealt(
+def _deal_rest(
     network: Rotational, v: int, size: int, tree: int, carried: list[list[tuple[int, int]]], loads: Ints
 ) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """Deal what is left to a necklace over part of the orbit of (v, tree), such that the trees' loads stay even."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import FIRST, lengths_of, streamed
+from treecast.plans.bufferless.scatter import FIRST, lengths_of, build_streams
 from treecast.plans.built import Built
 from treecast.plans.registry import builder
 from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
@@ -26,7 +26,7 @@ from treecast.schedule.trees import Tree
 
 _MOST_CELLS = 2**24  # trees x nodes: beyond, one tree has to do
 _WORK = 1 << 28  # operations of a search for better dealings, in all
-_ROUNDS = 12
+_TRIES = 12
 _Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  # parent, by, depth, dealt
 
 
@@ -47,7 +47,7 @@ class Cover:
     def __post_init__(self) -> None:
         check_cover(self.network, self.root, self.trees)
         others = np.delete(np.arange(self.network.nodes), self.root)
-        for v in others[~_reached(self.trees)[self.dealt[others], others]][:1].tolist():
+        for v in others[~_nodes_reached(self.trees)[self.dealt[others], others]][:1].tolist():
             raise ScheduleError(f"the message of node {self.network.label(v)} is dealt to a tree without that node")
 
 
@@ -75,7 +75,7 @@ def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
     for link in links[count > 1][:1].tolist():
         pair = " and ".join(network.label(v) for v in divmod(link, network.nodes))
         raise ScheduleError(f"the link between {pair} is in two trees")
-    for v in np.flatnonzero(~_reached(trees).any(axis=0))[:1].tolist():
+    for v in np.flatnonzero(~_nodes_reached(trees).any(axis=0))[:1].tolist():
         raise ScheduleError(f"no tree reaches node {network.label(v)}")
 
 
@@ -91,7 +91,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
     if choice and degree * network.nodes <= _MOST_CELLS:
         goal = least_steps(breadth_first(network, root, both_ways), flits, degree)
-        found = _Search(network, root, flits, both_ways, goal, least).found()
+        found = _Search(network, root, flits, both_ways, goal, least).best_cover()
     if found is None or found.steps > least:
         return Cover(network, root, (alone,), np.zeros(network.nodes, np.int64), least)
     return found
@@ -128,7 +128,7 @@ def gather(job: Job[Network]) -> Built:
 def _over_cover(job: Job[Network], first: str) -> Built:
     collective = job.collective
     found = cover(job.network, collective.root, lengths_of(collective).flits, collective.direction == "to")
-    return streamed(collective, found.trees, found.dealt, "all", first)
+    return build_streams(collective, found.trees, found.dealt, "all", first)
 
 
 class _Search:
@@ -148,14 +148,14 @@ class _Search:
         self.deepest = min(most, network.nodes - 1, 2 * self.near.height + 6) + 1
         self.left = np.array([_WORK], np.int64)  # operations; counted down by compiled code
 
-    def found(self) -> Cover:
+    def best_cover(self) -> Cover:
         """Return the best cover that was found; always the same for the same network and lengths."""
         from treecast.kernels.cover import seed
 
         least, kept = sys.maxsize, list[_Tables]()
         for number, begin in enumerate(self._begins()):
             seed(number)
-            steps, tables = self._improved(*begin)
+            steps, tables = self._improve(*begin)
             if steps < least:
                 least, kept = steps, [tables]
             if least <= self.goal or self.left[0] <= _WORK // 64:
@@ -167,7 +167,7 @@ class _Search:
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
         from treecast.kernels.cover import in_turn, nearest, seed
 
-        for number in range(_ROUNDS):
+        for number in range(_TRIES):
             parent, by, depth = np.full((3, self.trees, self.network.nodes), -1, np.int32)
             used = np.zeros(int(self.link.max(initial=-1)) + 1, np.bool_)
             dealt = np.full(self.network.nodes, -1, np.int64)
@@ -181,7 +181,7 @@ class _Search:
                 nearest(*known, self.near.order, self.near.depth, self.flits, *tables)
             yield tables
 
-    def _improved(
+    def _improve(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
     ) -> tuple[int, _Tables]:  # fmt: skip
         """Return the steps, and the tables, of the best that is found from one beginning."""
@@ -235,5 +235,5 @@ class _Search:
         return Cover(self.network, self.root, tuple(trees), dealt, steps)
 
 
-def _reached(trees: tuple[Tree, ...]) -> NDArray[np.bool_]:
+def _nodes_reached(trees: tuple[Tree, ...]) -> NDArray[np.bool_]:
     return np.stack([(tree.parent >= 0) | (np.arange(len(tree.parent)) == tree.root) for tree in trees])

@@ -13,7 +13,7 @@ from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import control, joined, lengths_of, rows_of
+from treecast.plans.bufferless.scatter import control, join_rows, lengths_of, rows_of
 from treecast.plans.built import Built
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
@@ -52,7 +52,7 @@ def shoulder_tap(job: Job[Network]) -> Built:
     taps = control(tree.depth[below] - 1, tree.parent[below], below, tree.port[below])
     ends = (start + lengths.flits + tree.depth - 1)[lengths.flits > 0]
     steps = max(int(ends.max(initial=0)), len(below))
-    return Built(joined([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
+    return Built(join_rows([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def transmission_certificate(job: Job[Network]) -> Built:
         step=when.start[node], steps=when.total[node], src=node, dst=above[some], port=up[some],
         tree=np.zeros(len(node), np.int64), payload=np.arange(len(node)),
     )  # fmt: skip
-    rows = joined([
+    rows = join_rows([
         data,
         control(when.token[below], above, below, down),
         control(when.certificate[below], below, above, up),

@@ -60,10 +60,10 @@ def _over_one_tree(job: Job[Network], first: str) -> Built:
         network, collective.root, job.options.get("tree", "breadth-first"), flits,
         lambda tree: streams_steps(tree, flits, ports), both_ways=collective.direction == "to",
     )  # fmt: skip
-    return streamed(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
+    return build_streams(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
 
 
-def streamed(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
+def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
     """Return a scatter, or the ideal gather, over trees that share no link: node v's message goes by ``trees[dealt[v]]``.
 
     Over one port all messages are one stream at the root; else each of its children has one, in each tree.
@@ -90,7 +90,7 @@ def streamed(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: 
         parts.append(
             (rows_of(tree, begin, np.where(mine, begin + flits, begin), at_root - begin, away, number), number)
         )
-    rows = joined([rows for rows, _ in parts])
+    rows = join_rows([rows for rows, _ in parts])
     end = at_root + flits + (depth - 1 if away else 0)
     return Built(rows, Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
 
@@ -128,7 +128,7 @@ def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Por
     return Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=port, tree=none, payload=zero)
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def join_rows(parts: Sequence[Rows]) -> Rows:
     """Return the rows of several schedules as those of one."""
     if len(parts) == 1:
         return parts[0]

@@ -66,7 +66,7 @@ def four_phases(job: Job[Hypercube]) -> Built:
     Not an orbit.
     """
     initiator = job.network.check_node(job.options.get("initiator", 0))
-    return _started(whispering if job.model.ports == "one" else shouting, job, initiator)
+    return _start_by_initiator(whispering if job.model.ports == "one" else shouting, job, initiator)
 
 
 def _claimed(job: Job[Hypercube]) -> int:
@@ -90,10 +90,10 @@ def whispering(job: Job[Hypercube]) -> Built:
         informed = np.concatenate([informed, informed ^ (1 << port)])
     units = min(k + 1, cube.d - 1) if fault_free else min(k + 1, cube.d)
     parts += [(cube.d + unit, every, port) for unit, port in enumerate(dims[:units])]
-    return _built(job, parts, _whispered(cube.d, units))
+    return _assemble(job, parts, _count_messages(cube.d, units))
 
 
-def _whispered(d: int, units: int) -> int:
+def _count_messages(d: int, units: int) -> int:
     """Return the messages of one broadcast: n - 1, and over each of the first ``units`` dimensions both ways of every link
     but those that the first phase has used: 2^i over the i-th dimension.
     """
@@ -122,10 +122,10 @@ def shouting(job: Job[Hypercube]) -> Built:
         )  # links join even and odd nodes: so news comes every other step
         parts += [(step, node[awake & ((i >= last) | (i <= k))], int(dims[i])) for i in range(d)]
     units = min(k + 1, d)
-    return _built(job, parts, units * cube.nodes // 2 + cube.nodes - (1 << units))
+    return _assemble(job, parts, units * cube.nodes // 2 + cube.nodes - (1 << units))
 
 
-def _started(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], initiator: int) -> Built:
+def _start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], initiator: int) -> Built:
     cube, collective = job.network, job.collective
     rows, claims, *_ = build(job.doing("broadcast"))
     source = np.repeat(np.arange(cube.nodes), len(rows))
@@ -141,7 +141,7 @@ def _started(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], init
     return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=_claimed(job))
 
 
-def _built(job: Job[Hypercube], parts: list[tuple[int, Ints, int]], sends: int) -> Built:
+def _assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]], sends: int) -> Built:
     """Return the schedule in which the nodes of each part (step, nodes, port) send everything at once over that port."""
     cube, collective = job.network, job.collective
     parts = [part for part in parts if len(part[1])]
