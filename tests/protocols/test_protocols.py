@@ -11,7 +11,7 @@ from tests.plans.bufferless.test_tree_plans import changed, with_rows
 from tests.tree_cases import MODELS, ON_PATHS, SHAPES, TOLD, cases, network_of, on_path, random_case, schedules
 from treecast import plan, protocols, verify
 from treecast.errors import PlanError, ProtocolError, ScheduleError
-from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run
+from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
 from treecast.protocols.node import UP, Local, Planned
 from treecast.protocols.synchronous import Place, converse
 
@@ -36,7 +36,7 @@ def test_shapes(shape, length):
     parents = SHAPES[shape]
     for root in {0, len(parents), len(parents) // 2}:
         for schedule in schedules((parents, root, [length] * (len(parents) + 1)), TOLD):
-            said = run(schedule)
+            said = run_protocol(schedule)
             assert not any(differences(schedule, said))
             assert (said.steps, said.flits + said.control) == (schedule.steps, schedule.transmissions)
 
@@ -68,7 +68,7 @@ def test_of_equals_any_may_go_first():
 
 
 def kinds(schedule):
-    return [(said.step, said.src, said.dst, said.what) for said in run(schedule).sends if said.kind != "flit"]
+    return [(said.step, said.src, said.dst, said.what) for said in run_protocol(schedule).sends if said.kind != "flit"]
 
 
 def test_wake_ups_say_how_long_the_way_is_taken():
@@ -90,13 +90,13 @@ def test_tokens_certificates_and_orders():
 
 def test_only_the_first_flit_of_a_message_knows_its_way():
     schedule = plan("scatterv", "tree:2,2", lengths=3, model="bufferless")
-    flits = [said.what for said in run(schedule).sends]
+    flits = [said.what for said in run_protocol(schedule).sends]
     assert all((flit.route is not None) == (flit.place == 0) for flit in flits)
     assert max(len(flit.route or ()) for flit in flits) == 1  # what is left behind the first arc
 
 
 def test_a_conversation_counts():
-    said = run(plan("gatherv", "path:3", lengths=[0, 2, 3], model="bufferless"))
+    said = run_protocol(plan("gatherv", "path:3", lengths=[0, 2, 3], model="bufferless"))
     assert (said.flits, said.control) == (2 + 6, 6)
     assert {one.kind for one in said.sends} == {"token", "certificate", "order", "flit"}
 
@@ -111,15 +111,15 @@ def test_what_has_no_protocol():
         replace(plan("gatherv", "path:3", lengths=1, model="bufferless"), builder=""),
     ):
         with pytest.raises(PlanError, match="no protocol"):
-            run(schedule)
+            run_protocol(schedule)
     with pytest.raises(PlanError, match="too many"):
-        run(plan("scatterv", "path:3", lengths=10**7, model="bufferless"))
+        run_protocol(plan("scatterv", "path:3", lengths=10**7, model="bufferless"))
     bushy = replace(plan("gatherv", "tree:2,2", lengths=1, model="bufferless"), builder="shoulder-tap")
     with pytest.raises(PlanError, match="needs a path"):
-        run(bushy)
+        run_protocol(bushy)
     cut = plan("scatterv", "path:3", lengths=[0, 0, 1], model="bufferless")
     with pytest.raises(PlanError, match="no tree"):
-        run(cut.select(cut.rows.src == 1))
+        run_protocol(cut.select(cut.rows.src == 1))
 
 
 def test_a_schedule_that_says_something_else_is_found_out():
@@ -130,7 +130,7 @@ def test_a_schedule_that_says_something_else_is_found_out():
             step = schedule.rows.step.copy()
             step[r] += 1
             changed = replace(schedule, rows=replace(schedule.rows, step=step))
-            missing, more = differences(changed, run(changed))
+            missing, more = differences(changed, run_protocol(changed))
             assert missing
             assert more
 

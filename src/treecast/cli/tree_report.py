@@ -11,7 +11,7 @@ _SHOWN = 5
 
 def show_conversation(schedule: Schedule, as_json: bool) -> bool:
     """Print whether nodes that know only their neighbours say what the schedule has; return it."""
-    said = protocols.run(schedule)
+    said = protocols.run_protocol(schedule)
     missing, more = protocols.differences(schedule, said)
     kinds = Counter(one.kind for one in said.sends)
     figures: dict[str, object] = {

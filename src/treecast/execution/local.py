@@ -91,7 +91,7 @@ def wanted_chunks(collective: Collective, faults: Faults) -> NDArray[np.bool_]:
     for node, first, stop in zip(*(c.tolist() for c in (holdings.node, holdings.first, holdings.stop)), strict=True):
         wanted[node, first:stop] = True
     wanted[list(faults.nodes)] = False
-    return wanted & faults.had(collective, np.arange(collective.chunks))
+    return wanted & faults.ever_existed(collective, np.arange(collective.chunks))
 
 
 def check_size(collective: Collective, buffers: int, size: int) -> None:

@@ -16,13 +16,14 @@ from treecast.protocols.dealing import farthest_first
 from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
 from treecast.protocols.node import Local, Think
 from treecast.protocols.shoulder import shoulder_tap
-from treecast.protocols.synchronous import Conversation, Place, Said, converse
+from treecast.protocols.synchronous import Conversation, Place, Utterance, converse
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
-    "Certificate", "Content", "Conversation", "Flit", "Order", "Said", "Token", "WakeUp", "agrees", "differences", "run",
+    "Certificate", "Content", "Conversation", "Flit", "Order", "Token", "Utterance", "WakeUp", "agrees", "differences",
+    "run_protocol",
 ]  # fmt: skip
 
 _MOST_SENDS = 2**22
@@ -30,7 +31,7 @@ Send = tuple[int, int, int, tuple[int, int] | None]
 """Step, source, target, and (owner, place) of a flit of data; None for a control flit."""
 
 
-def run(schedule: Schedule) -> Conversation:
+def run_protocol(schedule: Schedule) -> Conversation:
     """Let every node of a scatterv or gatherv run its protocol, and return what they say.
 
     Of the schedule are used the tree with the order of siblings, the lengths, the model, and which algorithm it is by (builder,
@@ -65,7 +66,7 @@ def run(schedule: Schedule) -> Conversation:
 
 def agrees(schedule: Schedule) -> bool:
     """Return whether the nodes, each by itself, say exactly what the schedule has: when, to whom, and which flit."""
-    return not any(differences(schedule, run(schedule)))
+    return not any(differences(schedule, run_protocol(schedule)))
 
 
 def differences(schedule: Schedule, said: Conversation) -> tuple[list[Send], list[Send]]:
@@ -81,7 +82,7 @@ _BY_BUILDER: dict[str, Think] = {
 }
 
 
-def _send(said: Said) -> Send:
+def _send(said: Utterance) -> Send:
     what = said.what
     return said.step, said.src, said.dst, (what.owner, what.place) if isinstance(what, Flit) else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from treecast.protocols.messages import Certificate, Order, Token
-from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flits, relayed
+from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flits, relay_data
 
 
 class Memory(NamedTuple):
@@ -45,10 +45,10 @@ def by_walk(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thou
 
 
 def _think(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> Thought:
-    plans = relayed(local, now, heard)
+    plans = relay_data(local, now, heard)
     told = heard.get(UP)
     if isinstance(told, Order):
-        return memory, [*plans, *_begun(local, memory, now, told.delay)]
+        return memory, [*plans, *_begin(local, memory, now, told.delay)]
     asked, answers = memory.came >= 0, {c: m for c, m in heard.items() if isinstance(m, Certificate)}
     if isinstance(told, Token) or (local.root and not asked and not heard):
         period = told.period if isinstance(told, Token) else 1
@@ -63,17 +63,17 @@ def _think(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> 
         period = local.children if local.one_port else 1
         plans += [Planned(now + (c if local.one_port else 0), c, Token(period)) for c in missing]
     if not missing:
-        plans += _begun(local, memory, now, 0) if local.root else [_certified(local, memory, now)]
+        plans += _begin(local, memory, now, 0) if local.root else [_certify(local, memory, now)]
     return memory, plans
 
 
-def _certified(local: Local, memory: Memory, now: int) -> Planned:
+def _certify(local: Local, memory: Memory, now: int) -> Planned:
     stream = _stream(local, memory)
     slot = now + (memory.came - now) % memory.period
     return Planned(slot, UP, Certificate(stream.lag, stream.flits))
 
 
-def _begun(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Planned]:
+def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Planned]:
     """Yield orders to the children that have something to send, and the node's own message.
 
     A child's first flit arrives in the step before it is relayed; the root relays nothing.

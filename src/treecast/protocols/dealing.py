@@ -15,7 +15,7 @@ _DEALT = -2  # the root's memory: all is planned
 def farthest_first(local: Local, memory: int | None, now: int, heard: Heard) -> Thought:
     """The root sends one message right behind the other, over each child of its own if it has many ports."""
     if local.root:
-        return _DEALT, () if memory == _DEALT else _dealt(local, now)
+        return _DEALT, () if memory == _DEALT else _deal_out(local, now)
     flit = heard.get(UP)
     if not isinstance(flit, Flit):
         return memory, ()
@@ -25,7 +25,7 @@ def farthest_first(local: Local, memory: int | None, now: int, heard: Heard) -> 
     return memory, () if memory is None else (Planned(now, memory, flit),)
 
 
-def _dealt(local: Local, now: int) -> Iterator[Planned]:
+def _deal_out(local: Local, now: int) -> Iterator[Planned]:
     free: dict[int, int] = {}
     for owner, route, flits in sorted(local.data, key=lambda message: -len(message[1])):
         child, rest = route[0], route[1:]

@@ -89,7 +89,7 @@ def own_flits(local: Local, begin: int) -> Iterable[Planned]:
     return (Planned(begin + i, UP, Flit(local.name, i)) for i in range(local.flits))
 
 
-def relayed(local: Local, now: int, heard: Heard) -> list[Planned]:
+def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
     """Return what goes on to the parent at once: data that came from children, unless this is the root."""
     return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
 

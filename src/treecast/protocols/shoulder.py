@@ -5,14 +5,14 @@ but not whether that has anything to send.
 """
 
 from treecast.protocols.messages import WakeUp
-from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flits, relayed
+from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flits, relay_data
 
 
 def shoulder_tap(local: Local, memory: None, now: int, heard: Heard) -> Thought:
     """The root wakes its child; a node that is woken wakes the next at once, and plans its own message."""
     if local.root:  # what else it hears has arrived
         return None, () if heard or not local.children else (Planned(now, 0, WakeUp(1)),)
-    plans, call = relayed(local, now, heard), heard.get(UP)
+    plans, call = relay_data(local, now, heard), heard.get(UP)
     if not isinstance(call, WakeUp):
         return None, plans
     came = now - 1  # the step in which the call went

@@ -13,7 +13,7 @@ from treecast.protocols.messages import Content, Flit
 from treecast.protocols.node import UP, Local, State, Think, act
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """What a node said to another in a step."""
 
     step: int
@@ -30,7 +30,7 @@ class Said(NamedTuple):
 class Conversation(NamedTuple):
     """All that was said, by step."""
 
-    sends: tuple[Said, ...]
+    sends: tuple[Utterance, ...]
 
     @property
     def steps(self) -> int:
@@ -68,8 +68,8 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
     for v, local in enumerate(nodes):
         if local.root:
             _set(alarm, waiting, v, 0)
-    sends: list[Said] = []
-    under_way: list[Said] = []
+    sends: list[Utterance] = []
+    under_way: list[Utterance] = []
     step = 0
     while under_way or waiting:
         heard: dict[int, dict[int, Content]] = {}
@@ -82,7 +82,7 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
             when, v = heappop(waiting)
             if alarm[v] == when:
                 due.add(v)
-        spoken: list[Said] = []
+        spoken: list[Utterance] = []
         for v in sorted(due):
             came = heard.get(v, {})
             turn = act(think, state[v], step + clock[v], came)
@@ -90,7 +90,7 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
             _set(alarm, waiting, v, None if turn.wake is None else turn.wake - clock[v])
             _check_turn(nodes[v], places[v], came, turn.says, away)
             spoken += [
-                Said(step, v, places[v].parent if to == UP else places[v].children[to], what)
+                Utterance(step, v, places[v].parent if to == UP else places[v].children[to], what)
                 for to, what in turn.says.items()
             ]
         _check_step(spoken, nodes)
@@ -121,7 +121,7 @@ def _check_turn(node: Local, place: Place, heard: dict[int, Content], says: dict
         raise ProtocolError(f"node {node.name} does not send on what has come, and nothing else")
 
 
-def _check_step(spoken: Sequence[Said], nodes: Sequence[Local]) -> None:
+def _check_step(spoken: Sequence[Utterance], nodes: Sequence[Local]) -> None:
     """Check that no node with one port is sent two flits in a step."""
     hearing = [said.dst for said in spoken if nodes[said.dst].one_port]
     if len(set(hearing)) < len(hearing):

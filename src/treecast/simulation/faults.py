@@ -75,7 +75,7 @@ class Faults:
         if min((*self.nodes.values(), *self.arcs.values()), default=0) < 0:
             raise FaultError("a fault happens at a step from 0 on")
 
-    def had(self, collective: Collective, chunk: Ints) -> NDArray[np.bool_]:
+    def ever_existed(self, collective: Collective, chunk: Ints) -> NDArray[np.bool_]:
         """Return of which chunks there ever was something to send: bool, as ``chunk``.
 
         What comes from one node alone, which was dead from the start, was never there. Of a sum every node has a part.

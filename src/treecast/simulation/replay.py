@@ -55,7 +55,7 @@ class Trace:
     def _wanted(self) -> tuple[Ints, Ints]:
         """What can be had: (node, atom), one entry for each atom that a living node wants and that some node ever had."""
         node, atom = self.atoms.table(self.schedule.part.wanted())
-        had = self.faults.had(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
+        had = self.faults.ever_existed(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
         return node[had], atom[had]
 
     @cached_property

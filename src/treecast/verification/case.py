@@ -126,7 +126,7 @@ class Case:
         """Return a node as people write it."""
         return self.schedule.network.label(int(node))
 
-    def said(self, row: int) -> str:
+    def describe_row(self, row: int) -> str:
         """Return the beginning of a sentence about a row."""
         rows = self.rows
         return f"row {row}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
@@ -137,7 +137,7 @@ class Case:
         shown = [
             Violation(
                 rule,
-                f"{self.said(row)} {sentence(row)}",
+                f"{self.describe_row(row)} {sentence(row)}",
                 row,
                 (int(self.rows.src[row]), int(self.rows.dst[row])),
             )

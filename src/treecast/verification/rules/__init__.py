@@ -25,17 +25,17 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.one_partner)
     if model.duplex == "half":
         of_links.append(links.duplex)
-    return _named(case, of_links) | (_of_data(case) if model.buffered else _of_relays(case))
+    return _by_name(case, of_links) | (_of_data(case) if model.buffered else _of_relays(case))
 
 
-def _named(case: Case, rules: list[Callable[[Case], Broken]]) -> dict[str, Callable[[], Broken]]:
+def _by_name(case: Case, rules: list[Callable[[Case], Broken]]) -> dict[str, Callable[[], Broken]]:
     return {check.__name__.replace("_", "-"): lambda check=check: check(case) for check in rules}
 
 
 def _of_wormholes(case: Case) -> dict[str, Callable[[], Broken]]:
     if case.schedule.orbit:
         return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
-    return _named(case, [wormhole.routed, wormhole.one_role, wormhole.channel_once]) | _of_data(case)
+    return _by_name(case, [wormhole.routed, wormhole.one_role, wormhole.channel_once]) | _of_data(case)
 
 
 def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:

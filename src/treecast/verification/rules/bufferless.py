@@ -37,7 +37,7 @@ class Relays:
     def __init__(self, case: Case) -> None:
         self.case = case
 
-    def _sorted(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Passing:
+    def _pieces_by(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Passing:
         row, first, stop, place = self.case.rows.pieces
         at, offset = node[row].astype(np.int64), self.case.rows.step[row] + place - first
         order = np.lexsort((first, at))
@@ -46,12 +46,12 @@ class Relays:
     @cached_property
     def sent(self) -> Passing:
         """What nodes send."""
-        return self._sorted(self.case.rows.src)
+        return self._pieces_by(self.case.rows.src)
 
     @cached_property
     def received(self) -> Passing:
         """What nodes receive."""
-        return self._sorted(self.case.rows.dst)
+        return self._pieces_by(self.case.rows.dst)
 
     @cached_property
     def ends(self) -> Ints:

@@ -100,7 +100,7 @@ def copies(visits: Visits) -> Broken:
 
     pair = np.unique(way)  # of atom and tree, those that occur
     ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
-    ends = ends[_found(entry, ends)]
+    ends = ends[_are_among(entry, ends)]
     apart = visits.source != visits.destination
     ends = ends[apart[ends // case.nodes // max(trees, 1)]]
     arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
@@ -144,7 +144,7 @@ def _earliest(keys: Ints, times: Ints) -> tuple[Ints, Ints]:
     return keys[first], times[first]
 
 
-def _found(entry: Ints, keys: Ints) -> NDArray[np.bool_]:
+def _are_among(entry: Ints, keys: Ints) -> NDArray[np.bool_]:
     """Return which keys are among the sorted ``entry``."""
     if not len(entry):
         return np.zeros(keys.shape, np.bool_)

@@ -36,21 +36,21 @@ def once(case: Case) -> Broken:
     """Rule ``once``: no node sends a sum on twice, and its owner keeps it."""
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] += 1  # the owner has had its turn
-    return _told(case, "once", np.argwhere(sends > 1), "sends sum {} on more than once, or is its owner")
+    return _broken_sums(case, "once", np.argwhere(sends > 1), "sends sum {} on more than once, or is its owner")
 
 
 def delivered(case: Case) -> Broken:
     """Rule ``delivered``: every node but the owner sends its contribution on; finished sums reach all that want them."""
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] = 1
-    count, shown = _told(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")
+    count, shown = _broken_sums(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")
     if case.part.results:
         beyond = spreading.delivered(case)
         count, shown = count + beyond[0], (shown + beyond[1])[:SHOWN]
     return count, shown
 
 
-def _told(case: Case, rule: str, where: Ints, sentence: str) -> Broken:
+def _broken_sums(case: Case, rule: str, where: Ints, sentence: str) -> Broken:
     shown = [
         Violation(rule, f"{case.label(node)} {sentence.format(chunk)}", -1, (node,), chunk)
         for node, chunk in ((int(v), int(case.atoms.bounds[a])) for v, a in where[:SHOWN])
