@@ -18,7 +18,7 @@ from treecast import formats, network, plan
 from treecast.cli import main
 from treecast.errors import LabError
 from treecast.lab import outside
-from treecast.lab.wiring import Cut, bucket, topology
+from treecast.lab.wiring import LinkCut, bucket, plan_wiring
 
 HERE = Path(__file__).parent
 
@@ -40,7 +40,7 @@ needs_mpi = pytest.mark.skipif(not mpirun or not importlib.util.find_spec("mpi4p
 def run(spec, rate, command, tmp_path, **how):
     """Run a command in a lab and return the outcome and what was printed."""
     with (tmp_path / "out").open("wb") as out:
-        outcome = outside.run(topology(network(spec), rate), command, timeout=60, stdout=out.fileno(), **how)
+        outcome = outside.run_in_lab(plan_wiring(network(spec), rate), command, timeout=60, stdout=out.fileno(), **how)
     return outcome, (tmp_path / "out").read_text()
 
 
@@ -100,7 +100,7 @@ def test_a_cut_link_stops(tmp_path):
     receiver = [sys.executable, str(HERE / "sender.py"), "6000000", "1.5"]
     whole, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts")
     assert (whole.cuts, out.split()) == ((), ["closed", "6000000"])
-    cut, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts", cuts=[Cut(0, 1, 0.2, after_mark=True)])
+    cut, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts", cuts=[LinkCut(0, 1, 0.2, after_mark=True)])
     assert [link[:2] for link in cut.cuts] == [(0, 1)]
     word, got = out.split()
     assert word == "silence"
@@ -111,7 +111,7 @@ def test_a_cut_link_stops(tmp_path):
 def test_a_cut_in_seconds_takes_both_ends_down(tmp_path):
     look = "sleep 1.5; for d in /sys/class/net/to*; do echo $(hostname) ${d##*/} $(($(cat $d/flags) & 1)); done"
     outcome, out = run(
-        "path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[Cut(0, 1, 1e3), Cut(1, 2, 0.3)]
+        "path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[LinkCut(0, 1, 1e3), LinkCut(1, 2, 0.3)]
     )
     assert sorted(out.splitlines()) == ["h0 to1 1", "h1 to0 1", "h1 to2 0", "h2 to1 0"]
     ((u, v, seconds),) = outcome.cuts
@@ -137,7 +137,7 @@ def test_a_plan_with_two_copies_gets_past_a_link_that_is_cut(tmp_path):
     data.write_bytes(os.urandom(3_000_000))
     program = [sys.executable, "-m", "treecast", "run", str(plan_file), "--mpi", "--input", str(data)]
     program += ["--deadline", "2", "--json"]
-    outcome, out = run("hypercube:3", 50 * 10**6, program, tmp_path, cuts=[Cut(0, 1, 0.05, after_mark=True)])
+    outcome, out = run("hypercube:3", 50 * 10**6, program, tmp_path, cuts=[LinkCut(0, 1, 0.05, after_mark=True)])
     found = json.loads(out)
     assert outcome.status == 0
     assert [link[:2] for link in outcome.cuts] == [(0, 1)]
@@ -178,9 +178,9 @@ def test_nothing_is_left_when_the_launcher_ends(sent, status, how):
 @needs_lab
 def test_time_runs_out(tmp_path):
     token = uuid.uuid4().hex
-    plan = topology(network("path:2"), 10**8)
+    plan = plan_wiring(network("path:2"), 10**8)
     with pytest.raises(LabError, match="not done after 1 seconds"):
-        outside.run(plan, ["sh", "-c", f"sleep 1000; : {token}"], "hosts", timeout=1)
+        outside.run_in_lab(plan, ["sh", "-c", f"sleep 1000; : {token}"], "hosts", timeout=1)
     assert not processes(token)
 
 

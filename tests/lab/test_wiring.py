@@ -10,7 +10,7 @@ from treecast.errors import FaultError, LabError
 from treecast.lab import launch
 from treecast.lab.wiring import (
     HOSTS_SUBNET,
-    Cut,
+    LinkCut,
     address,
     batches,
     bucket,
@@ -19,7 +19,7 @@ from treecast.lab.wiring import (
     hosts_file,
     parse_cuts,
     parse_rate,
-    topology,
+    plan_wiring,
 )
 
 FAMILIES = [
@@ -38,7 +38,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize("spec", FAMILIES)
 def test_routes_are_shortest_paths_and_neighbours_use_their_link(spec):
-    plan = topology(network(spec), 10**8)
+    plan = plan_wiring(network(spec), 10**8)
     graph = plan.network.to_networkx().to_undirected()
     assert {frozenset(link) for link in plan.links} == {frozenset(edge) for edge in graph.edges}
     assert len(set(plan.links)) == len(plan.links)
@@ -56,13 +56,13 @@ def test_routes_are_shortest_paths_and_neighbours_use_their_link(spec):
 
 
 def test_any_graph_can_be_a_lab():
-    plan = topology(network(nx.petersen_graph()), 10**8)
+    plan = plan_wiring(network(nx.petersen_graph()), 10**8)
     assert (plan.network.nodes, len(plan.links)) == (10, 15)
 
 
 @pytest.mark.parametrize("spec", FAMILIES)
 def test_commands_name_only_what_they_have_made(spec):
-    plan = topology(network(spec), 10**8)
+    plan = plan_wiring(network(spec), 10**8)
     (first, *others), n = batches(plan), plan.network.nodes
     assert [line for line in first.lines if line.startswith("netns add")] == [f"netns add {host(u)}" for u in range(n)]
     made = [line for line in first.lines if "type veth" in line and "daemons" not in line]
@@ -93,7 +93,7 @@ def test_addresses_differ_and_lie_in_the_subnet_that_mpi_may_use():
     addresses = [address(u) for u in range(64)]
     assert len(set(addresses)) == 64
     assert all(ipaddress.ip_address(a) in ipaddress.ip_network(HOSTS_SUBNET) for a in addresses)
-    assert hosts_file(topology(network("path:2"), 10**8)).splitlines()[1:] == ["10.9.0.1 h0", "10.9.0.2 h1"]
+    assert hosts_file(plan_wiring(network("path:2"), 10**8)).splitlines()[1:] == ["10.9.0.1 h0", "10.9.0.2 h1"]
 
 
 def test_names_of_interfaces_fit():
@@ -121,9 +121,9 @@ def test_a_bucket_holds_full_frames_at_any_rate():
 def test_cuts():
     cube, star = network("hypercube:3"), network("star:4")
     assert parse_cuts(cube, ["000-001@2.5", "7-6@mark+0.1", "0-4@mark"]) == (
-        Cut(0, 1, 2.5), Cut(6, 7, 0.1, True), Cut(0, 4, 0, True),
+        LinkCut(0, 1, 2.5), LinkCut(6, 7, 0.1, True), LinkCut(0, 4, 0, True),
     )  # fmt: skip
-    assert parse_cuts(star, ["1234-2134@0"]) == (Cut(star.node("1234"), star.node("2134"), 0),)
+    assert parse_cuts(star, ["1234-2134@0"]) == (LinkCut(star.node("1234"), star.node("2134"), 0),)
 
 
 @pytest.mark.parametrize("text", ["0-1", "0-1@", "0-1@soon", "0-1@-1", "0-1@mark+", "0-1@mark0.1", "@1", "0-1@+1"])
@@ -140,18 +140,18 @@ def test_only_links_are_cut():
 @pytest.mark.parametrize("spec", ["star:5", "hypercube:7", "hypercube:40", "path:65"])
 def test_large_networks_are_refused(spec):
     with pytest.raises(LabError, match="from 2 to 64 hosts"):
-        topology(network(spec), 10**8)
+        plan_wiring(network(spec), 10**8)
 
 
 def test_one_way_and_unconnected_networks_are_refused():
     for graph in (nx.DiGraph([(0, 1), (1, 2), (2, 0)]), nx.Graph([(0, 1), (2, 3)])):
         with pytest.raises(ValueError, match=r"both ways|connected|reach"):
-            topology(network(graph), 10**8)
+            plan_wiring(network(graph), 10**8)
 
 
 def test_ranks_are_nodes(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name, path=None: f"/bin/{name}")
-    plan = topology(network("hypercube:2"), 10**8)
+    plan = plan_wiring(network("hypercube:2"), 10**8)
     words = launch.mpi_command(plan, ["prog", "--flag", "a b"], ["--mca", "coll", "^han"])
     assert words[words.index("--host") + 1] == "h0:1,h1:1,h2:1,h3:1"
     assert words[words.index("-n") + 1] == "4"

@@ -52,7 +52,7 @@ def run(
     from treecast import networks
     from treecast.errors import LabError
     from treecast.lab import outside
-    from treecast.lab.wiring import parse_cuts, parse_rate, topology
+    from treecast.lab.wiring import parse_cuts, parse_rate, plan_wiring
 
     if no_mpi and once:
         raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")
@@ -63,12 +63,12 @@ def run(
     except ValueError as error:
         raise LabError(f"--mpirun {mpirun!r} cannot be split into words: {error}") from None
     where = networks.network(network)
-    plan = topology(where, parse_rate(rate))
+    plan = plan_wiring(where, parse_rate(rate))
 
     def ready(seconds: float) -> None:
         console.say(f"{where.spec}: {where.nodes} hosts, {len(plan.links)} links of {rate}, built in {seconds:.2f} s")
 
-    done = outside.run(
+    done = outside.run_in_lab(
         plan, command, "hosts" if no_mpi else "once" if once else "mpi", parse_cuts(where, cut), options, timeout, ready
     )
     for u, v, seconds in done.cuts:

@@ -42,7 +42,7 @@ def main() -> None:
         began = time.monotonic()
         build(order)
         _report(report_file, up=time.monotonic() - began)
-        status = run(order, report_file)
+        status = run_commands(order, report_file)
         _report(report_file, status=status)
     except (BuildError, OSError) as error:
         _report(report_file, error=str(error))
@@ -63,7 +63,7 @@ def build(order: dict[str, Any]) -> None:
         _call([tool, *(["-n", host] if host else []), "-batch", "-"], "\n".join(lines) + "\n")
 
 
-def run(order: dict[str, Any], report_file: int) -> int:
+def run_commands(order: dict[str, Any], report_file: int) -> int:
     """Start all commands at once, cut links in time, and return the first status that is not 0."""
     where = {**os.environ, **order["environment"], "TREECAST_LAB": str(HOME), "TMPDIR": str(HOME / "tmp")}
     try:

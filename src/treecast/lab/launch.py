@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from treecast.errors import LabError
-from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Topology, host
+from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Wiring, host
 from treecast.mpi.job.launch import FAULT_TOLERANT
 
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
@@ -27,7 +27,7 @@ _EAGER = ("btl_tcp_eager_limit", "btl_tcp_rndv_eager_limit", "btl_tcp_max_send_s
 _EAGER_BYTES = 1_000_000
 
 
-def mpi_command(plan: Topology, command: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     """Return mpirun's command line: rank r on host r, fault-tolerant. ``options`` come behind treecast's own.
 
     Raises LabError when there is no mpirun.
@@ -54,20 +54,33 @@ def mpi_command(plan: Topology, command: Sequence[str], options: Sequence[str] =
         *(word for name, value in daemons.items() for word in ("--prtemca", name, value)),
         *(word for name, value in ranks.items() for word in ("--mca", name, value)),
         "--host", ",".join(f"{host(u)}:1" for u in nodes), "--map-by", "node", "--bind-to", "none", "-n", str(len(nodes)),
-        *options, *started(command),
+        *options, *with_start_note(command),
     ]  # fmt: skip
 
 
-def host_commands(plan: Topology, command: Sequence[str]) -> list[list[str]]:
+def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:
     """Return a command line for each host, which runs the command there without MPI."""
     named = f'h=$1; shift; {_NAMED}; exec "$@"'
     return [
-        ["ip", "netns", "exec", host(u), "unshare", "--uts", "sh", "-c", named, "sh", host(u), *started(command)]
+        [
+            "ip",
+            "netns",
+            "exec",
+            host(u),
+            "unshare",
+            "--uts",
+            "sh",
+            "-c",
+            named,
+            "sh",
+            host(u),
+            *with_start_note(command),
+        ]
         for u in range(plan.network.nodes)
     ]
 
 
-def started(command: Sequence[str]) -> list[str]:
+def with_start_note(command: Sequence[str]) -> list[str]:
     """Return a command line that leaves a note of its host before it becomes the command."""
     return ["sh", "-c", _STARTED, "sh", *command]
 

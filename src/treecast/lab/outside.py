@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from treecast.errors import LabError
 from treecast.lab import launch
-from treecast.lab.wiring import Cut, Topology, batches, device, host, hosts_file
+from treecast.lab.wiring import LinkCut, Wiring, batches, device, host, hosts_file
 
 How = Literal["mpi", "hosts", "once"]
 """How a command runs: by mpirun; on every host without MPI; once, in the lab but on no host."""
@@ -54,11 +54,11 @@ def check_machine() -> None:
         raise LabError(f"this machine allows no new namespaces (a container without privileges?): {said}")
 
 
-def run(
-    plan: Topology,
+def run_in_lab(
+    plan: Wiring,
     command: Sequence[str],
     how: How = "mpi",
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[LinkCut] = (),
     options: Sequence[str] = (),
     timeout: float | None = None,
     ready: Callable[[float], None] | None = None,
@@ -103,10 +103,10 @@ def run(
             return _follow(reports, timeout, ready)
     finally:
         os.close(order_write)
-        _gone(lab)
+        _wait_until_gone(lab)
 
 
-def _order(plan: Topology, command: list[str], how: How, cuts: Sequence[Cut], options: list[str]) -> dict[str, Any]:
+def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], options: list[str]) -> dict[str, Any]:
     """Return what the first process inside is to do."""
     if how == "mpi":
         commands = [launch.mpi_command(plan, command, options)]
@@ -163,7 +163,7 @@ def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] 
                 return Outcome(int(report["status"]), up, tuple(cuts))
 
 
-def _gone(lab: "subprocess.Popen[bytes]") -> None:
+def _wait_until_gone(lab: "subprocess.Popen[bytes]") -> None:
     """Wait until no process of the lab is left; its namespaces go with the last one."""
     try:
         lab.wait(10)

@@ -27,7 +27,7 @@ _QUEUE = "100ms"
 
 
 @dataclass(frozen=True)
-class Cut:
+class LinkCut:
     """A link that fails: both its ends go down ``seconds`` after the start of the command, or after it has made its mark."""
 
     u: int
@@ -37,7 +37,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Topology:
+class Wiring:
     """The plan of a lab. ``links``: pairs (u, v), u < v. ``next_hop[u][v]``: the neighbour by which u reaches v; u for itself.
 
     ``rate``: of each link, each way, in bits per second.
@@ -58,7 +58,7 @@ class Batch:
     lines: tuple[str, ...]
 
 
-def topology(network: Network, rate: int) -> Topology:
+def plan_wiring(network: Network, rate: int) -> Wiring:
     """Return the plan of a lab: routes are shortest paths, by the lowest port where there are several.
 
     Raises LabError for networks of more than 64 nodes, with arcs that lead one way only, or that are not connected.
@@ -79,7 +79,7 @@ def topology(network: Network, rate: int) -> Topology:
     def hop(u: int, v: int) -> int:
         return u if u == v else next(w for w in near[u] if distance[w, v] == distance[u, v] - 1)
 
-    return Topology(
+    return Wiring(
         network, rate,
         tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v),
         tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes)),
@@ -95,9 +95,9 @@ def parse_rate(text: str) -> int:
     return rate
 
 
-def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[Cut, ...]:
+def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[LinkCut, ...]:
     """Return the cuts that people write: ``A-B@2.5``, or ``A-B@mark+0.1`` when the command says where time begins."""
-    cuts = list[Cut]()
+    cuts = list[LinkCut]()
     for text in texts:
         name, at, when = text.rpartition("@")
         found = re.fullmatch(r"(?:(mark)(?:\+|$))?([0-9]{1,6}(?:\.[0-9]{1,9})?)?", when)
@@ -105,7 +105,7 @@ def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[Cut, ...]:
             raise LabError(f"{text!r} names no cut: write A-B@SECONDS, as in {name or '0-1'}@2.5")
         arcs = parse_faults(network, (), [name]).arcs
         u, port = min(arcs)
-        cuts.append(Cut(u, int(network.neighbor(u, port)), float(found[2] or 0), found[1] is not None))
+        cuts.append(LinkCut(u, int(network.neighbor(u, port)), float(found[2] or 0), found[1] is not None))
     return tuple(cuts)
 
 
@@ -125,7 +125,7 @@ def device(v: int) -> str:
 
 
 _TRAIN = 16384
-"""Bytes of frames that pass a link one behind the other as one: each by itself would cost the processors a timer."""
+"""Bytes of frames that pass a link one behind the other as one: a timer for each frame by itself would cost too much CPU time."""
 
 
 def bucket(rate: int) -> int:
@@ -137,7 +137,7 @@ def bucket(rate: int) -> int:
     return max(64_000, math.ceil(rate * 0.005 / 8))
 
 
-def batches(plan: Topology) -> list[Batch]:
+def batches(plan: Wiring) -> list[Batch]:
     """Return what builds a lab, in order."""
     hosts = range(plan.network.nodes)
     outside = [f"netns add {host(u)}" for u in hosts]
@@ -159,7 +159,7 @@ def batches(plan: Topology) -> list[Batch]:
     return [Batch("ip", None, tuple(outside))] + [batch for u in hosts for batch in _batches_of(plan, u)]
 
 
-def _batches_of(plan: Topology, u: int) -> list[Batch]:
+def _batches_of(plan: Wiring, u: int) -> list[Batch]:
     near = [b if a == u else a for a, b in plan.links if u in (a, b)]
     lines = ["link set lo up", "link add self type bridge", f"addr add {address(u)}/32 dev self", "link set self up"]
     lines += [f"addr add 10.200.0.{u + 1}/24 dev daemons", "link set daemons up"]
@@ -173,7 +173,7 @@ def _batches_of(plan: Topology, u: int) -> list[Batch]:
     return [Batch("ip", host(u), tuple(lines)), Batch("tc", host(u), tuple(shape))]
 
 
-def hosts_file(plan: Topology) -> str:
+def hosts_file(plan: Wiring) -> str:
     """Return the text of /etc/hosts in a lab."""
     lines = ["127.0.0.1 localhost"] + [f"{address(u)} {host(u)}" for u in range(plan.network.nodes)]
     return "\n".join(lines) + "\n"
