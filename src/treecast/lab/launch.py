@@ -60,24 +60,9 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
 
 def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:
     """Return a command line for each host, which runs the command there without MPI."""
-    named = f'h=$1; shift; {_NAMED}; exec "$@"'
-    return [
-        [
-            "ip",
-            "netns",
-            "exec",
-            host(u),
-            "unshare",
-            "--uts",
-            "sh",
-            "-c",
-            named,
-            "sh",
-            host(u),
-            *with_start_note(command),
-        ]
-        for u in range(plan.network.nodes)
-    ]
+    shell = ["unshare", "--uts", "sh", "-c", f'h=$1; shift; {_NAMED}; exec "$@"', "sh"]
+    noted = with_start_note(command)
+    return [["ip", "netns", "exec", host(u), *shell, host(u), *noted] for u in range(plan.network.nodes)]
 
 
 def with_start_note(command: Sequence[str]) -> list[str]:

@@ -1,11 +1,11 @@
-"""Spanning trees of any network at a root, for what goes down or up one tree.
+"""Spanning trees of any network at a root, for schedules that use one tree.
 
-Communication model: bufferless, over one port or all (see tree_scatter.py and tree_gather.py). Source: Bhatt, Pucci, Ranade &
-Rosenberg, who run their algorithms on a spanning tree of any network: breadth-first over all ports, where shortest ways are what
-counts; over one port many children hurt, so one that takes few rounds to broadcast. To find the best such tree is NP-hard;
-``broadcast-time`` joins those that have heard with those that have not, by a maximum matching in each round, after Harutyunyan &
-Shao ("An efficient heuristic for broadcasting in networks", 2006). What has to go both ways, as a gather does that is told when
-to begin, takes links with arcs both ways only.
+Communication model: bufferless, over one port or all (see plans/bufferless/). Source: Bhatt, Pucci, Ranade & Rosenberg, who run
+their algorithms on a spanning tree of any network. Over all ports the shortest ways count, so they take a breadth-first tree. Over
+one port many children hurt, so they take a tree down which a one-port broadcast takes few steps. To find the best such tree is
+NP-hard. ``broadcast-time`` joins informed nodes with nodes that have not heard, by a maximum matching in each step, after
+Harutyunyan & Shao ("An efficient heuristic for broadcasting in networks", 2006). A gather whose nodes are told when to begin sends
+both ways, so its tree takes links with arcs both ways only.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def spanning_tree(
 ) -> Tree:
     """Return a spanning tree by its name: one of ``TREES``.
 
-    ``flits``: how long the message of each node is. ``steps(tree)``: how long what is to be done would take on a tree; the
+    ``flits``: the length of each node's message. ``steps(tree)``: the steps that the collective would take on a tree; the
     ``best`` is the one of several that takes least. ``both_ways``: over links with arcs both ways only. Raises PlanError when
     there is none.
     """

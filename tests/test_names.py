@@ -1,0 +1,139 @@
+"""The words that docs/names.md rules out stand nowhere: not in the code, its comments and messages, nor on the pages."""
+
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NAMES = ROOT / "docs/names.md"
+FILES = sorted(
+    [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+)
+
+
+class Allowed(NamedTuple):
+    """Where a word may stand all the same: in files whose path matches, within text that matches, for a reason."""
+
+    word: str
+    path: str
+    text: str
+    reason: str
+
+
+ALLOWED = (
+    Allowed("*", "src/treecast/papers/*", "", "the papers' words, when their statements are quoted"),
+    Allowed("edge", "*", r"[Ee]dge-[Dd]isjoint", "the papers' name of their trees"),
+    Allowed("edge", "*", r"edge list|\.edges\b|\.edgelist\b", "a kind of file"),
+    Allowed(
+        "edge", "src/treecast/networks/*", r"add_edge|\.edges\(|every edge|an edge its source", "networkx and GraphML"
+    ),
+    Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
+    Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
+    Allowed("edge", "src/treecast/kernels/spanning.py", "", "the edge of what a search has reached"),
+    Allowed("round", "src/treecast/kernels/spanning.py", "", "the literature's name for steps of a one-port broadcast"),
+    Allowed("round", "src/treecast/plans/trees/spanning.py", r"\brounds\b", "a kernel's name"),
+    Allowed("round", "src/treecast/drawing/figures/mesh.py", r"rounds|a round within", "ways round a torus"),
+    Allowed("phase", "*", r"four[- _]phases?", "the hypercube paper's name of a scheme"),
+    Allowed(
+        "phase", "*", r"(?:first|second)[ _]phase|paths\.phase", "the hypercube paper's word for parts of its schemes"
+    ),
+    Allowed("phase", "src/treecast/plans/wormhole/eyes.py", "", "the mesh paper's word for d steps of its algorithm"),
+    *(
+        Allowed("channel", path, "", "under wormhole switching it is the word for an arc that a message holds")
+        for path in (
+            "src/treecast/plans/wormhole/*",
+            "src/treecast/verification/*",
+            "src/treecast/networks/grid.py",
+            "src/treecast/kernels/contention.py",
+            "src/treecast/machine.py",
+            "docs/mesh.md",
+            "docs/commands.md",
+        )
+    ),
+    Allowed("channel", "src/treecast/mpi/*", "", "to be renamed: what is known of a communicator"),
+    Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
+    Allowed("failure", "src/treecast/cli/mpi_report.py", "", "MPI's word: the failure of a process"),
+    Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
+    Allowed("platform", "*", r"sys\.platform", "Python's name"),
+    Allowed("processor", "src/treecast/mpi/*", r"need the processor", "the hardware"),
+    Allowed("processor", "docs/trees.md", r"networks of processors", "the title of a paper"),
+    Allowed("source", "*", "", "also the sender of a row, and the paper that something is taken from"),
+)
+
+
+def ruled_out(page):
+    """Return the words of the third column, without their explanations in brackets."""
+    rows = [line.strip("| ").split("|") for line in page.splitlines() if re.match(r"\| (?!word|---)", line)]
+    words = [word.strip() for row in rows if len(row) == 3 for word in re.sub(r"\(.*?\)", "", row[2]).split(",")]
+    return list(dict.fromkeys(word for word in words if word))
+
+
+def pattern(word):
+    """Match a word and its plural, also inside of names; of "round" only the noun: it is a preposition and a verb, too."""
+    if word == "round":
+        return r"\b(?:rounds|(?:a|an|each|every|one|per|this|that|next|last|first|second) round)\b"
+    plural = {"vertex": "vertices", "topology": "topologies"}.get(word, f"{word}s")
+    return rf"\b(?:{word}|{plural})\b"
+
+
+def words_of(text):
+    """Return a text in lower case whose names are divided into words: send_packet and sendPacket into two."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ").lower()
+
+
+def allow(text, path, word):
+    """Return a text without the parts in which a word may stand."""
+    for allowed in ALLOWED:
+        if allowed.word in (word, "*") and fnmatch(path, allowed.path):
+            text = re.sub(allowed.text, " ", text) if allowed.text else ""
+    return text
+
+
+def violations(text, path="src/treecast/new.py"):
+    """Return (word, line) wherever a word that is ruled out stands in a text."""
+    return [
+        (word, text[: place.start()].count("\n") + 1)
+        for word in ruled_out(NAMES.read_text())
+        if (place := re.search(pattern(word), words_of(allow(text, path, word))))
+    ]
+
+
+def test_the_table_is_read():
+    words = ruled_out(NAMES.read_text())
+    assert {"topology", "edge", "round", "packet", "partial result", "Byzantine", "source"} <= set(words)
+    assert len(words) >= 15
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a packet goes", "def send_packet(): ...", "class PacketQueue: ...", "it has two packets", "the topologies of",
+        "in each round", "over an edge", "not an edge-disjoint edge", "vertices", "PARTIAL_RESULT", "channel",
+    ],
+)  # fmt: skip
+def test_words_that_are_ruled_out_are_found(text):
+    assert len(violations(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["edge-disjoint", "sys.platform", "round(x)", "all the way round", "knowledge", "four_phases"]
+)
+def test_other_uses_are_not(text):
+    assert violations(text) == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_words_that_are_ruled_out_stand_nowhere(file):
+    if file != NAMES:
+        assert violations(file.read_text(), str(file.relative_to(ROOT))) == []
+
+
+@pytest.mark.parametrize("allowed", ALLOWED, ids=lambda allowed: f"{allowed.word}: {allowed.reason}")
+def test_every_exception_is_needed(allowed):
+    words = ruled_out(NAMES.read_text()) if allowed.word == "*" else [allowed.word]
+    texts = [file.read_text() for file in FILES if file != NAMES and fnmatch(str(file.relative_to(ROOT)), allowed.path)]
+    parts = [part for text in texts for part in (re.findall(f"(?:{allowed.text})", text) if allowed.text else [text])]
+    assert any(re.search(pattern(word), words_of(part)) for word in words for part in parts)
