@@ -72,7 +72,7 @@ def plan(
     messages
         The number of chunks of each source.
     copies, survive
-        Over how many disjoint ways each chunk reaches each node, or how many unannounced failures must do no harm:
+        Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
     model
         The machine: a Model or the name of a preset. The default is ``all-port``, or what the builder is for.

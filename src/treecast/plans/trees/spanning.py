@@ -1,11 +1,11 @@
 """Spanning trees of any network at a root, for schedules that use one tree.
 
-Communication model: bufferless, over one port or all (see plans/bufferless/). Source: Bhatt, Pucci, Ranade & Rosenberg, who run
-their algorithms on a spanning tree of any network. Over all ports the shortest ways count, so they take a breadth-first tree. Over
-one port many children hurt, so they take a tree down which a one-port broadcast takes few steps. To find the best such tree is
-NP-hard. ``broadcast-time`` joins informed nodes with nodes that have not heard, by a maximum matching in each step, after
-Harutyunyan & Shao ("An efficient heuristic for broadcasting in networks", 2006). A gather whose nodes are told when to begin sends
-both ways, so its tree takes links with arcs both ways only.
+Communication model: bufferless, over one port or all (see plans/bufferless/). Source: Bhatt, Pucci, Ranade & Rosenberg, who
+run their algorithms on a spanning tree of any network. Over all ports the shortest ways count, so they take a breadth-first
+tree. Over one port many children hurt, so they take a tree down which a one-port broadcast takes few steps. To find the best
+such tree is NP-hard. ``broadcast-time`` joins informed nodes with nodes that have not heard, by a maximum matching in each
+step, after Harutyunyan & Shao ("An efficient heuristic for broadcasting in networks", 2006). A gather whose nodes are told
+when to begin sends both ways, so its tree takes links with arcs both ways only.
 """
 
 from collections.abc import Callable
