@@ -46,7 +46,7 @@ def test_files_of_lengths_that_are_none(ask, tmp_path, line, said):
         (("plan", "scatter", "path:4", "--lengths", "1"), "nothing else"),
         (("plan", "scatterv", "path:4", "--lengths", "1", "--messages", "2"), "instead of a number"),
         (("plan", "scatterv", "path:4", "--lengths", "1", "--tree", "bonsai"), "bonsai"),
-        (("plan", "scatterv", "path:4", "--lengths", "1", "--first", "last"), "cannot go first"),
+        (("plan", "scatterv", "path:4", "--lengths", "1", "--first", "last"), "there is no order 'last'"),
         (("plan", "gatherv", "path:4", "--lengths", "1", "--collect", "stamps"), "slots or walk"),
         (("plan", "gatherv", "tree:2,2", "--lengths", "1", "--builder", "shoulder-tap"), "path"),
         (("plan", "gatherv", "path:4", "--lengths", "1", "--root", "9"), "no node"),

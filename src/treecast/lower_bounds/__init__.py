@@ -23,18 +23,16 @@ __all__ = [
 
 
 def bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the lower bounds that are known, for schedules by which every chunk reaches its nodes over ``copies`` ways.
+    """Return the known lower bounds of schedules in which every chunk reaches its nodes over ``copies`` disjoint ways.
 
-    There is at least one of steps and one of transmissions. Raises PlanError when a source has fewer arcs than copies,
-    when sums are to have copies, and where there are too many nodes to tell how far each is.
+    The list has at least one bound of steps and one of transmissions. Raises PlanError when a source has fewer arcs than
+    copies, when sums are asked for with several copies, and when there are too many nodes to count distances.
     """
     if network.nodes == 1:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
         return [Bound(of, 0, "0", "one node") for of in counted]
     if copies > 1 and collective.sums:
-        raise PlanError(
-            f"{copies} copies of a sum cannot be had: contributions that went two ways would be added twice"
-        )
+        raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
     if collective.lengths is not None:
         return of_lengths(network, collective, collective.lengths, copies, model)
     if model.routing:

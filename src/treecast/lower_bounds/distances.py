@@ -1,4 +1,4 @@
-"""How far nodes are from one another, and over how many ways: what proofs count."""
+"""What proofs of lower bounds count: distances between nodes, and disjoint ways."""
 
 from collections import Counter
 from functools import lru_cache
@@ -23,7 +23,7 @@ def degrees(network: Network) -> Ints:
 
 
 def looked_at(network: Network) -> range:
-    """Return the nodes from which a network is looked at: node 0, where all see the same or are too many to ask."""
+    """Return the nodes whose distances are counted: node 0 if the network looks alike from all nodes or has too many of them."""
     return range(1 if isinstance(network, Cayley) or network.nodes > LOOKED_AT else network.nodes)
 
 
@@ -48,7 +48,7 @@ def _counted(network: Network, node: int) -> tuple[int, ...]:
             )
         return tuple(counts.tolist())
     if network.nodes > _MOST_COUNTED:
-        raise PlanError(f"{network.spec} has too many nodes to count how far each of them is")
+        raise PlanError(f"{network.spec} has too many nodes to count their distances")
     return tuple(np.bincount(network.distance(node, np.arange(network.nodes))).tolist())
 
 
@@ -78,11 +78,11 @@ def _kinds(network: Star | Hypercube) -> dict[tuple[int, int], int]:
 
 @lru_cache(1024)
 def ways(network: Network, node: int, copies: int) -> tuple[int, str]:
-    """Return the least number of arcs of x disjoint ways from ``node`` to each other node, all added up; and in words.
+    """Return the least number of arcs of x disjoint ways from ``node`` to each other node, in total, and the formula in words.
 
     Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
     arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others; on the hypercube
-    there are such ways (Saad & Schultz 1988). Where this would take too long: x times the distance.
+    there are such ways (Saad & Schultz 1988). Where this count would take too long, the bound is x times the distance.
     """
     if isinstance(network, Cayley) and node:
         return ways(network, 0, copies)
@@ -101,7 +101,7 @@ def ways(network: Network, node: int, copies: int) -> tuple[int, str]:
 
 
 def ways_of_all(network: Network, copies: int) -> tuple[int, str]:
-    """Return the same, added up for all nodes; where only one was looked at, one arc for each way."""
+    """Return the same, in total for all nodes; where the distances of one node were counted, one arc for each way."""
     seen, nodes = looked_at(network), network.nodes
     if isinstance(network, Cayley):
         total, formula = ways(network, 0, copies)

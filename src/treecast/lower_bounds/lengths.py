@@ -14,11 +14,11 @@ from treecast.networks.core import Ints
 def of_lengths(network: Network, collective: Collective, lengths: Lengths, copies: int, model: Model) -> list[Bound]:
     """Return the bounds of messages of different lengths, from or to one root.
 
-    Of the flits for nodes at distance D or more the last leaves the root when the others have, and goes D arcs: with a port of
-    its own for each arc, k arcs carry k flits a step. A message that is not split goes over one arc of the root.
+    Take the flits for nodes at distance D or more. The last one leaves the root after the others, and has D arcs to go. With a
+    port for each arc, k arcs carry k flits a step. A message that is not split goes over one arc of the root.
     """
     if copies > 1:
-        raise PlanError("a message of its own length goes one way: take 1 copy")
+        raise PlanError("a message of any length goes one way: take 1 copy")
     if model.routing:
         return _wormhole(lengths)
     there = network if collective.direction == "from" else turned(network)
@@ -49,7 +49,7 @@ def of_lengths(network: Network, collective: Collective, lengths: Lengths, copie
 
 
 def _wormhole(lengths: Lengths) -> list[Bound]:
-    """Return the bounds where every node is one step away: each message that is not null is one at least."""
+    """Return the bounds where every node is one step away: each message that is not null takes at least one step."""
     some = int(np.count_nonzero(lengths.flits))
     return [
         Bound(
@@ -74,7 +74,7 @@ def _far_flits(flits: Ints, far: Ints, part: Ints, arcs: Ints) -> int:
 
 
 def _parts(network: Network, root: int) -> Ints | None:
-    """Return the parts of a network without the root, or None when they hang together or arcs lead one way only."""
+    """Return the components of a network without its root, or None if there is one component or if an arc has no arc back."""
     from treecast.kernels.streams import components
 
     if isinstance(network, Cayley) or turned(network) != network:

@@ -1,11 +1,11 @@
 """Lower bounds: what no schedule can beat, each with its formula and its source.
 
-The proofs count four things. *Ports*: what leaves or reaches a node in a step, one chunk an arc, or one in all with one
-port. *Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends together, by what all arcs can
-carry in a step. *Doubling*: with one port, the nodes that have heard of something at most double in a step.
+The proofs count four things. *Ports*: in a step each arc of a node carries one chunk; with one port the node sends one in all.
+*Ways*: x disjoint ways from a node leave it over x different arcs. *Work*: all sends, divided by what all arcs carry in a step.
+*Doubling*: with one port, the number of nodes that have heard of something at most doubles in a step.
 
-A schedule run backwards is one of the network with its arcs turned round: a scatter becomes a gather, a broadcast a reduce
-(each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.
+A schedule run backwards is a schedule of the network with its arcs turned round: a scatter becomes a gather, a broadcast a
+reduce (each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Job:
 
     @property
     def turned(self) -> "Job":
-        """The same with all arcs turned round: what reaches a node here leaves it there."""
+        """The same job on the network with all arcs turned round."""
         return replace(self, network=distances.turned(self.network))
 
     @property
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def room(self) -> int:
-        """How many sends there can be in a step, in the whole network; a link has two arcs where each has one back."""
+        """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways."""
         half, nodes = self.model.duplex == "half", self.network.nodes
         if self.model.ports == "one":
             return nodes // 2 if half and self.model.partner == "same" else nodes
@@ -115,7 +115,7 @@ def _over_every_arc(job: Job) -> list[Bound]:
 
 
 def _hearing(job: Job, root: int) -> list[Bound]:
-    """A node that few arcs reach hears Mx chunks over them, the first no earlier than it is far (where nodes differ)."""
+    """A node that few arcs reach hears Mx chunks over them; the first has crossed its distance from the root."""
     if isinstance(job.network, Cayley) or job.network.nodes > distances.LOOKED_AT:
         return []
     others = np.delete(np.arange(job.network.nodes), root)
@@ -126,7 +126,7 @@ def _hearing(job: Job, root: int) -> list[Bound]:
 
 @bounds_of("scatter")
 def _scatter(job: Job, root: int) -> list[Bound]:
-    """What is for a node goes at least as many arcs as it is far; see ``_through`` for the root's ports."""
+    """A chunk crosses at least as many arcs as its node is away from the root; see ``_through`` for the root's ports."""
     ways, formula = distances.ways(job.network, root, job.copies)
     sends = [_transmissions(job.messages * ways, f"M {formula}", _source(job))]
     return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
@@ -176,7 +176,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
 
 
 def _gossip(job: Job) -> list[Bound]:
-    """Where messages combine: all hear of all, so what one source needs; an odd one out loses the first step."""
+    """Where messages combine all nodes hear of all, so one source gives the bound; with odd N a node idles in the first step."""
     found = [bound for v in distances.looked_at(job.network) for bound in _reach(job, v)]
     if job.model.partner == "same" and job.model.ports == "one" and job.network.nodes % 2:
         value = job.others.bit_length() + 1
@@ -236,7 +236,7 @@ def _transmissions(value: int, formula: str, source: str) -> Bound:
 
 
 def _reach(job: Job, node: int) -> list[Bound]:
-    """Where messages combine, any number of chunks go in a step: only distance counts, and with one port doubling."""
+    """Where messages combine, any number of chunks go in a step, so distance counts, and with one port doubling."""
     found = [_steps(job.network.eccentricity(node), "eccentricity", "a chunk goes one arc a step")]
     if job.model.ports == "one":
         found.append(_steps(job.others.bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
@@ -246,7 +246,7 @@ def _reach(job: Job, node: int) -> list[Bound]:
 def _through(job: Job, node: int) -> Bound:
     """Mx chunks for each of the nodes at distance δ and beyond leave ``node``, the last of them in step ⌈…⌉ - 1 or later.
 
-    It has δ arcs to go. With the arcs turned round: what comes from there arrives in step δ - 1 or later.
+    It has δ arcs to go. With the arcs turned round, a chunk from there arrives in step δ - 1 or later.
     """
     ports, left, value, at, nodes_at = job.ports(node), job.others, 0, 1, 0
     for distance, count in enumerate(distances.levels(job.network, node)[1:], 1):
@@ -280,10 +280,10 @@ def _source(job: Job) -> str:
 
 
 def tolerance_bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return what surviving k = ``copies`` - 1 unknown faults costs on the hypercube where messages combine.
+    """Return the bounds of surviving k = ``copies`` - 1 unannounced faults on the hypercube where messages combine.
 
-    Shouting, k = d-1: when the d-1 neighbours of a node at distance d-1 fail that are nearer to the root, what reaches it comes
-    by the one at distance d.
+    Shouting, k = d-1: take a node at distance d-1, and let its d-1 neighbours nearer to the root fail. Then its chunks come by
+    the neighbour at distance d.
     """
     d, k = network.diameter, copies - 1
     if not isinstance(network, Hypercube) or not collective.traits.spreads or not 1 <= k < d:

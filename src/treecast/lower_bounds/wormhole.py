@@ -17,14 +17,14 @@ from treecast.networks.core import Ints
 def wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
-    Every other node receives, or of a gathering sends, a message of its own: N - 1 messages, over one arc at least. With one
-    root, each of the first messages that the others receive comes from a node that has received one, or from the root: they are
-    the messages of a broadcast in as many steps, at least. So what holds of all broadcasts in the fewest steps holds of scatters
-    in the fewest, and backwards of gathers and reductions; of both halves of a reduce-broadcast, since the root has no finished
-    sum to send before ⌈log2 N⌉ steps. All proofs are in docs/mesh.md.
+    Every other node receives a message of its own (in a gather: sends one), so there are N - 1 messages over at least one arc.
+    With one root, the first message that a node receives comes from the root or from a node that has received one. These
+    first messages are a broadcast in as many steps. So the bounds of broadcasts in the fewest steps hold for scatters and,
+    backwards, for gathers and reductions. They hold for each half of a reduce-broadcast, because the root has no finished sum to
+    send before ⌈log2 N⌉ steps. All proofs are in docs/mesh.md.
     """
     if copies > 1:
-        raise PlanError("several copies are not known to be of use where every node is one step away: take 1")
+        raise PlanError("no use is known for several copies where every node is one step away: take 1 copy")
     nodes = len(collective.targets) + 1 if collective.targets else network.nodes
     doublings = (nodes - 1).bit_length()
     found = [
@@ -61,10 +61,11 @@ MOST_SEARCHED = 16
 
 
 def _joined(network: Mesh | Torus, collective: Collective) -> list[Bound]:
-    """Return how long what joins root and targets is at least: a shortest tree on them, but other nodes may pass on messages.
+    """Return the bounds by the least length of a tree that joins root and targets.
 
-    Not where the targets and the root are a power of two and the steps the fewest: then all who hear are needed as targets.
-    Else a tree through other nodes has at least half that length, and 2/3 in a plane with Manhattan distances (Hwang 1976).
+    If root and targets are a power of two and the steps the fewest, no other node takes part, and the tree is a shortest tree
+    on them. Otherwise other nodes may pass on messages: a tree through other nodes has at least half that length, and 2/3 of it
+    in a plane with Manhattan distances (Hwang 1976).
     """
     if not 0 < len(collective.targets) <= _MOST_SPANNED:
         return []
@@ -95,10 +96,10 @@ def _shortest_tree(network: Network, root: int, targets: Sequence[int]) -> int:
 
 
 def _across(network: Mesh | Torus, collective: Collective) -> list[Bound]:
-    """Return how many messages cross the planes between neighbouring coordinates of a mesh: of each, the fewest there can be.
+    """Return the bounds by planes between neighbouring coordinates of a mesh: the fewest messages that can cross each plane.
 
-    That depends on how many nodes lie on the side without the root. Where nodes are many, and a power of two: the fewest signed
-    powers of two with that sum, the digits other than 0 of its non-adjacent form.
+    This number depends on how many nodes lie on the side without the root. For a large power of two of nodes it is the fewest
+    signed powers of two with that sum: the number of nonzero digits of its non-adjacent form.
     """
     nodes = len(collective.targets) + 1 if collective.targets else network.nodes
     doublings = (nodes - 1).bit_length()

@@ -9,7 +9,7 @@ from treecast.schedule import Claims, Rows
 
 
 class Built(NamedTuple):
-    """The rows of a schedule, and what its builder says of them, counted or computed by other means than from the rows."""
+    """The rows of a schedule, and what its builder claims of them: computed by other means than from the rows."""
 
     rows: Rows
     claims: Claims
@@ -25,6 +25,6 @@ def memory() -> int:
 
 
 def check_memory(size: int, what: str) -> None:
-    """Raise PlanError when what takes so many bytes does not fit in this machine's memory."""
+    """Raise PlanError when ``size`` bytes do not fit in this machine's memory."""
     if size > memory():
         raise PlanError(f"{what}: about {size / 2**30:,.0f} GiB are too many for this machine's memory")

@@ -1,7 +1,7 @@
 """Reductions and gathers: schedules run backwards. Arcs turn round, the last step comes first.
 
 Communication model: that of the schedule that is reversed. Where data spread, contributions come together: a node adds
-what arrives to its own and sends the sum on once; where data went out, each node's block comes in.
+the contributions that arrive to its own and sends the sum on once. Where data went out, each node's block comes in.
 """
 
 import numpy as np

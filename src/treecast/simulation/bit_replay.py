@@ -1,7 +1,7 @@
 """Gossip under faults, for all sources at once: orbits on the hypercube, replayed with one bit per source.
 
-A node holds a set of sources, 64 to a word, and what it sends is a set too: so a replay of all N broadcasts of an allgather
-takes N²/64 words a step and dimension, not N² sends.
+A node holds a set of sources, 64 to a word, and sends such a set. So a replay of all N broadcasts of an allgather takes
+N²/64 words for each step and dimension, not N² sends.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,8 @@ _MOST_BYTES = 4 * 2**30
 class Gossip:
     """What happens when an orbit on the hypercube runs under faults.
 
-    ``missing``: int64 (N,), how many sources, alive to the end, each node lacks that is alive to the end (0 for the others).
+    ``missing``: int64 (N,), for each node that is alive to the end, how many sources it lacks that are alive to the end; 0 for
+    the other nodes.
     ``sizes``: int64 (steps,), the most chunks in one message of each step. ``transmissions``: (chunk, arc) sends in all.
     """
 
@@ -73,13 +74,15 @@ def gossip(
     faults.check(schedule)
     if not isinstance(cube, Hypercube) or not is_gossip(schedule):
         raise ScheduleError(
-            "a bit per source will do only for an allgather on a hypercube, an orbit in which all messages go together"
+            "only an allgather on a hypercube, an orbit in which all messages go together, can be replayed with a bit per source"
         )
     if bool((cube.neighbor(rows.src, rows.port) != rows.dst).any()):
         raise ScheduleError("a row names an arc that does not exist: verify says which")
     said = (rows.step.astype(np.int64) * cube.nodes + rows.src) * max(cube.d, 1) + rows.port
     if len(np.unique(said)) < len(said):
-        raise ScheduleError("a bit per source will not do where an arc carries the same twice in a step")
+        raise ScheduleError(
+            "an arc carries the same data twice in a step: such rows cannot be replayed with a bit per source"
+        )
     nodes, words = cube.nodes, -(-cube.nodes // 64)
     needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:

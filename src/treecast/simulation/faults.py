@@ -1,6 +1,6 @@
 """Faults: nodes and arcs that carry nothing, from the start or from a given step, and sweeps over sets of them.
 
-Nobody is told of a fault, and nobody acts on one: the schedule runs on, and what a node does not hold it does not send.
+No node is told of a fault or reacts to one. The schedule runs on, and a node skips what it does not hold.
 """
 
 import time
@@ -44,9 +44,9 @@ class Faults:
         return [name + (f"@{step}" if step else "") for name, step in at]
 
     def by_step(self, network: Network) -> tuple[Ints, Ints]:
-        """Return the step from which each node and each arc fails, far beyond any step where it does not.
+        """Return the step from which each node and each arc fails; for one that does not fail, a step beyond all others.
 
-        int64 (N,), and int64 (arcs + 1,) as Network.arc numbers them, the last for what is no arc.
+        int64 (N,), and int64 (arcs + 1,) as Network.arc numbers them, the last one for "no arc".
         """
         nodes = np.full(network.nodes, NEVER)
         arcs = np.full(network.nodes * network.ports + 1, NEVER)
@@ -57,7 +57,7 @@ class Faults:
         return nodes, arcs
 
     def check(self, schedule: Schedule) -> None:
-        """Raise FaultError or NetworkError when a fault names what is not there, or when nothing would be sent at all."""
+        """Raise FaultError or NetworkError when a fault names something that does not exist, or when nothing would be sent."""
         network, collective = schedule.network, schedule.collective
         self.check_names(network)
         if not collective.all_source and self.nodes.get(collective.root) == 0:
@@ -76,9 +76,9 @@ class Faults:
             raise FaultError("a fault happens at a step from 0 on")
 
     def ever_existed(self, collective: Collective, chunk: Ints) -> NDArray[np.bool_]:
-        """Return of which chunks there ever was something to send: bool, as ``chunk``.
+        """Return which chunks ever existed: bool, of the shape of ``chunk``.
 
-        What comes from one node alone, which was dead from the start, was never there. Of a sum every node has a part.
+        A chunk whose only source was dead from the start never existed. Every node contributes to a sum.
         """
         dead = [node for node, step in self.nodes.items() if step == 0]
         if collective.sums or not dead:
@@ -200,7 +200,7 @@ def sweep(
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
     case = _Case(schedule.plain(), kind)
     if not 0 <= most <= case.elements:
-        raise FaultError(f"sets of {most} faults cannot be had: there are {case.elements} {kind} that can fail")
+        raise FaultError(f"a set cannot have {most} faults: there are {case.elements} {kind} that can fail")
     if sample is not None:
         if sample < 1 or most < 1:
             raise FaultError(f"a sample needs at least 1 set of at least 1 fault, not {sample} of {most}")
@@ -327,7 +327,7 @@ class _Case:
         return sum(r[0] for r in results), sum(r[1] for r in results), first
 
     def try_sets(self, sets: Ints) -> tuple[int, _Hit | None]:
-        """Replay under each set; return how many fail, and the first that does."""
+        """Replay under each set; return how many sets fail, and the first that does."""
         from treecast.kernels.replay import first_failing
 
         network, rows = self.schedule.network, self.schedule.rows

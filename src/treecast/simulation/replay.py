@@ -25,7 +25,7 @@ class Trace:
     NEVER: not at all). ``via``: int64 (atoms, N), the row of that first arrival, -1 for none. ``moved``: bool (moves,),
     which moves took place. ``schedule`` is plain (not an orbit).
 
-    A node holds a sum from when all that it is to add to it is there; the row is then that of the last contribution.
+    A node holds a sum once all contributions that it adds have arrived; ``via`` is then the row of the last contribution.
     """
 
     schedule: Schedule
@@ -53,7 +53,7 @@ class Trace:
 
     @cached_property
     def _wanted(self) -> tuple[Ints, Ints]:
-        """What can be had: (node, atom), one entry for each atom that a living node wants and that some node ever had."""
+        """The (node, atom) pairs to deliver: each atom that a living node wants and that ever existed."""
         node, atom = self.atoms.table(self.schedule.part.wanted())
         had = self.faults.ever_existed(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
         return node[had], atom[had]
@@ -62,7 +62,7 @@ class Trace:
     def lost(self) -> list[tuple[int, int, int]]:
         """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are.
 
-        What a node alone had that was dead from the start could not be sent, and is not lost.
+        A chunk whose only source was dead from the start never existed, so it is not lost.
         """
         node, atom = self._wanted
         without = self.arrival[atom, node] == NEVER
@@ -134,11 +134,11 @@ class Trace:
 
 
 def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
-    """Replay a schedule, exactly: a node sends what it is to send when it is alive and holds it, else it does not.
+    """Replay a schedule exactly: a living node sends a chunk if it holds it, and skips the row otherwise.
 
     In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
 
-    It holds a sum when all that it is to add is there; else it waits, for ever when some of it does not come.
+    A node sends a sum once all contributions that it adds have arrived; it waits for ever if one does not come.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
     from treecast.kernels.replay import replay, replay_sums

@@ -42,7 +42,7 @@ class Case:
 
     @cached_property
     def atoms(self) -> Atoms:
-        """The atoms of the schedule; where a table of nodes and atoms is needed, few enough for it."""
+        """The atoms of the schedule; few enough for a table of nodes and atoms where the rules need one."""
         atoms = cut(self.schedule)
         if not self.part.personal:
             self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
@@ -76,7 +76,7 @@ class Case:
 
     @cached_property
     def contributions(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Of each node and atom of sums: the step from which all that it adds is there, and how often it sends it on."""
+        """For each node and atom of sums: the step from which all its contributions are there, and how often it sends the sum."""
         from treecast.kernels.rules import contributions
 
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
@@ -87,7 +87,7 @@ class Case:
 
     @cached_property
     def trees(self) -> int:
-        """The number of trees, as far as rows name them."""
+        """The number of trees that the rows name."""
         return int(self.rows.tree.max(initial=-1)) + 1
 
     @cached_property
@@ -132,7 +132,7 @@ class Case:
         return f"row {row}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
 
     def broken(self, rule: str, where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Broken:
-        """Return the breaches at the rows that a mask marks."""
+        """Return the number of rows that a mask marks, and the first violations."""
         bad = np.flatnonzero(where)
         shown = [
             Violation(

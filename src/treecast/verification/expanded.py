@@ -117,7 +117,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
 
 
 def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
-    """Replay a sparing schedule under every set of copies - 1 nodes and links: what its calling paths are to survive."""
+    """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
     things: list[object] = [*range(nodes), *links]

@@ -1,4 +1,4 @@
-"""What the verifier says: breaches of rules, measured figures, and the lower bounds beside them."""
+"""The verifier's report: violations of rules, measured figures, and the lower bounds beside them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Violation:
-    """One breach of a rule: where (row, nodes, chunk; -1 or () where there is none) and, in a sentence, what and why."""
+    """One violation of a rule: the row, nodes and chunk (-1 or () where there is none), and a sentence on what is wrong."""
 
     rule: str
     text: str
@@ -60,7 +60,7 @@ Broken = tuple[int, list[Violation]]
 
 
 def figures(schedule: Schedule, report: Report) -> dict[str, object]:
-    """Return what a report says in numbers, under the names that every ``--json`` uses."""
+    """Return the figures of a report under the names that every ``--json`` uses."""
     network = schedule.network
     return {
         "collective": schedule.collective.kind, "network": network.spec, "model": report.model.name,

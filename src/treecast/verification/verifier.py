@@ -1,7 +1,7 @@
 """The verifier: is a schedule right, under a model of the machine, and how far is it from the lower bound?
 
-Each rule is a small function with a stable name. A rule that cannot be decided counts as broken. Streams are judged as a
-whole, never chunk by chunk, and an orbit by the rows of node 0 alone; ``method="expanded"`` judges every single send
+Each rule is a small function with a stable name. A rule that cannot be decided counts as broken. A stream is judged as a
+whole, never chunk by chunk, and an orbit by its own rows, those of node 0. ``method="expanded"`` judges every single send
 instead, slowly and by other means.
 """
 
@@ -59,7 +59,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
 
 
 def _distance(schedule: Schedule) -> int:
-    """Return the sum of the distances of all messages; what is combined in one is one message."""
+    """Return the sum of the distances of all messages; combined chunks are one message."""
     rows = schedule.rows
     return int((schedule.network.distance(rows.src, rows.dst) * rows.steps).sum())
 

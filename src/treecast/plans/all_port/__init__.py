@@ -1,1 +1,1 @@
-"""Plans where a node uses all its links in a step, one message on each."""
+"""Plans in which a node uses all its links in a step, one message on each."""

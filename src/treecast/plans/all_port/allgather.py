@@ -81,7 +81,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 def over_matchings(job: Job[Cayley]) -> Built:
     """All-port: each step joins ports with new nodes by a maximum matching; x = 1, on any Cayley network.
 
-    In most cases max(diameter, ⌈M (N-1) / degree⌉) steps, the lower bound; that is not proved, but each schedule tells.
+    In most cases it takes max(diameter, ⌈M (N-1) / degree⌉) steps, the lower bound. This is not proved; each schedule shows it.
     """
     network, messages, k = job.network, job.collective.messages, max(job.network.ports, 1)
     each, rest = divmod(messages, k)
@@ -132,9 +132,9 @@ def _take_part(ranges: list[tuple[int, int]], first: int, stop: int) -> list[tup
 
 
 def _walk(network: Rotational, trees: TreeSet) -> list[Ints]:
-    """Return the nodes of each tree but the root, in the order of a depth-first walk; child by child as the tree says.
+    """Return the nodes of each tree but the root, in the order of a depth-first walk; children in the tree's order.
 
-    The walks are rotations of one another: only the first is walked.
+    The walks are rotations of one another, so only the first is walked.
     """
     nodes, ports = network.nodes, network.ports
     child = np.full((nodes, ports), -1, np.int32)
@@ -159,9 +159,9 @@ def _least_crowded(trees: TreeSet, count: int) -> list[int]:
 
 
 def _pack_arcs(trees: TreeSet, used: list[int]) -> dict[int, Ints]:
-    """Return at which step each node of some trees is sent its chunk, such that no port is used twice in a step.
+    """Return the step in which each node of some trees is sent its chunk, such that no port is used twice in a step.
 
-    Of the arcs of a port that are ready the one goes first that has the most arcs below it.
+    Of the arcs of a port that are ready, the one with the most arcs below it goes first.
     """
     nodes, ports = trees.network.nodes, trees.network.ports
     began = {tree: np.full(nodes, -1, np.int64) for tree in used}

@@ -103,8 +103,8 @@ def schedule_hops(path: Ints, port: Ints, length: Ints, ports: int) -> tuple[Int
 def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1.
 
-    Where the network has a rotation, whole necklaces go together and keep every port busy. What is left, and a few whole
-    necklaces to fill up with, goes step by step: ports are matched with what has farthest to go.
+    Where the network has a rotation, whole necklaces go together and keep every port busy. The other nodes, and a few whole
+    necklaces that fill the gaps, are served step by step: ports are matched with the payloads that have farthest to go.
     """
     network, messages = job.network, job.collective.messages
     nodes, every = network.nodes, np.arange(network.nodes)
@@ -200,7 +200,7 @@ def _together(network: Rotational, nodes: Ints, distance: Ints, messages: int) -
 
 
 class _Matched(NamedTuple):
-    """What was matched: ``layers`` runs of chunks for each destination, each ``size`` chunks long."""
+    """A matching of ``layers`` runs of chunks for each destination, each ``size`` chunks long."""
 
     found: "_Found"
     layers: int
@@ -290,7 +290,7 @@ class _Matching:
     def _match(
         self, levels: list[dict[int, list[int]]], ports_of: dict[int, list[int]], chance: random.Random, used: list[int]
     ) -> dict[int, int]:  # fmt: skip
-        """Return the rest of the payload that each port sends: as many ports as can be, what is farthest first."""
+        """Return the rest of the payload that each port sends: a maximum matching, the farthest payloads first."""
         match: dict[int, int] = {}
 
         def augment(rest: int, tried: set[int]) -> bool:

@@ -1,8 +1,8 @@
-"""Collectives on the complete network whose copies go by way of relays: one arc to the target itself, or two by way of a relay.
+"""Collectives on the complete network: a copy goes straight to its target over one arc, or by a relay over two.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one. One copy goes to
-its target itself. Broadcasts in more than one copy go over the trees of ``plans/trees/complete.py``.
+The x ways to a node have no relay in common, so any x - 1 nodes or links that fail leave one way. One copy goes straight to
+its target. Broadcasts in more than one copy go over the trees of ``plans/trees/complete.py``.
 """
 
 from itertools import pairwise
@@ -107,7 +107,7 @@ def alltoall(job: Job[Complete]) -> Built:
 
 
 def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
-    """Return the relays of each node 1 … N-1 seen from node 0, such that the ports that they take are taken alike."""
+    """Return the relays of each node 1 … N-1 seen from node 0, such that the load on the ports is even."""
     load, found = np.zeros(nodes, np.int64), list[list[int]]()
     for v in range(1, nodes):
         found.append([])

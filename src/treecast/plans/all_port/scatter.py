@@ -1,8 +1,8 @@
 """Scatter down trees: farthest first.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The root sends each tree its shares one behind the other, those for the deepest nodes first; what is on its way is never
-held up. Source: Fragopoulou & Akl, section 4 (single node scattering); for x < n-1 copies see plans/all_port/shares.py.
+The root sends each tree its shares one behind the other, those for the deepest nodes first. A share on its way never waits.
+Source: Fragopoulou & Akl, section 4 (single node scattering); for x < n-1 copies see plans/all_port/shares.py.
 """
 
 import numpy as np

@@ -1,10 +1,11 @@
-"""Who gets what over which tree: data that is for one node each, dealt over the disjoint trees of a rotational network.
+"""Shares: personal data, dealt over the disjoint trees of a rotational network.
 
 Every node needs x copies of its M chunks, over x different trees. The trees are rotations of one another, so the nodes of a
 necklace take rotated trees, and each tree carries the same: a pair (node v, tree t) stands for its whole *orbit*, the pairs
 (R^i(v), t + i), one for each tree. Each necklace takes the x orbits in which it lies least deep. A necklace of s < k nodes
-has only s orbits, each of which serves a node k/s times: where x is no multiple of that, part of an orbit is used, its
-chunks dealt over the k/s trees. Source of orbits: Fragopoulou & Akl, section 4 (unfolded necklaces); the dealing is ours.
+has only s orbits, and each of them serves a node k/s times. If x is no multiple of k/s, part of an orbit is used, and its
+chunks are dealt over the k/s trees. Source of orbits: Fragopoulou & Akl, section 4 (unfolded necklaces); the dealing is
+treecast's.
 """
 
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
 def _deal_rest(
     network: Rotational, v: int, size: int, tree: int, carried: list[list[tuple[int, int]]], loads: Ints
 ) -> list[tuple[int, int, list[tuple[int, int]]]]:
-    """Deal what is left to a necklace over part of the orbit of (v, tree), such that the trees' loads stay even."""
+    """Deal the remaining chunks of a necklace over part of the orbit of (v, tree), such that the trees' loads stay even."""
     k, served = network.ports, len(carried)
     length = np.array([sum(b - a for a, b in ranges) for ranges in carried])
     node, turn = np.divmod(np.arange(k), served)  # node R^i(v) has the trees tree + i + size · turn

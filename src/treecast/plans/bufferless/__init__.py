@@ -1,1 +1,1 @@
-"""Plans where what arrives is sent on in the next step."""
+"""Plans without buffers: a flit that arrives is sent on in the next step."""

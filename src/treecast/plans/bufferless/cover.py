@@ -2,9 +2,9 @@
 
 Communication model: bufferless, multi-port: a node sends one flit in a step over each of its links, and receives one; what
 arrives is sent on in the next step, and a message is never interrupted. Source: Bhatt, Pucci, Ranade & Rosenberg, who name such
-covers of the mesh, the de Bruijn network and the hypercube, and show figures that are lost; how they found them is not said.
-Here each link of the root begins a tree. The trees divide the nodes up, then grow over links that are free; messages are dealt
-to where they are there soonest, and handed from the tree that takes longest to others, with parts of the tree where that helps.
+covers of the mesh, the de Bruijn network and the hypercube; their figures are lost, and they do not say how they found them.
+Here each link of the root begins a tree. The trees divide the nodes and then grow over free links. Each message is dealt to the
+tree on which it arrives soonest. Then messages, and subtrees where that helps, move from the slowest tree to others.
 """
 
 import sys
@@ -34,7 +34,7 @@ _Tables = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Ints]  
 class Cover:
     """Trees of a network with one root that share no link, and together reach every node.
 
-    ``dealt``: int64 (N,), by which of the ``trees`` each node's message goes; 0 at the root. ``steps``: how long that takes.
+    ``dealt``: int64 (N,), which of the ``trees`` carries each node's message; 0 at the root. ``steps``: the steps it takes.
     Raises ScheduleError when trees are no cover, or a message is dealt to a tree without its node.
     """
 
@@ -52,7 +52,7 @@ class Cover:
 
 
 def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
-    """Raise ScheduleError when trees are no cover: arcs that are none, other roots, a link in two trees, a node in none."""
+    """Raise ScheduleError when trees are no cover: wrong arcs or roots, a link in two trees, a node in none."""
     if not trees:
         raise ScheduleError("a cover has one tree at least")
     seen: list[Ints] = []
@@ -82,7 +82,7 @@ def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
 def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Cover:
     """Return a cover, and messages of lengths ``flits`` dealt over it: at most as many steps as down the best single tree.
 
-    Where nothing is gained, that tree alone is the cover. ``both_ways``: over links with arcs both ways only.
+    If several trees gain nothing, the cover is that one tree. ``both_ways``: only links with arcs both ways are used.
     """
     alone = best(network, root, flits, lambda tree: streams_steps(tree, flits, "all"), both_ways)
     least = streams_steps(alone, flits, "all")
@@ -149,7 +149,7 @@ class _Search:
         self.left = np.array([_WORK], np.int64)  # operations; counted down by compiled code
 
     def best_cover(self) -> Cover:
-        """Return the best cover that was found; always the same for the same network and lengths."""
+        """Return the best cover that the search finds; it is always the same for the same network and lengths."""
         from treecast.kernels.cover import seed
 
         least, kept = sys.maxsize, list[_Tables]()
@@ -184,7 +184,7 @@ class _Search:
     def _improve(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
     ) -> tuple[int, _Tables]:  # fmt: skip
-        """Return the steps, and the tables, of the best that is found from one beginning."""
+        """Return the steps and the tables of the best cover that is found from one beginning."""
         from treecast.kernels import cover as kernel
 
         dealt[self.root] = 0

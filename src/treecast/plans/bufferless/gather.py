@@ -1,4 +1,4 @@
-"""Gather of messages of any length up a tree in which nobody knows, at first, when to begin.
+"""Gather of messages of any length up a tree whose nodes do not know, at first, when to begin.
 
 Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
 what arrives is sent on in the next step, and a message is never interrupted. Control flits take a step like any other.
@@ -95,9 +95,9 @@ class Certificates:
 def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "slots") -> Certificates:
     """Return when everything happens in TRANSMISSION-CERTIFICATE on a tree.
 
-    ``collect``: a child sends its certificate in steps of its own (``slots``, told with the token), or the token goes on to the
-    next child when the certificate of the one before is there (``walk``, as the paper's text has it). Children whose certificates
-    say 0 flits are not told. Raises PlanError for another way to collect.
+    ``collect``: with ``slots`` a child sends its certificate in steps of its own, which the token names; with ``walk``, as in the
+    paper's text, the token goes to the next child when the certificate of the one before has arrived. Children whose
+    certificates say 0 flits are not told to begin. Raises PlanError for another way to collect.
     """
     from treecast.kernels.streams import certificates as found
 

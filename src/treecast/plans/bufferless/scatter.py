@@ -3,9 +3,8 @@
 Communication model: bufferless: a node sends one flit in a step and receives one, or does so over every link (multi-port);
 what arrives is sent on in the next step, and a message is never interrupted.
 The root sends one message right behind the other. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 1: on a tree with one
-port, those for the farthest nodes first is best, whatever the lengths; over several ports each child of the root has a
-stream of its own. A message of l flits for a node at distance d that has been preceded by s flits is there after s + l + d - 1
-steps.
+port farthest first is best, whatever the lengths. Over several ports each child of the root has a stream of its own. A message
+of l flits for a node at distance d, with s flits sent before it, has arrived after s + l + d - 1 steps.
 """
 
 from collections.abc import Sequence
@@ -66,7 +65,7 @@ def _over_one_tree(job: Job[Network], first: str) -> Built:
 def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
     """Return a scatter, or the ideal gather, over trees that share no link: node v's message goes by ``trees[dealt[v]]``.
 
-    Over one port all messages are one stream at the root; else each of its children has one, in each tree.
+    With one port all messages form one stream at the root; otherwise each child of the root has one, in each tree.
     """
     lengths, nodes = lengths_of(collective), collective.nodes
     depth = _of_own_tree([tree.depth for tree in trees], dealt)
@@ -96,7 +95,7 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
 
 
 def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
-    """Return the rows of messages that keep moving, away from the root of a tree or towards it.
+    """Return the rows of messages that move without a pause, away from the root of a tree or towards it.
 
     Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``.
     Raises PlanError when there are too many rows to hold.
@@ -155,7 +154,7 @@ def _key(first: str, depth: Ints, flits: Ints, trees: Sequence[Tree], dealt: Int
     from treecast.kernels.streams import preorder
 
     if first not in ORDERS:
-        raise PlanError(f"{first!r} cannot go first: write one of {', '.join(ORDERS)}")
+        raise PlanError(f"there is no order {first!r}: write one of {', '.join(ORDERS)}")
     near = _of_own_tree([preorder(tree.parent, tree.order) for tree in trees], dealt)
     main = {"farthest": -depth, "nearest": depth, "longest": -flits, "shortest": flits, "node": np.arange(len(flits))}
     return near, main[first]

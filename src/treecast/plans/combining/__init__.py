@@ -1,1 +1,1 @@
-"""Plans where messages combine."""
+"""Plans in which messages combine."""

@@ -1,8 +1,8 @@
 """Fault-tolerant broadcast and gossip on the hypercube, one dimension after the other.
 
 Communication model: store-and-forward, full duplex, messages combine; *whispering*: a node exchanges with one neighbour in
-a step; *shouting*: with all. A node says nothing over a link that has gone over it before, either way (a *sparing*
-schedule): that is how messages are saved, and all that a node has to know of the past.
+a step; *shouting*: with all. A node does not send over a link what has gone over it before, in either direction (a *sparing*
+schedule). This saves messages, and it is all that a node has to remember.
 Source: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
 """
 
@@ -202,8 +202,8 @@ def _down(trees: TreeSet, job: Job[Hypercube], steps: list[Ints], length: int) -
 def calling_trees(cube: Hypercube, order: Sequence[int] | None = None, root: int = 0) -> TreeSet:
     """Return the d trees of calling paths: in tree j the path to a node begins with the j-th dimension of the order.
 
-    It goes on, cyclically, with those in which the node differs from the root, and comes back over the j-th if need be.
-    Its first part, up to the end of the order, is made of calls of the first phase, the rest of calls of the second.
+    It goes on, cyclically, with the dimensions in which the node differs from the root, and comes back over the j-th if it must.
+    Up to the end of the order its calls belong to the first phase, the rest to the second.
     These are the trees of Johnsson & Ho, with the dimensions in reverse. The d paths to a node are node-disjoint
     (Theorem 1 of Chau & Fu). int arrays of shape (d, 2^d).
     """

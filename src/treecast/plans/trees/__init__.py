@@ -1,1 +1,1 @@
-"""Spanning trees, one or several that share nothing: what most plans go down."""
+"""Spanning trees, single or disjoint, along which most plans send."""

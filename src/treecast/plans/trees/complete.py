@@ -1,8 +1,8 @@
-"""The arc-disjoint spanning trees of the complete network: each goes to a relay of its own, and from it to all others.
+"""The arc-disjoint spanning trees of the complete network: each leads to its own relay, and from there to all other nodes.
 
-Seen from the root (modulo N), the relay of tree j is node j + 1: the root's child, and the parent of all others. Arcs lead from
-different nodes, or from the root to different ones; so the N - 1 trees are arc-disjoint. The ways of two trees to a node share
-no other node: their only inner nodes are their relays.
+Seen from the root (modulo N), the relay of tree j is node j + 1: the root's child, and the parent of all others. Arcs of two
+trees lead from different nodes, or from the root to different nodes, so the N - 1 trees are arc-disjoint. The ways of two
+trees to a node share no other node: their only inner nodes are their relays.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def disjoint_trees(network: Complete, root: int = 0) -> TreeSet:
 
 
 def parent(network: Complete, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in a tree, and the port from there; None at the root. From the label alone."""
+    """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
     relay = _relay(network, tree, root)
     if network.check_node(node) == root:
         return None
@@ -40,7 +40,7 @@ def parent(network: Complete, node: int, tree: int, root: int = 0) -> TreeHop | 
 
 
 def children(network: Complete, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port; from the label alone."""
+    """Return the children of ``node`` in a tree, by port. It needs the label and nothing else."""
     relay = _relay(network, tree, root)
     if network.check_node(node) not in (root, relay):
         return []

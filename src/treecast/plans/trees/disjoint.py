@@ -1,4 +1,4 @@
-"""The networks that look the same from every node and over every port: their disjoint trees."""
+"""The disjoint trees of networks that look the same from every node and over every port."""
 
 from types import ModuleType
 from typing import Any, Protocol, cast
@@ -65,5 +65,5 @@ def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
 
 
 def depth(network: Network) -> int:
-    """Return how deep the disjoint trees of a network are, by their closed form."""
+    """Return the depth of the disjoint trees of a network, by their closed form."""
     return trees_of(network).exact_depth(getattr(network, _TREES[type(network)][1]))

@@ -39,7 +39,7 @@ def _parent_ports(cube: Hypercube, seen: Ints, tree: int) -> Ints:
 
 
 def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in a tree, and the port from there; None at the root. From the label alone."""
+    """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
     seen = cube.check_node(node) ^ cube.check_node(root)
     if seen == 0:
         return None
@@ -48,7 +48,7 @@ def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | No
 
 
 def children(cube: Hypercube, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port, cyclically from the tree's own; from the label alone."""
+    """Return the children of ``node`` in a tree, by port, cyclically from the tree's own. It needs the label and nothing else."""
     turned = [(tree + turn) % cube.d for turn in range(cube.d)]
     near = [(node ^ (1 << port), port) for port in turned]
     return [(v, port) for v, port in near if v != root and parent(cube, v, tree, root) == (node, port)]

@@ -93,7 +93,7 @@ def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
 
 
 def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Tree:
-    """Return a tree of shortest paths in which the root's children have about as many flits for what is below them."""
+    """Return a tree of shortest paths in which the subtrees of the root's children have about equally many flits."""
     from treecast.kernels.spanning import balanced as fill
 
     arcs, near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
@@ -132,7 +132,7 @@ def depth_bounded(network: Network, root: int, most: int, both_ways: bool = Fals
 
 
 def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int], both_ways: bool = False) -> Tree:
-    """Return that one of several trees which takes least steps; of equal ones the first, breadth-first before all."""
+    """Return the tree that takes the fewest steps; of equal ones the first, and breadth-first is the first of all."""
     first = breadth_first(network, root, both_ways)
     found, least = first, steps(first)
 
@@ -155,7 +155,7 @@ def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int],
 
 
 def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
-    """Return the same tree with siblings in the order in which a broadcast, told one a step, is over soonest."""
+    """Return the same tree with siblings in the order in which a one-port broadcast is over soonest."""
     from treecast.kernels.spanning import heaviest_first as order
 
     flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
@@ -165,7 +165,8 @@ def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
 def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:
     """Return the steps of a scatter, farthest first, or of the ideal gather, nearest first, over a tree (Theorem 1).
 
-    Of each stream, over one port the only one, the messages for distance D or more take their flits and D - 1 steps.
+    In each stream the messages for distance D or more take as many steps as they have flits, and D - 1 more. With one port
+    there is one stream.
     """
     some = np.flatnonzero(flits > 0)
     if not len(some):

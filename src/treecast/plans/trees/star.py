@@ -22,7 +22,7 @@ def paper_depth(n: int) -> int:
 def exact_depth(n: int) -> int:
     """Return the depth of the edge-disjoint trees in arcs: ⌊3n/2⌋ + 1, and 1 for n = 2.
 
-    Checked by walking from every node of every tree for n = 3 … 12; a proof for all n is not known to us.
+    Checked by walking from every node of every tree for n = 3 … 12; a proof for all n is not known.
     """
     return 3 * n // 2 + 1 if n > 2 else 1
 
@@ -46,7 +46,7 @@ def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
 def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in subtree ``tree`` of the shortest-path graph SPG (Definition 7).
 
-    None at the root, and where the subtree does not hold the node: a node whose symbol 1 is at position k ≥ 2 is in T_k alone.
+    None at the root, and where the subtree does not hold the node: a node whose symbol 1 is at position k ≥ 2 is only in T_k.
     """
     word, inverse, identity = _seen_from(star, node, root)
     hole = inverse & 15
@@ -60,7 +60,7 @@ def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | Non
 def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (Definition 8).
 
-    From the label alone, in time O(n).
+    It needs the label and nothing else, and takes time O(n).
     """
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
@@ -72,7 +72,8 @@ def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
 def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
     """Return the children of ``node`` in edge-disjoint tree ``tree``, in the paper's order: dimension k, k+1, …, n, 2, … for T_k.
 
-    From the label alone, in time O(n²): the neighbours that have this node as their parent. The root has one child.
+    They are the neighbours that have this node as their parent; the root has one. It needs the label and nothing else, and
+    takes time O(n²).
     """
     word, inverse, identity = _seen_from(star, node, root)
     mask = star_node.child_positions(word, inverse, _check_tree(star, tree) + 1, star.n, identity)

@@ -1,12 +1,15 @@
 """Broadcast of least total communication distance on meshes and tori, by recursive bisection.
 
 Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; a message
-takes one step whatever its distance; ⌈log2 N⌉ steps are the fewest. What is to be small is the sum of all distances (TCD).
+takes one step whatever its distance; ⌈log2 N⌉ steps are the fewest. The goal is a small sum of all distances (TCD).
 
-D(B, T)[s], for a set B of at most 2^T nodes and a node s of it, is the least over all cuts of B into two parts of at most
-2^(T-1) nodes of D(part of s, T-1)[s] + min over t in the other part of |s - t| + D(other part, T-1)[t]. Boxes are cut
-straight where that leaves both parts small enough, else along a staircase. The inner minimum is an L1 distance transform:
-two sweeps per axis. Source: the model and its optimum are those of Cang & Wu; the recursion is ours, and never above theirs.
+Let B be a set of at most 2^T nodes, and s a node of it. D(B, T)[s] is the least value of
+
+    D(part of s, T-1)[s] + min over t in the other part of (|s - t| + D(other part, T-1)[t])
+
+over cuts of B into two parts of at most 2^(T-1) nodes. A box is cut straight where both parts are then small enough, and along
+a staircase otherwise. The inner minimum is an L1 distance transform: two sweeps per axis. Source: the model and its optimum
+are those of Cang & Wu; the recursion is treecast's, and its result is never above theirs.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -60,9 +63,9 @@ def telling(progress: Progress) -> Generator[None]:
 class Effort(NamedTuple):
     """How many cuts are tried: numbers of nodes.
 
-    ``small``: of sets up to that, staircases are tried even where straight cuts fit. ``many``: larger sets are cut along
-    fewer staircases. ``large``: of larger sets not all planes are tried. ``narrow``: of larger sets one plane per axis, and
-    the staircases across the longest axis.
+    ``small``: sets up to this size are cut along staircases even where straight cuts fit. ``many``: larger sets are cut along
+    fewer staircases. ``large``: larger sets are not cut along all planes. ``narrow``: larger sets are cut along one plane per
+    axis, and along the staircases across the longest axis.
     """
 
     small: int
@@ -105,7 +108,7 @@ class Cut:
 
 
 class Bisection:
-    """The tables of all sets that come up, each made once.
+    """The tables of all sets that occur, each made once.
 
     ``around``: how long each axis is where its ends are joined, as in a torus, else 0 or nothing.
     """
@@ -290,8 +293,8 @@ _WHAT = "recursive bisection: least total distance"
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
-    Of least total distance for sides that are powers of two (checked, see docs); for others an upper bound, made less by
-    local search where nodes are few.
+    Its total distance is the least for sides that are powers of two (checked, see docs/mesh.md). For other sides it is an upper
+    bound, which local search reduces where nodes are few.
     """
     grid, collective = job.network, job.collective
     if local_search.fits(grid.sides):
@@ -321,7 +324,7 @@ def broadcast_on_torus(job: Job[Torus]) -> Built:
 
 @builder("bisection", "scatter", on=Mesh, under=WORMHOLE, rank=10, what=_WHAT)
 def scatter(job: Job[Mesh]) -> Built:
-    """One-port wormhole: scatter along the messages of ``broadcast``, each with what is for the nodes behind it."""
+    """One-port wormhole: scatter along the messages of ``broadcast``, each with the blocks of the nodes behind it."""
     return _with_blocks(broadcast(job.doing("broadcast")), job.collective)
 
 
@@ -332,7 +335,7 @@ def scatter_on_torus(job: Job[Torus]) -> Built:
 
 
 def _with_blocks(spread: Built, collective: Collective) -> Built:
-    """Return the same messages, each with the blocks of the nodes that hear by way of it, its target included."""
+    """Return the same messages, each with the blocks of the nodes that hear through it, its target included."""
     rows, messages = spread.rows, collective.messages
     behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
     payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
@@ -353,7 +356,7 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
 def build_from_messages(
     network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, nodes: int | None = None
 ) -> Built:  # fmt: skip
-    """Return the schedule of messages that each carry everything; they name no port: the model has the routes."""
+    """Return the schedule of messages that each carry everything. They name no port, because the model determines routes."""
     zero = np.zeros_like(step)
     table = Payloads.of([[(0, collective.messages)]] if len(step) else [])
     rows = Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=zero - 1, tree=zero - 1, payload=zero)

@@ -1,4 +1,4 @@
-"""Whether messages of one step share a channel, under wormhole switching: what builders look at before they hand a schedule out.
+"""Contention under wormhole switching: whether messages of one step share a channel. Builders check it before they return.
 
 Communication model: one-port, wormhole: a message holds all channels of its route while it is sent.
 """
@@ -15,7 +15,10 @@ ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 def is_contention_free(
     grid: Mesh | Torus, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
 ) -> bool:
-    """Return whether no two messages of a step share a channel, by any of the routings; with ``links``, none both ways either."""
+    """Return whether no two messages of a step share a channel, under each of the routings.
+
+    With ``links`` the two directions of a link count as one channel (half duplex).
+    """
     for routing in routings:
         route, channel = grid.channels(src, dst, routing, links)
         order = np.lexsort((channel, step[route]))

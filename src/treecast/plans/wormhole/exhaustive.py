@@ -1,9 +1,9 @@
-"""Broadcast and multicast of the least total distance of all, among few nodes: by search of all of them.
+"""Broadcast and multicast of the least total distance among few nodes, by a search of all broadcasts.
 
 Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
-steps are the fewest, and TCD, the sum of all distances, is to be small. The search (kernels/broadcasts.py) knows nothing of
-routes; of the broadcasts of the least TCD, one is taken whose messages never meet, with either order of the axes and links
-used one way at a time. The recursion, like what is searched, is ours; the model is that of Cang & Wu.
+steps are the fewest, and TCD, the sum of all distances, should be small. The search (kernels/broadcasts.py) knows no routes.
+Of the broadcasts of the least TCD it takes one whose messages never meet, with either order of the axes and half-duplex
+links. The model is that of Cang & Wu; recursion and search are treecast's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def _on_grids(network: Network) -> str:
     what="search of all broadcasts among root and targets: the least total distance of all",
 )  # fmt: skip
 def broadcast(job: Job[Mesh | Torus]) -> Built:
-    """One-port wormhole: a broadcast, or a multicast by root and targets alone, of the least TCD in ⌈log2 N⌉ steps.
+    """One-port wormhole: a broadcast, or a multicast by root and targets only, of the least TCD in ⌈log2 N⌉ steps.
 
     At most 16 nodes take part. Raises PlanError when there are more, or when in all that were tried some messages meet.
     """
@@ -53,7 +53,7 @@ def broadcast(job: Job[Mesh | Torus]) -> Built:
         src, dst = numbers[src], numbers[dst]
         if is_contention_free(grid, step, src, dst):
             return build_from_messages(grid, collective, step, src, dst, len(nodes))
-    raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} none is without contention")
+    raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} each has contention")
 
 
 def _least(grid: Mesh | Torus, nodes: Sequence[int], root: int) -> Iterator[list[Message]]:

@@ -6,9 +6,9 @@ Source: Cang & Wu, "Time-step optimal broadcasting in 3-D meshes with minimum to
 2 and 3, in any dimension d).
 
 The mesh of side 2^k has two *eyes* in each coordinate, 2^d in all; each is also an eye of one of its half boxes, the inner one.
-A phase of d steps sends from one node of a box to an eye of each of its 2^d half boxes; those then go on at the same time.
-From an eye the TCD is ``optimum``. The paper says that from every other source, too, it is the least there is. On paths, up to
-4x4 and up to 4x4x4 it is, in the best order of dimensions; from 8x8 on ``bisection`` is below it, and never above.
+A phase of d steps sends from one node of a box to an eye of each of its 2^d half boxes; the eyes then go on at the same time.
+From an eye the TCD is ``optimum``. The paper claims that its TCD is the least from every other source, too. This holds on paths,
+up to 4x4 and up to 4x4x4, in the best order of dimensions. From 8x8 on ``bisection`` is below it; it is never above.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""Broadcasts of less total distance on meshes whose nodes are no power of two: by small changes to one that is there.
+"""Local search: small changes that reduce the total distance of a broadcast on a mesh whose nodes are no power of two.
 
 Communication model: one-port, wormhole: in a step a node sends one message to any node, or receives one, or idles; ⌈log2 N⌉
-steps are the fewest, and TCD, the sum of all distances, is to be small. Off powers of two some nodes have steps to spare, and the
-recursion of ``bisection`` is an upper bound only. Simulated annealing (kernels/annealing.py) changes who stands where, and who
-hears from whom and when; nothing may meet, whatever the order of the axes. It begins with fixed seeds: the same comes out
-every time. Source: ours.
+steps are the fewest, and TCD, the sum of all distances, should be small. Off powers of two some nodes have steps to spare, and
+the recursion of ``bisection`` gives only an upper bound. Simulated annealing (kernels/annealing.py) changes which node has which
+role, and which role hears from which, and when. No two messages may meet, whatever the order of the axes. The seeds are
+fixed, so the result is always the same. Source: treecast's own.
 """
 
 from itertools import permutations
@@ -24,7 +24,7 @@ Messages = tuple[Ints, Ints, Ints]
 
 
 def fits(sides: Shape) -> bool:
-    """Return whether there may be something to gain, in about a second."""
+    """Return whether local search may gain something in about a second."""
     nodes = prod(sides)
     return _FEWEST <= nodes <= _MOST and nodes & (nodes - 1) > 0 and sum(side > 1 for side in sides) <= _MOST_AXES
 
@@ -32,7 +32,7 @@ def fits(sides: Shape) -> bool:
 def seen_alike(sides: Shape, source: int) -> tuple[int, Ints]:
     """Return the first of the sources that are images of one another, and which node each node is then: int64 (N,).
 
-    Images by reflections and exchanges of equal axes; so what is found does not depend on which of them is asked for.
+    Images by reflections and exchanges of equal axes; so images of one another have the same result.
     """
     at = [int(c) for c in np.unravel_index(source, sides)]
     turned = [2 * c > side - 1 for c, side in zip(at, sides, strict=True)]
@@ -49,9 +49,9 @@ def seen_alike(sides: Shape, source: int) -> tuple[int, Ints]:
 
 
 def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages:
-    """Return a broadcast of the same steps whose TCD is less, where one is found, else the same; ``least``: no TCD is below.
+    """Return a broadcast of the same steps whose TCD is less, if the search finds one, else the same; no TCD is below ``least``.
 
-    Of the tries, each from the broadcast given, the first best one counts.
+    Every try begins from the broadcast given, and the first best one counts.
     """
     from treecast.kernels.annealing import anneal
 

@@ -1,11 +1,11 @@
-"""Multicast on meshes and tori: the best of several ways by which no two messages of a step share a channel.
+"""Multicast on meshes and tori: the first of several ways in which no two messages of a step share a channel.
 
-Communication model: one-port, wormhole, as in ``bisection``; the nodes that are no targets take no part, but messages pass
-through them. ⌈log2⌉ of the number of targets and root are the fewest steps, and all that is here takes no more.
+Communication model: one-port, wormhole, as in ``bisection``. Nodes that are no targets take no part, but messages pass through
+them. ⌈log2⌉ of the number of targets and root is the fewest steps, and no way here takes more.
 
-Tried in turn: recursive bisection; the same with other cuts; and halving of the chain of all nodes that have a part in
-it, sorted by coordinates, the axis that is routed first before the others (the U-mesh of McKinley, Xu, Esfahanian & Ni): of that
-no two messages of a step meet on a mesh with full duplex, where routes go axis by axis (docs/mesh.md has the proof).
+The ways are tried in turn: recursive bisection, the same with other cuts, and the chain (the U-mesh of McKinley, Xu,
+Esfahanian & Ni). The chain is the root and the targets sorted by coordinates, the axis that is routed first before the others;
+it is halved. On a mesh with full duplex and routes axis by axis, the chain has no contention (docs/mesh.md has the proof).
 """
 
 from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ def multicast(job: Job[Mesh | Torus]) -> Built:
 
 
 def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
-    """Yield the ways of a multicast that are tried in turn: those of less total distance come first, mostly."""
+    """Yield the ways of a multicast in the order in which they are tried; mostly those of less total distance come first."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
     effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
     plain = Frame(np.zeros(len(grid.sides), np.int64), straight)

@@ -1,4 +1,4 @@
-"""Rules of bufferless relaying: messages go uninterrupted, and what arrives is sent on in the next step.
+"""Rules of bufferless relaying: nothing interrupts a message, and a flit that arrives is sent on in the next step.
 
 What is judged are the pieces of rows (Rows.pieces): a node sends, or receives, consecutive flits one a step, so flit c passes
 in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade &
@@ -60,7 +60,7 @@ class Relays:
 
     @cached_property
     def verdicts(self) -> NDArray[np.int8]:
-        """Of each piece that is sent: 0 right, 1 its node does not have it by then, 2 its node held it up."""
+        """For each piece that is sent: 0 it is right, 1 its node does not have it by then, 2 its node delayed it."""
         from treecast.kernels.rules import relayed
 
         given = self.case.part.given()
@@ -72,12 +72,12 @@ class Relays:
 
 
 def holds(relays: Relays) -> Broken:
-    """Rule ``holds``: what a node sends it has from the start, or received it before."""
+    """Rule ``holds``: a node sends flits that it has from the start or received before."""
     return _rows(relays, "holds", relays.verdicts == 1, "carries flits that its source does not have by then")
 
 
 def no_buffer(relays: Relays) -> Broken:
-    """Rule ``no-buffer``: what a node receives in a step and is not for it, it sends on in the next."""
+    """Rule ``no-buffer``: a flit that a node receives for another node is sent on in the next step."""
     return _rows(relays, "no-buffer", relays.verdicts == 2, "relays flits later than in the step after they came")
 
 
@@ -128,12 +128,12 @@ def delivered(relays: Relays) -> Broken:
 
 
 def told(case: Case) -> Broken:
-    """Rule ``told``, of a gather with control flits: nobody begins before it can know that it is to.
+    """Rule ``told``, of a gather with control flits: no node begins before it can know that it should.
 
-    The k-th control flit that a node sends to one below it leaves after the k-th that came from above; of the root the second
-    and later ones, after all certificates. A node certifies to the one above once, after the first control flit from there and
-    after those below have certified to it. Data leaves after the last control flit from above has come: the first, or where nodes
-    certify the second.
+    The k-th control flit that a node sends to a child leaves after the k-th that came from its parent. The root sends its
+    second and later ones after all certificates have arrived. A node certifies to its parent once, after the parent's first
+    control flit and after its children have certified. Data leaves after the parent's last control flit: the first one, or the
+    second where nodes certify.
     """
     rows, root = case.rows, case.part.root
     control, wrong = np.flatnonzero(rows.control), np.zeros(len(rows), np.bool_)

@@ -1,8 +1,8 @@
 """The rule ``copies`` of sparing schedules on the hypercube: every node has disjoint calling paths.
 
-A calling path is a way along rows, each later than the one before. Where a row of it is silent, what it would have said
-has gone over its link before: so what reaches its first node reaches its last, when nothing on it fails. Node-disjoint
-calling paths to a node are therefore as good as disjoint ways. Source: Chau & Fu, Theorem 1.
+A calling path is a way along rows, each later than the one before. Where a row on it is silent, its data has crossed that
+link before. So if nothing on the path fails, data that reaches its first node reaches its last. Node-disjoint calling paths
+to a node are therefore as good as disjoint ways. Source: Chau & Fu, Theorem 1.
 """
 
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _lacking(case: Case, cube: Hypercube, source: int, rows: Rows) -> Broken:
 def order_of(rows: Rows, d: int) -> list[int]:
     """Return the d dimensions in the order in which rows use them first.
 
-    Where it uses several at once, those that all nodes use come first, then those that fewer nodes use.
+    Where a step uses several dimensions, those that all nodes use come first, then those that fewer nodes use.
     """
     named = (rows.port >= 0) & (rows.port < d)
     first, count = np.full(d, NEVER), np.bincount(rows.port[named], minlength=d)

@@ -14,8 +14,8 @@ from treecast.verification.report import SHOWN, Broken, Violation
 def copies(case: Case) -> Broken:
     """Rule ``copies``: every chunk reaches every node by the claimed number of node-disjoint ways.
 
-    The ways are those of the trees that the rows name: in each, every node has one source, and gets what it sends on by
-    way of the same tree. Then at least one way avoids any copies - 1 faults.
+    The ways are those of the trees that the rows name. In each tree every node has one source, and gets what it sends on
+    over the same tree. Then at least one way avoids any copies - 1 faults.
     """
     schedule = case.schedule
     if case.part.sums:

@@ -54,8 +54,8 @@ def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: 
 def link_once(case: Case) -> Broken:
     """Rule ``link-once``: an arc carries one message a step.
 
-    Of an orbit, exactly when no two rows of a step share a port (Lemma 7): the translates of a row use every arc of its
-    port once.
+    An orbit obeys it exactly when no two rows of a step share a port (Lemma 7): the translates of a row use every arc of
+    its port once.
     """
     port, ports = case.rows.port, case.schedule.network.ports
     if case.schedule.orbit:

@@ -1,6 +1,6 @@
-"""Rules of data that is for one node alone: what a node sends it has, what is for it arrives, over disjoint ways.
+"""Rules of personal data, which goes from one node to one node: senders hold it, and it arrives, over disjoint ways.
 
-There are as many chunks as nodes, or more, and each visits few nodes: so what is kept is one entry per visit, never a table
+There are at least as many chunks as nodes, and each visits few nodes. So the rules keep one entry per visit, never a table
 of nodes x chunks. A visit is numbered atom · N + node; visits are sorted, and found by bisection.
 """
 
@@ -71,7 +71,7 @@ def delivered(visits: Visits) -> Broken:
 def copies(visits: Visits) -> Broken:
     """Rule ``copies``: every chunk reaches its node over the claimed number of node-disjoint ways.
 
-    Its rows of one tree are one way: each node on it has one source, and gets the chunk by way of the same tree.
+    The rows of a chunk in one tree are one way: each node on it has one source, and gets the chunk over the same tree.
     """
     case, wanted = visits.case, visits.case.schedule.copies
     used = np.flatnonzero(visits.tree >= 0)
@@ -120,7 +120,7 @@ def copies(visits: Visits) -> Broken:
 
 
 def _meetings(visits: Visits, entry: Ints, came_from: Ints, ends: Ints) -> Ints:
-    """Return the visits at which two ways of an atom meet; that at the source when both are a single arc."""
+    """Return the visits at which two ways of an atom meet; two ways of a single arc meet at the source."""
     nodes, trees = visits.case.nodes, visits.case.trees
     way, node = np.divmod(ends, nodes)
     passed, direct = list[Ints](), True

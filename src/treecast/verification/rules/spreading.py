@@ -1,4 +1,4 @@
-"""Rules of data that spreads: what a node sends it has, what it wants it gets."""
+"""Rules of data that spreads: a node holds what it sends, and gets what it wants."""
 
 import numpy as np
 

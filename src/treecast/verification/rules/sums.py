@@ -1,8 +1,8 @@
 """Rules of sums: each contribution is added exactly once.
 
-A node adds what arrives of a sum to its own contribution, and sends what it has once, when all is there. Each node but the
-owner sends exactly once, always later than what it adds has arrived: so every contribution goes on, without a circle, and
-ends where nothing is sent on, at the owner. ``complete``, ``once`` and ``delivered`` together say just that.
+A node adds the contributions that arrive to its own, and sends the sum once, after the last of them. Each node but the owner
+sends exactly once, always after the contributions that it adds. So every contribution goes on without a circle and ends where
+nothing is sent on: at the owner. This is what ``complete``, ``once`` and ``delivered`` check together.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from treecast.verification.rules import spreading
 
 
 def complete(case: Case) -> Broken:
-    """Rule ``complete``: a node sends a sum on when all contributions that it will ever get are there."""
+    """Rule ``complete``: a node sends a sum after all contributions that it will ever get have arrived."""
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.rules import not_held
 
@@ -40,7 +40,7 @@ def once(case: Case) -> Broken:
 
 
 def delivered(case: Case) -> Broken:
-    """Rule ``delivered``: every node but the owner sends its contribution on; finished sums reach all that want them."""
+    """Rule ``delivered``: every node but the owner sends its contribution on; finished sums reach all nodes that want them."""
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] = 1
     count, shown = _broken_sums(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")

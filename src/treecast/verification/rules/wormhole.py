@@ -46,11 +46,12 @@ def channel_once(case: Case) -> Broken:
 
 
 def depth_contention(schedule: Schedule, model: Model) -> int | None:
-    """Return how many pairs of messages share a channel though neither is before the other: they may meet in a machine in
-    which steps are not synchronised (depth contention, after McKinley et al.).
+    """Return how many pairs of messages share a channel while neither is before the other.
+
+    Such messages may meet in a machine whose steps are not synchronised (depth contention, after McKinley et al.).
 
     Message a is before b when a's step is the earlier, and b's sender is a's sender, or a's receiver; and transitively.
-    None where this has no meaning, or gives no forest, as where a node both hears often and sends often.
+    None where this has no meaning or where the order is no forest, as when a node both hears often and sends often.
     """
     network = schedule.network
     if not model.routing or not isinstance(network, Mesh | Torus) or schedule.orbit:
