@@ -175,7 +175,7 @@ def root_says(*plans):
         (root_says((0, 0, WakeUp(1)), (0, 0, WakeUp(2))), "two flits for one neighbour"),
         (root_says((0, 2, WakeUp(1))), "neighbour that it does not have"),
         (root_says((0, UP, WakeUp(1))), "neighbour that it does not have"),
-        (root_says((0, 0, Flit(1, 0))), "does not send on"),  # nothing came that it could pass on
+        (root_says((0, 0, Flit(1, 0))), "must send on the flits that came"),  # nothing came that it could pass on
     ],
 )
 def test_what_the_machine_cannot_carry(think, match):
@@ -200,7 +200,7 @@ def test_a_node_that_keeps_what_it_is_to_pass_on():
     def think(local, memory, now, heard):
         return True, (Planned(now, 0, Flit(2, 0)),) if local.root and memory is None else ()
 
-    with pytest.raises(ProtocolError, match="node 1 does not send on"):
+    with pytest.raises(ProtocolError, match="node 1 must send on the flits"):
         talk(think, away=True)
 
 

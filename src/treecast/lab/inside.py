@@ -1,9 +1,8 @@
 """The first process of a lab: it builds the network around itself, starts the commands and waits for them.
 
 It is run as a file, by ``outside.py``, in process, network and mount namespaces of its own, and imports nothing but the standard
-library. When it ends, for whatever reason, the kernel ends all that lives in those namespaces and drops them; so nothing has to
-be taken down, and nothing can be left. It ends by itself when the pipe closes by which it was told what to do: then whoever
-started it is gone.
+library. When it ends, for whatever reason, the kernel ends all processes in those namespaces and drops them. So nothing has to be
+taken down, and nothing can be left. It ends by itself when its pipe closes: then the process that started it is gone.
 
     inside.py ORDER REPORT      numbers of open files: one line of JSON is read from the first, lines are written to the second
 """

@@ -1,7 +1,7 @@
 """Run commands in a lab, from outside of it.
 
-The lab is a process tree in namespaces of its own (``inside.py``). It lives as long as a pipe from here is open; so it ends with
-this process, however that ends, and no address, interface or namespace of it is ever seen outside.
+The lab is a process tree in namespaces of its own (``inside.py``). It lives as long as a pipe from here is open, so it ends with
+this process, however that ends. No address, interface or namespace of it is visible outside.
 """
 
 import json
@@ -40,11 +40,11 @@ class Outcome:
 
 
 def check_machine() -> None:
-    """Raise LabError when this machine cannot have a lab, with what it takes."""
+    """Raise LabError when a lab cannot be built on this machine; the message says what is missing."""
     if not sys.platform.startswith("linux"):
-        raise LabError("a lab is made of Linux network namespaces: this is no Linux")
+        raise LabError("a lab is made of Linux network namespaces, and this is not Linux")
     if os.geteuid() != 0:
-        raise LabError("a lab needs root: network namespaces cannot be made without (try sudo)")
+        raise LabError("a lab needs root to make network namespaces (try sudo)")
     for tool, package in _PACKAGES.items():
         if shutil.which(tool) is None:
             raise LabError(f"there is no '{tool}' here: apt install {package}")
@@ -64,7 +64,7 @@ def run_in_lab(
     ready: Callable[[float], None] | None = None,
     stdout: int | None = None,
 ) -> Outcome:
-    """Build a lab, run a command in it, and return how that ended; the lab is gone then, also when this raises.
+    """Build a lab, run a command in it, and return how that ended. The lab is gone afterwards, also after an exception.
 
     ``options``: more for mpirun. ``timeout``: seconds, after which the lab is taken down. ``ready``: told how long building
     took. ``stdout``: an open file for what the command prints.
@@ -129,7 +129,7 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
 
 
 def _write_all(number: int, data: bytes) -> None:
-    """Write everything, unless the lab has ended already: what it said of that is still to be read."""
+    """Write everything, unless the lab has ended already; its report of that is still to be read."""
     try:
         while data:
             data = data[os.write(number, data) :]

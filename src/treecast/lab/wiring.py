@@ -1,8 +1,8 @@
-"""What a lab looks like: its links, its addresses, its routes, and the commands of ip and tc that build it. Nothing is run here.
+"""The wiring of a lab: its links, addresses and routes, and the commands of ip and tc that build it. Nothing runs here.
 
-A host is a network namespace ``h3``, a link a pair of virtual interfaces ``h3:to7``, ``h7:to3``, each of which lets out no more
-than the rate (a token bucket: each direction has the whole rate). A host has one address, on a bridge that joins nothing; the
-ends of links have none, so there is one way to reach a host, and it is the route.
+A host is a network namespace ``h3``, a link a pair of virtual interfaces ``h3:to7``, ``h7:to3``, and each lets out no more
+than the rate (a token bucket: each direction has the whole rate). A host has one address, on a bridge that joins nothing. The
+ends of links have no address, so a host is reached by its route and in no other way.
 """
 
 import math
@@ -138,7 +138,7 @@ def bucket(rate: int) -> int:
 
 
 def batches(plan: Wiring) -> list[Batch]:
-    """Return what builds a lab, in order."""
+    """Return the batches of commands that build a lab, in order."""
     hosts = range(plan.network.nodes)
     outside = [f"netns add {host(u)}" for u in hosts]
     # no IPv6, so that links carry only what the command sends; no check of return routes, which may differ from the way there

@@ -28,7 +28,7 @@ PAPERS: dict[str, tuple[Statement, ...]] = {
 
 
 class _Size(NamedTuple):
-    """By what the networks of a paper are counted: its letter there, and from where to where it can be asked for."""
+    """The size of a paper's networks: its letter in the paper, and the range that can be checked."""
 
     network: str
     letter: str
@@ -47,7 +47,7 @@ _SIZES = {
 def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
     """Check every statement of a paper; ``up_to``: for sizes up to this one, as far as each check can go.
 
-    Raises PlanError for a paper that is not there.
+    Raises PlanError for an unknown paper.
     """
     if paper not in PAPERS:
         raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")

@@ -1,6 +1,6 @@
-"""Networks side by side, as in section 5 of Fragopoulou & Akl: what collectives cost on each, measured and at least.
+"""Networks side by side, as in section 5 of Fragopoulou & Akl: what collectives cost on each, beside the lower bounds.
 
-Every figure is that of a schedule that is made and verified, beside its lower bound. The paper's Tables 1 to 3 are lower
+Every figure is measured on a schedule that is planned and verified. The paper's Tables 1 to 3 are lower
 bounds by formula; its Table 4 is their order of growth.
 """
 
@@ -39,7 +39,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Entry:
-    """One collective on one network: steps and transmissions as measured (None when not planned) and at least.
+    """One collective on one network: steps and transmissions as measured (None when not planned), and their lower bounds.
 
     ``verified``: whether the schedule that was measured is right; None when there is none, and ``note`` says why.
     The orders of growth are those of the paper's Table 4 in n (star) or k (hypercube); "" for other networks.
@@ -116,7 +116,7 @@ def figures_of(network: Network) -> Figures:
 
 
 def _mean_distance(network: Network) -> float | None:
-    """Return Σ distances / N², from the bounds of scatter or alltoall; None where not all nodes are looked at."""
+    """Return Σ distances / N², from the bounds of scatter or alltoall; None if the distances of some nodes are not counted."""
     if isinstance(network, Cayley):
         return _sum_of_distances(network) / network.nodes
     one = Collective("alltoall", network.nodes, 1)
@@ -135,7 +135,7 @@ def _check_copies(kind: str, network: Network, copies: int) -> None:
     most = max([1, *(builder.most_copies(network) for builder in known)])
     if known and copies > most:
         trees = f"{most} disjoint trees are" if most > 1 else "one tree is"
-        raise PlanError(f"{copies} copies cannot be had of {kind} on {network.spec}: {trees} known for it")
+        raise PlanError(f"{kind} on {network.spec} cannot have {copies} copies: {trees} known for it")
 
 
 def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
@@ -179,7 +179,7 @@ _GROWTH = {
 
 
 def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
-    """Return the orders of steps and transmissions as the paper's Table 4 has them; "" of networks that it has not.
+    """Return the orders of steps and transmissions in the paper's Table 4; "" for networks that are not in it.
 
     Mean distance and degree are both of order d, so that a total exchange takes O(MxN) steps on either network.
     """
@@ -196,7 +196,7 @@ def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Line:
-    """One problem of a table: formula and value of the least steps and transmissions."""
+    """One problem of a table: formula and value of the lower bounds of steps and transmissions."""
 
     problem: str
     steps_formula: str
@@ -222,7 +222,7 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
     if not isinstance(network, Star | Hypercube):
         raise PlanError(f"the paper has tables of star networks and hypercubes, not of {network.spec}")
     if not 1 <= copies <= max(1, network.ports):
-        raise PlanError(f"{copies} copies cannot be had on {network.spec}: it has {network.ports} disjoint trees")
+        raise PlanError(f"{network.spec} cannot have {copies} copies: it has {network.ports} disjoint trees")
     Collective("broadcast", network.nodes, messages)  # raises when the messages are too many or too few
     if isinstance(network, Hypercube):
         return [_table("Table 3", network, messages, copies)]

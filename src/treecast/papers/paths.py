@@ -37,7 +37,7 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
 
     On a hypercube: the d calling paths when the dimensions are used in ``order`` (ports; default 0 … d-1), each call at the
     step at which the whispering broadcast makes it. On a star network: the way in each of its n-1 disjoint trees, a step
-    per arc. Raises PlanError for other networks, and when there is no way to go; NetworkError for nodes that are not there.
+    per arc. Raises PlanError for other networks, and when node and root are the same; NetworkError for nodes that do not exist.
     """
     network.check_node(root)
     network.check_node(node)

@@ -1,4 +1,4 @@
-"""What a statement of a paper is, and what became of checking it."""
+"""A statement of a paper, and the result of checking it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one statement: for which n it was checked, whether it holds for all of them, and a remark."""
+    """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark."""
 
     name: str
     says: str

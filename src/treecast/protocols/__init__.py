@@ -1,8 +1,8 @@
-"""Scatters and gathers without buffers as what each node does by itself, knowing only its neighbours and what they told it.
+"""Scatters and gathers without buffers as protocols: each node knows only its neighbours and what they told it.
 
-Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says who sends
-what in which step; here nobody has a schedule: node by node a state machine hears, keeps in mind and says. Run together they
-must say what the schedule has, step by step.
+Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says which node sends
+what in which step. Here no node has a schedule: each is a state machine that receives, remembers and sends. Run together the
+machines must send exactly what the schedule has, step by step.
 """
 
 from collections import Counter
@@ -34,9 +34,9 @@ Send = tuple[int, int, int, tuple[int, int] | None]
 def run_protocol(schedule: Schedule) -> Conversation:
     """Let every node of a scatterv or gatherv run its protocol, and return what they say.
 
-    Of the schedule are used the tree with the order of siblings, the lengths, the model, and which algorithm it is by (builder,
-    and whether certificates are collected in slots or by a walk). No step of it is: the nodes find those out.
-    Raises PlanError when there is no protocol for it, or too much is said to be held one by one.
+    The protocol gets from the schedule the tree with the order of siblings, the lengths, the model and the algorithm (the
+    builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them out.
+    Raises PlanError when no protocol is known for the schedule, or when it has too many sends to be held one by one.
     """
     lengths = schedule.collective.lengths
     if lengths is None or schedule.builder not in _BY_BUILDER:
@@ -45,9 +45,7 @@ def run_protocol(schedule: Schedule) -> Conversation:
             f"there is of {', '.join(_BY_BUILDER)}"
         )
     if schedule.transmissions > _MOST_SENDS:
-        raise PlanError(
-            f"{schedule.transmissions:,} sends are too many to be made by state machines: at most {_MOST_SENDS:,}"
-        )
+        raise PlanError(f"{schedule.transmissions:,} sends are too many for state machines: at most {_MOST_SENDS:,}")
     away, root = schedule.collective.direction == "from", schedule.collective.root
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
@@ -60,17 +58,17 @@ def run_protocol(schedule: Schedule) -> Conversation:
         for v, (place, flits) in enumerate(zip(places, lengths.flits.tolist(), strict=True))
     ]  # fmt: skip
     if think is shoulder_tap and any(node.children > 1 for node in nodes):
-        raise PlanError("shoulder-tap needs a path, and these rows are of none")
+        raise PlanError("shoulder-tap needs a path, but these rows do not form one")
     return converse(think, places, nodes, away)
 
 
 def agrees(schedule: Schedule) -> bool:
-    """Return whether the nodes, each by itself, say exactly what the schedule has: when, to whom, and which flit."""
+    """Return whether the nodes, each by itself, send exactly what the schedule has: when, to whom, and which flit."""
     return not any(differences(schedule, run_protocol(schedule)))
 
 
 def differences(schedule: Schedule, said: Conversation) -> tuple[list[Send], list[Send]]:
-    """Return what the schedule has and nobody says, and what somebody says and the schedule does not have."""
+    """Return the sends of the schedule that no node makes, and the sends of nodes that the schedule does not have."""
     planned, spoken = Counter(_sends(schedule)), Counter(map(_send, said.sends))
     return sorted((planned - spoken).elements(), key=str), sorted((spoken - planned).elements(), key=str)
 
@@ -137,7 +135,7 @@ def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
 
 
 def _walks(places: list[Place], token: Ints) -> bool:
-    """Return whether a second child is asked only when the first has answered; where there is none, it is all the same."""
+    """Return whether a second child is asked only when the first has answered; without a second child both are the same."""
     return any(token[place.children[1]] > token[place.children[0]] + 1 for place in places if len(place.children) > 1)
 
 
@@ -152,7 +150,7 @@ def _data(
             while at != root:
                 above = int(parent[at])
                 if above < 0 or len(route) > len(places):
-                    raise PlanError(f"the rows lead from the root to no tree: node {v} is not reached")
+                    raise PlanError(f"the rows form no tree: node {v} is not reached from the root")
                 route.append(places[above].children.index(at))
                 at = above
             found.append((v, tuple(reversed(route)), int(lengths.flits[v])))

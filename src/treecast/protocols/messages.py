@@ -1,4 +1,4 @@
-"""What nodes of a tree say to each other when they scatter or gather without buffers: flits of data, and control flits.
+"""The flits that nodes of a tree send when they scatter or gather without buffers: data and control flits.
 
 Communication model: bufferless; each message below is one flit. Source: Bhatt, Pucci, Ranade & Rosenberg.
 """

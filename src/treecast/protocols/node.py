@@ -1,4 +1,4 @@
-"""What a node is when it takes part in a protocol: what it knows at first, what it keeps in mind, and what it means to say.
+"""A node that takes part in a protocol: what it knows at first, what it remembers, and what it plans to send.
 
 Communication model: bufferless. A node knows its own length, that it has one port or many, and its neighbours by the names it
 has for them: ``UP`` its parent, 0, 1, … its children. All else comes in messages. It counts steps on a clock of its own.
@@ -15,7 +15,7 @@ UP = -1
 
 
 class Local(NamedTuple):
-    """What a node knows before anybody has told it anything.
+    """What a node knows before it has received anything.
 
     ``name``: what it writes on its own flits. ``children``: how many there are. ``flits``: the length of its message.
     ``data``: what the root of a scatter has for others: (owner, route, flits), in any order.
@@ -30,7 +30,7 @@ class Local(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """Something to be said at a time of the node's own clock, to a neighbour."""
+    """A flit to be sent to a neighbour, at a time of the node's own clock."""
 
     time: int
     to: int
@@ -38,7 +38,7 @@ class Planned(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a node keeps in mind.
+    """What a node remembers.
 
     ``agenda``: in order of time, of which the first ``said`` are said. ``memory``: its protocol's.
     """
@@ -62,7 +62,7 @@ Heard = Mapping[int, Content]
 Thought = tuple[Any, Iterable[Planned]]
 """A protocol's memory from now on, and what it means to say besides what it meant before."""
 Think = Callable[[Local, Any, int, Heard], Thought]
-"""A protocol: what a node makes of what it has heard; the root alone is woken once by nobody, and hears nothing then."""
+"""A protocol: what a node does with what it has received. The root starts by itself, once, having received nothing."""
 
 
 def act(think: Think, state: State, now: int, heard: Heard) -> Turn:
@@ -90,7 +90,7 @@ def own_flits(local: Local, begin: int) -> Iterable[Planned]:
 
 
 def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
-    """Return what goes on to the parent at once: data that came from children, unless this is the root."""
+    """Return the data that goes on to the parent at once: all that came from children, unless this is the root."""
     return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
 
 

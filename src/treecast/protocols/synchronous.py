@@ -1,7 +1,7 @@
-"""A synchronous network of nodes that each run a protocol: in a step all say something at once, and hear it in the next.
+"""A synchronous network of nodes that each run a protocol: what a node sends in a step is received in the next.
 
-Communication model: bufferless, over one port or many; what breaks it raises ProtocolError. No two nodes have the same clock,
-so that none can know more of the time than it has counted itself.
+Communication model: bufferless, over one port or many; a send that breaks it raises ProtocolError. No two nodes have the same
+clock, so a node knows no more of the time than it has counted itself.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from treecast.protocols.node import UP, Local, State, Think, act
 
 
 class Utterance(NamedTuple):
-    """What a node said to another in a step."""
+    """One flit that a node sent to another in a step."""
 
     step: int
     src: int
@@ -28,7 +28,7 @@ class Utterance(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """All that was said, by step."""
+    """All sends, by step."""
 
     sends: tuple[Utterance, ...]
 
@@ -118,7 +118,7 @@ def _check_turn(node: Local, place: Place, heard: dict[int, Content], says: dict
     passing = {flit for flit in came if not (flit[0] == node.name if away else node.root)}
     own = {flit for flit in gone if (node.root if away else flit[0] == node.name)}
     if len(set(gone)) < len(gone) or set(gone) - own != passing:
-        raise ProtocolError(f"node {node.name} does not send on what has come, and nothing else")
+        raise ProtocolError(f"node {node.name} must send on the flits that came, and no others")
 
 
 def _check_step(spoken: Sequence[Utterance], nodes: Sequence[Local]) -> None:

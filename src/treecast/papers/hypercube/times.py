@@ -1,8 +1,8 @@
-"""How long broadcast and gossip take on the hypercube: T = a β + b Fτ, as claimed, in closed form, and measured.
+"""The times of broadcast and gossip on the hypercube: T = a β + b Fτ, as claimed, in closed form, and measured.
 
-A step costs β + the length of its longest message times Fτ: so a is the number of steps and b the sum of the longest
-messages, in chunks of F. All times are of runs in which nothing fails: faults can make the messages of a sparing schedule
-longer. Source of the claims: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
+A step costs β + the length of its longest message times Fτ. So a is the number of steps and b the sum of the longest messages,
+in chunks of F. All times are of runs in which nothing fails; faults can make the messages of a sparing schedule longer.
+Source of the claims: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,9 @@ class Time(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What is to be done: a collective on the cube of d dimensions that k faults leave unharmed.
+    """A collective on the cube of d dimensions that survives k faults.
 
-    ``fault_free``: the cube is declared to be without faults, and what only serves when something fails is left out.
+    ``fault_free``: the cube is declared to have no faults, so steps that serve only under faults are left out.
     """
 
     collective: str
@@ -64,8 +64,8 @@ class Job(NamedTuple):
 class Timing(NamedTuple):
     """The times of one scheme: as the paper claims it (None where it does not), by our closed form, and measured.
 
-    ``measured``: of the planned schedule, None where that is not made, being too large. ``why``: for what reason claim and
-    closed form differ; "" when they do not.
+    ``measured``: of the planned schedule, None where that would be too large. ``why``: the reason why claim and closed
+    form differ; "" when they do not.
     """
 
     scheme: str
@@ -117,7 +117,7 @@ def _check(job: Job) -> None:
 
 
 def claimed(scheme: str, job: Job) -> Time | None:
-    """Return the time that the paper claims, or cites; None where it gives none. Most are for k = d-1 alone."""
+    """Return the time that the paper claims or cites; None where it gives none. Most of its times are for k = d-1."""
     _, model, d, k, free = job
     n, whispers = 1 << d, model == "whispering"
     if scheme == "fraigniaud":
@@ -208,7 +208,7 @@ _ANSWERS = "here nodes do not answer what they heard, so that no message is long
 
 
 def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
-    """Return the reason for which a claim differs from the closed form."""
+    """Return why a claim differs from the closed form."""
     if said is None or said[:2] == closed[:2]:
         return ""
     if scheme == "fraigniaud":
