@@ -58,7 +58,7 @@ _EYES: dict[str, Any] = {
 
 @builder("eyes", "broadcast", options=(ORDER,), rank=40, **_EYES)
 def broadcast(job: Job[Mesh]) -> Built:
-    """One-port, wormhole: broadcast from eye to eye: log2 N steps, (N-1)M transmissions, a TCD of ``claimed``.
+    """One-port, wormhole: broadcast from eye to eye: log2 N steps, (N-1)M transmissions, a TCD of ``claimed_distance``.
 
     Option ``order``: the dimensions as they take turns in every phase, 0 … d-1 when not given. All M messages go in one.
     """
