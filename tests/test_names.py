@@ -27,8 +27,12 @@ ALLOWED = (
     Allowed("*", "src/treecast/papers/*", "", "the papers' words, when their statements are quoted"),
     Allowed("edge", "*", r"[Ee]dge-[Dd]isjoint", "the papers' name of their trees"),
     Allowed("edge", "*", r"edge list|\.edges\b|\.edgelist\b", "a kind of file"),
+    Allowed("edge", "*", r"add_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
     Allowed(
-        "edge", "src/treecast/networks/*", r"add_edge|\.edges\(|every edge|an edge its source", "networkx and GraphML"
+        "edge",
+        "src/treecast/networks/graph.py",
+        r"every edge|an edge its source",
+        "networkx and GraphML speak of edges",
     ),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
