@@ -102,7 +102,7 @@ S4_TREE_1_ASCII = """\
 
 
 def test_a_tree_by_eye():
-    assert tree_text(plan("broadcast", "star:3", messages=3), 0) == S3
+    assert tree_text(plan("broadcast", "star:3", messages=3, builder="disjoint-trees"), 0) == S3
     assert tree_text(plan("broadcast", "star:4", messages=6, copies=2), 1, ascii=True) == S4_TREE_1_ASCII
 
 
@@ -121,7 +121,7 @@ def test_ports_that_are_words_and_ports_that_are_none():
 
 
 def test_rows_that_are_no_tree():
-    schedule = plan("broadcast", "star:3", messages=2)
+    schedule = plan("broadcast", "star:3", messages=2, builder="disjoint-trees")
     with pytest.raises(ScheduleError, match="tree 7 carries nothing; the trees that carry something: 0, 1"):
         tree_text(schedule, 7)
     rows = [(0, 1, 0, 1, 0, 0, 0), (1, 1, 2, 1, 0, 0, 0)]
@@ -283,7 +283,7 @@ def s4_with_faults():
 
 
 def test_runs_by_eye():
-    assert space_time_text(simulate(plan("broadcast", "star:3", messages=3))) == S3_RUN
+    assert space_time_text(simulate(plan("broadcast", "star:3", messages=3, builder="disjoint-trees"))) == S3_RUN
     assert space_time_text(s4_with_faults()) == S4_RUN
     assert completion_text(s4_with_faults()) == S4_DONE
 

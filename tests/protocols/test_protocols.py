@@ -14,6 +14,7 @@ from treecast.errors import PlanError, ProtocolError, ScheduleError
 from treecast.protocols import Certificate, Flit, Order, Token, WakeUp, agrees, differences, run_protocol
 from treecast.protocols.node import UP, Local, Planned
 from treecast.protocols.synchronous import Place, converse
+from treecast.schedule import Recipe
 
 
 @settings(max_examples=60)
@@ -52,7 +53,7 @@ def test_any_tree_of_a_network_with_cycles():
     for schedule in (
         plan("gatherv", "mesh:4x4", root=5, lengths=range(16), model="bufferless"),
         plan("gatherv", "hypercube:4", root=5, lengths=2, model="bufferless-multiport", collect="walk"),
-        plan("scatterv", "star:4", root=5, lengths=2, model="bufferless-multiport"),
+        plan("scatterv", "star:4", root=5, lengths=2, model="bufferless-multiport", builder="farthest-first"),
     ):
         assert agrees(schedule)
 
@@ -108,13 +109,13 @@ def test_what_has_no_protocol():
     for schedule in (
         plan("gatherv", "path:3", lengths=1, model="bufferless", builder="nearest-first"),
         plan("broadcast", "star:3"),
-        replace(plan("gatherv", "path:3", lengths=1, model="bufferless"), builder=""),
+        replace(plan("gatherv", "path:3", lengths=1, model="bufferless"), recipe=Recipe()),
     ):
         with pytest.raises(PlanError, match="no protocol"):
             run_protocol(schedule)
     with pytest.raises(PlanError, match="too many"):
         run_protocol(plan("scatterv", "path:3", lengths=10**7, model="bufferless"))
-    bushy = replace(plan("gatherv", "tree:2,2", lengths=1, model="bufferless"), builder="shoulder-tap")
+    bushy = replace(plan("gatherv", "tree:2,2", lengths=1, model="bufferless"), recipe=Recipe("shoulder-tap"))
     with pytest.raises(PlanError, match="needs a path"):
         run_protocol(bushy)
     cut = plan("scatterv", "path:3", lengths=[0, 0, 1], model="bufferless")

@@ -325,7 +325,9 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     keywords = set(job.options)
     taking = [entry for entry in under if keywords <= {option.keyword for option in entry.options}]
     if not taking:
-        takers = sorted({b.name for b in entries if keywords <= {option.keyword for option in b.options}})
+        takers = sorted(
+            {b.name for b in builders(kind, network) if keywords <= {option.keyword for option in b.options}}
+        )
         names = ", ".join(dict.fromkeys(entry.name for entry in under))
         return PlanError(
             f"{names} takes no {' and no '.join(sorted(keywords))}; of {kind} on {network.spec} does: "

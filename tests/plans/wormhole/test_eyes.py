@@ -183,7 +183,7 @@ def test_every_schedule_is_a_binomial_broadcast_free_of_contention(spec):
     steps = eyes.level(mesh) * len(mesh.sides)
     for options in variants(mesh):
         for root in range(mesh.nodes):
-            rows, claims, _ = built(mesh, root, 3, **options)
+            rows, claims, *_ = built(mesh, root, 3, **options)
             assert_binomial(mesh, root, rows)
             assert_free_of_contention(mesh, rows)
             assert (claims.steps, claims.transmissions) == (steps, 3 * (mesh.nodes - 1))
@@ -209,7 +209,7 @@ def test_larger_schedules_are_binomial_broadcasts_free_of_contention(spec):
 def test_a_mesh_of_65536_nodes():
     mesh = network("mesh:256x256")
     root = mesh.node("17,200")
-    rows, claims, _ = built(mesh, root, best_order=True)
+    rows, claims, *_ = built(mesh, root, best_order=True)
     assert (claims.steps, len(rows), claims.transmissions) == (16, 65535, 65535)
     assert sorted([*rows.dst.tolist(), root]) == list(range(mesh.nodes))
     assert eyes.total_distance(mesh, rows) == eyes.claimed_distance(8, (17, 200), best_order=True)
