@@ -102,10 +102,13 @@ def test_a_file_is_read(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     assert read_whole(tmp_path / "file") == b"abc"
     assert read_whole(str(tmp_path / "empty")) == b""
-    assert read_whole(tmp_path / "file", (b"x", b"ab")) == b"abc"
+    seen = []
+    assert read_whole(tmp_path / "file", 2, lambda head: seen.append(head) or "") == b"abc"
+    assert read_whole(tmp_path / "empty", 2, lambda head: seen.append(head) or "") == b""
+    assert seen == [b"ab", b""]
     for path in ("file", "empty"):
-        with pytest.raises(FormatError, match="does not begin like one"):
-            read_whole(tmp_path / path, (b"x", b"abcd"))
+        with pytest.raises(FormatError, match=f"{path}' is refused"):
+            read_whole(tmp_path / path, 4, lambda head: "is refused")
 
 
 @pytest.mark.parametrize("name", ["", ".", "missing", "\0", "a" * 300])
@@ -117,7 +120,7 @@ def test_what_cannot_be_read_is_said(tmp_path, monkeypatch, name):
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"abc")))
-    assert read_whole("-", (b"a",)) == b"abc"
+    assert read_whole("-", 1, lambda head: "" if head == b"a" else "is refused") == b"abc"
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(FormatError, match="standard input cannot be read: it is closed"):
         read_whole("-")

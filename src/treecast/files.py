@@ -4,6 +4,7 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -45,16 +46,31 @@ def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None
         temporary.unlink(missing_ok=True)
 
 
-def read_whole(path: str | os.PathLike[str], begins: tuple[bytes, ...] = (b"",)) -> bytes:
+def _accept(head: bytes) -> str:
+    return ""
+
+
+def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[bytes], str] = _accept) -> bytes:
     """Return the contents of a file; ``-`` is standard input.
 
-    Raises FormatError when it cannot be read, or as soon as it does not begin with one of ``begins``.
+    Parameters
+    ----------
+    path
+        The file.
+    head, refuse
+        ``refuse`` sees the first ``head`` bytes, or all of a shorter file, before more is read. It returns why the file will
+        not do, behind the file's name, or an empty text.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be read or is refused.
     """
     try:
         if str(path) == "-":
-            return _read(_stdin(), path, begins)
+            return _read(_stdin(), path, head, refuse)
         with Path(path).open("rb") as file:
-            return _read(file, path, begins)
+            return _read(file, path, head, refuse)
     except FormatError:
         raise
     except (OSError, ValueError) as error:
@@ -68,10 +84,10 @@ def _stdin() -> BinaryIO:
     return stream
 
 
-def _read(file: BinaryIO, path: str | os.PathLike[str], begins: tuple[bytes, ...]) -> bytes:
-    start = file.read(max(map(len, begins)))
-    if not start.startswith(begins):
-        raise FormatError(f"{named(path)} is no treecast file: it does not begin like one")
+def _read(file: BinaryIO, path: str | os.PathLike[str], head: int, refuse: Callable[[bytes], str]) -> bytes:
+    start = file.read(head)
+    if why := refuse(start):
+        raise FormatError(f"{named(path)} {why}")
     return start + file.read()
 
 

@@ -342,7 +342,7 @@ def test_bytes_behind_the_columns():
 
 
 def test_binary_files_with_changed_numbers_and_a_right_digest():
-    data = formats.encode(plan("broadcast", "star:3", messages=3, copies=2), as_text=False)[:-32]
+    data = formats.encode(plan("broadcast", "star:3", messages=3, copies=2), to="binary")[:-32]
     noise = random.Random(1)
     for i in range(28, len(data)):
         for value in {0, 255, noise.randrange(256)}:

@@ -310,11 +310,11 @@ def test_files_of_sparing_schedules(model, name, tmp_path):
         assert b"sparing" in path.read_bytes()
         if name == "plan.tc":
             assert "\nsparing yes\n" in path.read_text()
-            assert "sparing" not in formats.encode(plan(kind, f"hypercube:{d}"), as_text=True).decode()
+            assert "sparing" not in formats.encode(plan(kind, f"hypercube:{d}"), "text").decode()
 
 
 def text_of(schedule):
-    return formats.encode(schedule, as_text=True).decode()
+    return formats.encode(schedule, "text").decode()
 
 
 def by_hand(schedule):

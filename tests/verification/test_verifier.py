@@ -216,8 +216,8 @@ right = made([(0, 1, 0, 1, 0, 0, 0), (1, 1, 1, 2, 0, 0, 0)])
 if not verify(right).holds: sys.exit(1)
 if verify(made([(0, 1, 0, 1, 0, 0, 0), (0, 1, 1, 2, 0, 0, 0)])).holds: sys.exit(2)  # not held
 if verify(made([(0, 1, 0, 1, 0, 0, 0), (1, 1, 0, 2, 0, 0, 0)])).holds: sys.exit(3)  # no such arc
-for as_text in (True, False):
-    data = bytearray(encode(right, as_text))
+for name in ("text", "binary"):
+    data = bytearray(encode(right, name))
     data[len(data) // 2] ^= 1
     try:
         decode(bytes(data))

@@ -1,41 +1,112 @@
-"""Files of schedules: a text format to read, diff and write by hand, and a binary one for millions of rows.
+"""Files of schedules: a text format to read, compare and write by hand, a binary one for millions of rows, and what else
+is registered (``registry``).
 
-What is loaded is verified again, and a changed byte is noticed.
+A loaded schedule is verified again. A changed byte of a file is noticed.
 """
 
 import os
 import sys
-from pathlib import Path
 
 from treecast.errors import FormatError
 from treecast.files import named, read_whole, write_whole
-from treecast.formats.native import binary, text
+from treecast.formats.registry import DEFAULT, HEAD, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
 
 __all__ = ["decode", "encode", "load", "load_verified", "read", "save"]
 
-BINARY_SUFFIX = ".tcb"
-"""Files with this ending are written in the binary format, all others as text."""
 
+def encode(schedule: Schedule, to: str = DEFAULT) -> bytes:
+    """Return a schedule as the bytes of a file.
 
-def encode(schedule: Schedule, as_text: bool = True) -> bytes:
-    """Return a schedule as the bytes of a file. Raises FormatError when its network has no spelling to find it by again."""
-    return text.encode(schedule) if as_text else binary.encode(schedule)
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    to : str
+        The name of the format: ``text``, ``binary``, ….
+
+    Returns
+    -------
+    bytes
+        What ``save`` writes to a file.
+
+    Raises
+    ------
+    FormatError
+        When there is no such format, or when the format cannot hold the schedule: a network that is only in memory cannot
+        be named in a file.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> from treecast.formats import encode
+    >>> print(encode(treecast.plan("broadcast", "ring:3")).decode().splitlines()[2])
+    network ring:3
+    """
+    return exporter_named(to).encode(schedule)
 
 
 def decode(data: bytes) -> Schedule:
-    """Return the schedule that the bytes of a file hold, in either format. It is not verified.
+    """Return the schedule that the bytes of a file hold. It is not verified.
 
-    Raises FormatError when they are no schedule, are cut off, or were changed since they were written.
+    The first bytes tell the format. Bytes that no format begins with are read as text, whose error says how a file begins.
+
+    Parameters
+    ----------
+    data : bytes
+        A whole file.
+
+    Returns
+    -------
+    Schedule
+        The schedule.
+
+    Raises
+    ------
+    FormatError
+        When the bytes are no schedule, are cut off, or were changed since they were written.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> from treecast.formats import decode, encode
+    >>> schedule = treecast.plan("broadcast", "star:4")
+    >>> decode(encode(schedule, "binary")) == schedule
+    True
     """
-    return binary.decode(data) if data.startswith(binary.MAGIC) else text.decode(data)
+    return importers()[format_of_bytes(data) or DEFAULT].decode(data)
 
 
-def save(schedule: Schedule, path: str | os.PathLike[str]) -> None:
-    """Write a schedule to a file, whole or not at all; ``-`` is standard output. The suffix ``.tcb`` chooses binary."""
-    data = encode(schedule, as_text=Path(path).suffix != BINARY_SUFFIX)
+def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None) -> None:
+    """Write a schedule to a file, whole or not at all.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The schedule.
+    path : str or os.PathLike
+        The file. ``-`` is standard output. An existing file is replaced.
+    to : str, optional
+        The name of the format. By default the name of the file chooses it: ``.tcb`` is binary, and what ends in the suffix
+        of no format (``.tc``, ``.txt``, no suffix) is text.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be written, or the format cannot hold the schedule.
+
+    Examples
+    --------
+    >>> import tempfile, treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     treecast.save(schedule, f"{folder}/plan.tc")
+    ...     treecast.load(f"{folder}/plan.tc") == schedule
+    True
+    """
+    data = encode(schedule, format_of_name(path) if to is None else to)
     if str(path) == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -44,17 +115,57 @@ def save(schedule: Schedule, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> Schedule:
-    """Read a schedule from a file (``-`` is standard input) without verifying it.
+    """Read a schedule from a file, in whatever format, without verifying it.
 
-    Raises FormatError when the file holds no schedule.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file. ``-`` is standard input.
+
+    Returns
+    -------
+    Schedule
+        The schedule, right or wrong: ``verify`` tells.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be read, or holds no schedule.
+
+    Examples
+    --------
+    >>> import tempfile, treecast
+    >>> from treecast.formats import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     treecast.save(treecast.plan("broadcast", "star:4"), f"{folder}/plan.tcb")
+    ...     len(read(f"{folder}/plan.tcb"))
+    23
     """
-    return decode(read_whole(path, (text.MAGIC, binary.MAGIC)))
+    return decode(read_whole(path, HEAD, _refuse_head))
+
+
+def _refuse_head(head: bytes) -> str:
+    known = ", ".join(importers())
+    return "" if format_of_bytes(head) else f"is no treecast file: it does not begin like one ({known})"
 
 
 def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
-    """Read a schedule from a file and verify it; return it with the verifier's report.
+    """Read a schedule from a file, verify it, and return it with the verifier's report.
 
-    Raises FormatError when the file holds no schedule, or a wrong one.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file. ``-`` is standard input.
+
+    Returns
+    -------
+    tuple of Schedule and Report
+        The schedule, and what ``verify`` says of it.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be read, or holds no schedule, or a wrong one.
     """
     schedule = read(path)
     report = verify(schedule)
@@ -64,5 +175,29 @@ def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
 
 
 def load(path: str | os.PathLike[str]) -> Schedule:
-    """Read a schedule from a file and verify it. Raises FormatError when it holds no schedule, or a wrong one."""
+    """Read a schedule from a file and verify it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, in any format that can be read. ``-`` is standard input.
+
+    Returns
+    -------
+    Schedule
+        The schedule. It is right.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be read, or holds no schedule, or a wrong one.
+
+    Examples
+    --------
+    >>> import tempfile, treecast
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     treecast.save(treecast.plan("allgather", "hypercube:4"), f"{folder}/plan.tc")
+    ...     treecast.load(f"{folder}/plan.tc").collective.kind
+    'allgather'
+    """
     return load_verified(path)[0]

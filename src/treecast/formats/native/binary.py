@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import FormatError
 from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, number, schedule_of
+from treecast.formats.registry import begins_with, exporter, importer
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
 MAGIC = b"\x89treecast-binary "
@@ -20,6 +21,7 @@ _COUNTS = ("rows", "payloads", "ranges", "node_bytes")
 _MOST = 2**48  # of anything: no file is as long, and no sum of such numbers overflows
 
 
+@exporter("binary", suffix=".tcb", what="for millions of rows")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the binary format. Raises FormatError when its header cannot be written."""
     rows, table = schedule.rows, schedule.rows.payloads
@@ -43,6 +45,7 @@ def _shapes(rows: int, payloads: int, ranges: int, node_bytes: int) -> dict[str,
     return columns | {name: (np.dtype("<i8"), length) for name, length in table.items()}
 
 
+@importer("binary", recognises=begins_with(MAGIC))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a binary file. Raises FormatError when it is cut off or was changed."""
     version = _VERSIONS.get(bytes(data[:_MAGIC_SIZE]))

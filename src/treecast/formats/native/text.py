@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native.header import OPTION, VERSION, WORDS, Header, cut, header_of, is_word, schedule_of
+from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 
@@ -40,6 +41,7 @@ _NOTHING = "-"  # the chunks of a control flit
 _NO_PORT = -2  # of a row that leaves it to us to find its port
 
 
+@exporter("text", suffix=".tc", what="to read, compare and write by hand")
 def encode(schedule: Schedule) -> bytes:
     """Return a schedule in the text format, with its digest. Raises FormatError when it cannot be written as text."""
     header = "".join(f"{word} {value}\n" for word, value in header_of(schedule).items())
@@ -73,6 +75,7 @@ def _spell(first: int, stop: int) -> str:
     return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
 
 
+@importer("text", recognises=begins_with(MAGIC))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
     first = data[: data.find(b"\n") + 1]

@@ -1,0 +1,137 @@
+"""The registry of file formats: each entry stands beside the function that writes or reads the format.
+
+A format may be written only, read only, or both; both halves have one name. To add a format, add a file to a folder of this
+package: an ``@exporter`` on the function that makes the bytes, an ``@importer`` on the one that reads them.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TypeVar
+
+from treecast.discovery import import_all
+from treecast.errors import FormatError
+from treecast.schedule import Schedule
+
+HEAD = 512
+"""How many of the first bytes of a file must tell its format."""
+DEFAULT = "text"
+"""The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
+
+Encode = Callable[[Schedule], bytes]
+Decode = Callable[[bytes], Schedule]
+_Write = TypeVar("_Write", bound=Encode)
+_Read = TypeVar("_Read", bound=Decode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exporter:
+    """Something that writes schedules.
+
+    Parameters
+    ----------
+    name
+        How the format is called.
+    suffix
+        The end of the names of its files, with its dot. A longer suffix goes before a shorter one (``.x.json``, ``.json``).
+    what
+        What the format is, in a few words.
+    encode
+        Returns the bytes of a file. Raises FormatError for a schedule that the format cannot hold.
+    """
+
+    name: str
+    suffix: str
+    what: str
+    encode: Encode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Importer:
+    """Something that reads schedules. What it reads is not verified.
+
+    Parameters
+    ----------
+    name
+        How the format is called.
+    recognises
+        Whether a file that begins with these bytes (512, or all of a shorter file) is of this format.
+    decode
+        Returns the schedule that the bytes of a file hold. Raises FormatError when they hold none.
+    """
+
+    name: str
+    recognises: Callable[[bytes], bool]
+    decode: Decode
+
+
+_EXPORTERS: dict[str, Exporter] = {}
+_IMPORTERS: dict[str, Importer] = {}
+
+
+def exporter(name: str, *, suffix: str, what: str) -> Callable[[_Write], _Write]:
+    """Register the function below as what writes a format."""
+
+    def register(encode: _Write) -> _Write:
+        _EXPORTERS[name] = Exporter(name=name, suffix=suffix, what=what, encode=encode)
+        return encode
+
+    return register
+
+
+def importer(name: str, *, recognises: Callable[[bytes], bool]) -> Callable[[_Read], _Read]:
+    """Register the function below as what reads a format."""
+
+    def register(decode: _Read) -> _Read:
+        _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode)
+        return decode
+
+    return register
+
+
+def begins_with(*starts: bytes) -> Callable[[bytes], bool]:
+    """Return a test of whether bytes begin with one of these."""
+    return lambda head: head.startswith(starts)
+
+
+def exporters() -> dict[str, Exporter]:
+    """Return everything that writes schedules, by the name of the format."""
+    import_all("treecast.formats")
+    return dict(sorted(_EXPORTERS.items()))
+
+
+def importers() -> dict[str, Importer]:
+    """Return everything that reads schedules, by the name of the format."""
+    import_all("treecast.formats")
+    return dict(sorted(_IMPORTERS.items()))
+
+
+def format_of_name(path: str | os.PathLike[str]) -> str:
+    """Return the format in which a file of this name is written.
+
+    It is the one with the longest suffix in which the name ends. A name that ends in none of them, or has nothing before
+    it, is text: ``plan.tc``, ``plan``, ``plan.txt`` and ``-`` (standard output).
+    """
+    name = PurePath(path).name
+    fitting = [known for known in exporters().values() if name.endswith(known.suffix) and name != known.suffix]
+    return max(fitting, key=lambda known: len(known.suffix)).name if fitting else DEFAULT
+
+
+def format_of_bytes(head: bytes) -> str:
+    """Return the format of a file that begins with these bytes, or an empty text when no importer recognises them."""
+    return next((known.name for known in importers().values() if known.recognises(head[:HEAD])), "")
+
+
+def exporter_named(name: str) -> Exporter:
+    """Return what writes a format.
+
+    Raises
+    ------
+    FormatError
+        When no format has that name, or the format is only read.
+    """
+    known = exporters()
+    if name not in known:
+        raise FormatError(f"{name!r} is no format that can be written: choose one of {', '.join(known)}")
+    return known[name]
