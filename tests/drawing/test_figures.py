@@ -15,10 +15,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import AxesImage
 
 from treecast.collectives import Collective
+from treecast.drawing.arrivals import received
 from treecast.drawing.figures import space_time as space_time_figure
 from treecast.drawing.pictures import KINDS, draw, draw_space_time, draw_trees, save
 from treecast.drawing.style import colour
-from treecast.drawing.text.tree import received
 from treecast.errors import ScheduleError, TreecastError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults

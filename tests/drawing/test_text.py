@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, planned
 from treecast.collectives import Collective
-from treecast.drawing.text.tree import TREE_SIGNS, completion_text, received, space_time_text, tree_text
+from treecast.drawing.arrivals import received
+from treecast.drawing.text.completion import completion_text
+from treecast.drawing.text.space_time import TREE_SIGNS, space_time_text
+from treecast.drawing.text.tree import tree_text
 from treecast.errors import ScheduleError, TreecastError
 from treecast.machine import model
 from treecast.networks import network

@@ -7,7 +7,7 @@ import numpy as np
 
 from treecast.cli import console
 from treecast.collectives import Collective
-from treecast.drawing.text.tree import completion_text
+from treecast.drawing.text.completion import completion_text
 from treecast.execution.election import Election
 from treecast.execution.local import Execution
 from treecast.formats.native import text

@@ -374,7 +374,8 @@ def draw(
         Draw text without box-drawing characters.
     """
     from treecast.drawing.text.lanes import lanes_text
-    from treecast.drawing.text.tree import space_time_text, tree_text
+    from treecast.drawing.text.space_time import space_time_text
+    from treecast.drawing.text.tree import tree_text
     from treecast.simulation.replay import simulate as replay
 
     if kind in ("steps", "sources") and output is None:

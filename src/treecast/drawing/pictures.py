@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from treecast.drawing.figures.mesh import draw_sources, draw_steps
+from treecast.drawing.figures.mesh_sources import draw_sources
+from treecast.drawing.figures.mesh_steps import draw_steps
 from treecast.drawing.figures.parallelogram import draw_parallelograms
 from treecast.drawing.figures.space_time import draw_space_time
 from treecast.drawing.figures.tree import draw_trees

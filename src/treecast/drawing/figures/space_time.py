@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treecast.drawing.arrivals import received
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
-from treecast.drawing.text.tree import received
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace

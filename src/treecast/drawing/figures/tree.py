@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.drawing.arrivals import received
+from treecast.drawing.shapes import DrawnTree, drawn_rows
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
-from treecast.drawing.text.tree import DrawnTree, drawn_rows, received
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule

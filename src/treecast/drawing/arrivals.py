@@ -1,0 +1,41 @@
+"""What pictures of a run are made of: which row delivers how many chunks during which steps."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.networks.core import Ints
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
+
+
+class Received(NamedTuple):
+    """What nodes receive, as runs of steps: row ``row[i]`` delivers ``chunks[i]`` chunks during ``start[i] … stop[i]-1``.
+
+    int64, sorted by row and then by step. The runs of a row do not touch; without faults each row has one.
+    """
+
+    row: Ints
+    start: Ints
+    stop: Ints
+    chunks: Ints
+
+
+def received(trace: Trace) -> Received:
+    """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
+    moves, atoms, rows = trace.moves, trace.atoms, trace.schedule.rows
+    dies = np.full(trace.schedule.network.nodes, NEVER)
+    dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
+    # a fault hits all chunks of an atom alike (see simulate), so that the first one's step decides
+    arrived = np.flatnonzero(trace.moved & (moves.time < dies[rows.dst[moves.row]]))
+    atom = np.repeat(np.arange(len(atoms)), np.diff(moves.start))[arrived]
+    row, start, length = moves.row[arrived], moves.time[arrived], atoms.lengths[atom]
+    stop = start + np.where(atoms.shift[atom] == 1, length, 1)
+    order = np.lexsort((start, row))
+    row, start, stop, length = row[order], start[order], stop[order], length[order]
+    begins = np.ones(len(row), bool)
+    begins[1:] = (row[1:] != row[:-1]) | (start[1:] > stop[:-1])
+    run = np.flatnonzero(begins)
+    if not len(run):
+        return Received(row, start, stop, length)
+    return Received(row[run], start[run], np.maximum.reduceat(stop, run), np.add.reduceat(length, run))

@@ -1,0 +1,135 @@
+"""The picture of all broadcasts on a mesh under wormhole switching: the least total distance, by source."""
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
+from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure
+from treecast.errors import TreecastError
+from treecast.networks import Mesh
+from treecast.networks.core import Ints
+from treecast.plans.wormhole.bisection import minimum
+from treecast.plans.wormhole.eyes import claimed_distance, level
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_WRITTEN = 256  # nodes of a heat map with numbers in its cells
+_NONE_LESS = "#EAEAEA"  # of differences: no difference, seen against the page
+
+
+def draw_sources(sides: tuple[int, ...]) -> "Figure":
+    """Return a figure of the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.
+
+    Where the sides are the same power of two: also that of the paper, from eye to eye in the best order of dimensions, and
+    by how much bisection differs. Raises TreecastError for more than three axes or 2,000 nodes.
+    """
+    grid = Mesh(sides)
+    if len(sides) > MOST_AXES or grid.nodes > MOST_NODES:
+        raise TreecastError(f"{grid.spec} cannot be drawn: choose {MOST_AXES} axes and {MOST_NODES:,} nodes at most")
+    figure = empty_figure()
+    from matplotlib.ticker import MaxNLocator
+
+    ours = np.asarray(minimum(sides)[1].least)
+    maps = [("by bisection", ours)]
+    if len(eyes_of(grid)):
+        paper = claimed_distance(level(grid), np.moveaxis(np.indices(sides), 0, -1), best_order=True)
+        maps += [("from eye to eye, best order", paper), ("bisection minus eye to eye", ours - paper)]
+    plane = Plane.of(sides)
+    written = prod(sides) <= _MOST_WRITTEN and max(sides) <= 16
+    longest = max(len(f"{n:,}") for _, values in maps for n in (int(values.min()), int(values.max())))
+    unit = max(0.32 if len(maps) > 1 else 0.45, 0.065 * longest + 0.1) if written else plane.unit()
+    inner = plane.width * unit, plane.rows * max(unit, 0.3 if plane.line else 0.0)
+    left, top, bar = 0.3, 0.46 + (0.2 if plane.slices else 0.0), 0.0 if written else 0.75
+    panel = max(inner[0] + left + bar + 0.1, 2.9), inner[1] + top + 0.4
+    columns = len(maps) if len(maps) * panel[0] <= WIDEST + 4 else 1
+    head, foot = 0.75, 0.05
+    width = max(columns * panel[0] + 2 * MARGIN, 6.0)
+    height = len(maps) // columns * panel[1] + head + foot
+    figure.set_size_inches(width, height)
+    steps = (grid.nodes - 1).bit_length()
+    words = (
+        (f"total distance of a broadcast on {grid.spec}, by source", 0.28, 13, DARK, "bold"),
+        (
+            f"one-port wormhole  ·  {counted(steps, 'step')}  ·  each cell: a broadcast from that node",
+            0.54,
+            9,
+            GREY,
+            "normal",
+        ),
+    )
+    for text, below, size, ink, weight in words:
+        figure.text(MARGIN / width, 1 - below / height, text, fontsize=size, color=ink, weight=weight, va="center",
+                    parse_math=False)  # fmt: skip
+    least, most = (int(f([f(values) for _, values in maps[:2]])) for f in (np.min, np.max))
+    for i, (name, values) in enumerate(maps):
+        x = MARGIN + i % columns * panel[0] + left
+        y = height - head - i // columns * panel[1] - top - inner[1]
+        axes: Any = figure.add_axes((x / width, y / height, inner[0] / width, inner[1] / height))
+        image = _draw_map(axes, plane, grid, values, (least, most) if i < 2 else None, written, unit)
+        reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
+        for text, above, look in (
+            (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": DARK}),
+            (reach, top - 0.3, {"fontsize": 8, "color": GREY}),
+        ):
+            axes.annotate(text, (0, 1), (0, above * 72), xycoords="axes fraction", textcoords="offset points",
+                          va="center", **look)  # fmt: skip
+        if not written:
+            beside = figure.add_axes(((x + inner[0] + 0.1) / width, y / height, 0.12 / width, inner[1] / height))
+            shown = figure.colorbar(image, cax=beside, format=_tick)
+            shown.locator = MaxNLocator(5 if inner[1] > 1 else 2, integer=True)
+            shown.outline.set_visible(False)
+            beside.tick_params(length=0, labelsize=7, labelcolor=GREY)
+    return figure
+
+
+def _number(value: int) -> str:
+    return f"{value:,}".replace("-", "−")
+
+
+def _tick(value: float, _: int) -> str:
+    return _number(round(value))
+
+
+def _draw_map(
+    axes: Any, plane: Plane, grid: Mesh, values: Ints, limits: tuple[int, int] | None, written: bool, unit: float
+) -> Any:
+    """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    low, high = limits or (min(int(values.min()), -1), 0)
+    inks = [colour(0, -0.85), colour(0), colour(0, 0.5)] if limits else [colour(5), colour(5, -0.6), _NONE_LESS]
+    cells = np.full((plane.rows, int(plane.width)), np.nan)
+    right, down = (plane.places(grid) - plane.edge).astype(np.int64).T
+    cells[down, right] = values.reshape(-1)
+    image = axes.imshow(cells, cmap=LinearSegmentedColormap.from_list("distances", inks), vmin=low, vmax=max(high, low + 1),
+                        aspect="auto", interpolation="nearest", gid="map")  # fmt: skip
+    # thin white lines part the cells, as far as these are larger than the lines
+    axes.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
+    axes.set_yticks(np.arange(1, plane.rows) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=min(0.8, 4 * unit))
+    axes.spines[:].set_visible(False)
+    axes.tick_params(which="both", length=0, labelsize=6, labelcolor=GREY, pad=2)
+    starts = [int(start) for start in plane.starts]
+    columns = [
+        (start + i, str(i)) for start in starts for i in range(0, plane.columns, label_every(plane.columns, unit))
+    ]
+    axes.set_xticks([x for x, _ in columns], [label for _, label in columns])
+    rows = range(0, plane.rows, label_every(plane.rows, unit)) if plane.rows > 1 else ()
+    axes.set_yticks(list(rows), [str(i) for i in rows])
+    for i, start in enumerate(starts if plane.slices else ()):
+        axes.annotate(f"{i},·,·", (start + (plane.columns - 1) / 2, -0.5), (0, 6), textcoords="offset points", fontsize=7,
+                      color=GREY, ha="center", va="center")  # fmt: skip
+    if written:
+        for value, x, y in zip(values.reshape(-1).tolist(), right.tolist(), down.tolist(), strict=True):
+            ink = _ink(image.to_rgba(value))
+            axes.text(x, y, _number(value), fontsize=6.5, color=ink, ha="center", va="center")
+    return image
+
+
+def _ink(ground: tuple[float, ...]) -> str:
+    """Return which of black and white reads better on a colour: at a contrast, as WCAG 2 defines it, of 4.5 at least."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in ground[:3]]
+    return "black" if np.dot(linear, (0.2126, 0.7152, 0.0722)) > 0.179 else "white"

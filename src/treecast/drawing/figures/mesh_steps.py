@@ -1,0 +1,234 @@
+"""The picture of a wormhole broadcast on a mesh or torus: a panel per step, who has been informed and who sends to whom."""
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
+from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, title
+from treecast.errors import TreecastError
+from treecast.networks import Mesh, Torus
+from treecast.networks.core import Ints
+from treecast.plans.wormhole.eyes import total_distance
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_STEPS = 64
+_NEW, _EYE, _LINK = colour(0), colour(1), "#E4E4E4"
+_DOT, _ROOT, _RING = 0.36, 0.53, 0.74  # how wide the marks of nodes are, in steps of one node
+_ADJACENT = 1.2  # steps of one node: shorter arrows pass no other node, and are straight
+
+
+def draw_steps(schedule: Schedule) -> "Figure":
+    """Return a figure of a wormhole broadcast, a panel per step: who has been informed, and who sends to whom.
+
+    A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
+    enters at the other. Rings are the eyes of a mesh
+    whose sides are the same power of two. Raises TreecastError for any other schedule, and for one too large to draw.
+    """
+    grid = _drawable(schedule)
+    figure = empty_figure()
+    plane = Plane.of(grid.sides, isinstance(grid, Torus))
+    unit = plane.unit()
+    if plane.line:
+        longest = int(grid.distance(schedule.rows.src, schedule.rows.dst).max())
+        plane = plane._replace(bow=float(_arch(longest, max(3.0, 1 / unit))))
+    left, top = 0.3, 0.3 + (0.22 if plane.slices else 0.0)
+    inner = plane.width * unit, plane.height * unit
+    panel = inner[0] + left + 0.15, inner[1] + top + 0.35
+    columns = max(1, min(schedule.steps, int(WIDEST / panel[0])))
+    lines = -(-schedule.steps // columns)
+    columns = -(-schedule.steps // lines)
+    head, foot = 0.75, 0.4
+    width, height = max(columns * panel[0] + 2 * MARGIN, 6.5), lines * panel[1] + head + foot
+    figure.set_size_inches(width, height)
+    title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
+    known = np.full(grid.nodes, schedule.steps)  # the step in which each node hears
+    np.minimum.at(known, schedule.rows.dst, schedule.rows.step)
+    known[schedule.collective.root] = -1
+    at = plane.places(grid) * unit
+    rings = eyes_of(grid)
+    for step in range(schedule.steps):
+        corner = (
+            (width - columns * panel[0]) / 2 + step % columns * panel[0],
+            height - head - step // columns * panel[1],
+        )
+        box = (corner[0] / width, (corner[1] - panel[1]) / height, panel[0] / width, panel[1] / height)
+        axes: Any = figure.add_axes(box)
+        axes.set(xlim=(-left, panel[0] - left), ylim=(panel[1] - top, -top))  # a unit is an inch
+        axes.set_axis_off()
+        _draw_grid(axes, plane, unit)
+        _draw_nodes(axes, at, known, step, unit, schedule.collective.root, rings)
+        _draw_messages(axes, plane, schedule, grid, step, unit, -top + 0.1)
+    _draw_legend(figure, len(rings) > 0, isinstance(grid, Torus))
+    return figure
+
+
+def _drawable(schedule: Schedule) -> Mesh | Torus:
+    """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
+    grid, rows = schedule.network, schedule.rows
+    why = ""
+    if not isinstance(grid, Mesh | Torus):
+        why = f"{grid.spec} is neither mesh nor torus"
+    elif not schedule.collective.traits.one_to_all:
+        why = f"this is a schedule of {schedule.collective.kind}"
+    elif not schedule.model.routing or bool((rows.port >= 0).any()):
+        why = "its messages go from port to port, not to any node"
+    elif len(grid.sides) > MOST_AXES:
+        why = f"{grid.spec} has more than {MOST_AXES} axes"
+    elif grid.nodes > MOST_NODES:
+        why = f"{grid.spec} has more than {MOST_NODES:,} nodes"
+    elif schedule.steps > _MOST_STEPS:
+        why = f"it has more than {_MOST_STEPS} steps"
+    elif not len(rows):
+        why = "nothing is sent"
+    if why or not isinstance(grid, Mesh | Torus):
+        raise TreecastError(f"its steps cannot be drawn: {why}; a picture of steps is one of a wormhole broadcast")
+    return grid
+
+
+def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
+    """Draw the links of a mesh, and the coordinates beside it."""
+    from matplotlib.collections import LineCollection
+
+    y, stub = plane.bow + plane.edge, plane.edge if plane.edge > 0.5 else 0.0  # a torus has links at its ends too
+    rows, columns = y + np.arange(plane.rows), plane.edge + np.arange(plane.columns)
+    lines: list[list[tuple[float, float]]] = []
+    for start in plane.starts:
+        ends = start + columns[0] - stub, start + columns[-1] + stub
+        lines += [[(ends[0], down), (ends[1], down)] for down in rows.tolist()]
+        if plane.rows > 1:
+            lines += [[(start + x, rows[0] - stub), (start + x, rows[-1] + stub)] for x in columns.tolist()]
+    axes.add_collection(
+        LineCollection(list(np.array(lines) * unit), colors=_LINK, linewidths=1, zorder=0), autolim=False
+    )
+    small: dict[str, Any] = {"fontsize": 6, "color": GREY, "ha": "center", "va": "center"}
+    for i, start in enumerate(plane.starts):
+        if plane.slices:
+            axes.text((start + plane.across / 2) * unit, -0.06, f"{i},·,·", **(small | {"fontsize": 7}))
+        for column in range(0, plane.columns, label_every(plane.columns, unit)):
+            axes.text((start + columns[column]) * unit, plane.height * unit + 0.06, str(column), **small)
+    for row in range(0, plane.rows if plane.rows > 1 else 0, label_every(plane.rows, unit)):
+        axes.text(-0.05, rows[row] * unit, str(row), **(small | {"ha": "right"}))
+
+
+def _draw_nodes(axes: Any, at: Floats, known: Ints, step: int, unit: float, root: int, rings: Ints) -> None:
+    size = (unit * 72) ** 2
+    for name, which, ink in (
+        ("later", known > step, PALE),
+        ("new", known == step, _NEW),
+        ("before", known < step, DARK),
+    ):
+        x, y = at[which].T
+        axes.scatter(x, y, s=size * _DOT**2, c=ink, linewidths=0, zorder=2, gid=f"{name}-{step}")
+    axes.scatter(*at[root], s=size * _ROOT**2, c=DARK, marker="s", linewidths=0, zorder=2, gid=f"root-{step}")
+    if len(rings):
+        x, y = at[rings].T
+        axes.scatter(x, y, s=size * _RING**2, facecolors="none", edgecolors=_EYE, linewidths=min(1.4, 5 * unit), zorder=3,
+                     gid=f"eyes-{step}")  # fmt: skip
+
+
+def _draw_messages(
+    axes: Any, plane: Plane, schedule: Schedule, grid: Mesh | Torus, step: int, unit: float, y: float
+) -> None:
+    """Draw an arrow for each message of a step."""
+    from matplotlib.collections import PathCollection, PolyCollection
+    from matplotlib.patches import Rectangle
+    from matplotlib.path import Path
+
+    rows = schedule.rows
+    now = np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
+    src, dst = rows.src[now], rows.dst[now]
+    far = grid.distance(src, dst)
+    text = f"{counted(len(now), 'message')}, distance {int(far.sum()):,}"
+    axes.text(0, y, f"step {step}", fontsize=9, weight="bold", color=DARK, va="center")
+    axes.text(0.55 if step < 10 else 0.62, y, text, fontsize=8, color=GREY, va="center")
+    at = plane.places(grid)
+    gone = grid.coordinates(dst) - grid.coordinates(src)
+    wraps = np.abs(gone).sum(axis=0) > far
+    round_ = wraps & (2 * np.abs(gone) > np.array(grid.sides)[:, None])
+    if plane.slices:  # a round within a slice cannot be shown on the way to another slice
+        round_[2] &= gone[0] == 0
+    turns = -(np.sign(gone) * round_)[:, :, None] * plane.periods(len(gone))[:, None]
+    size = min(0.1, 0.3 * unit) / unit
+    shafts, tips = _curves(plane, at[src], at[dst] + turns.sum(axis=0), src == schedule.collective.root, size)
+    look: dict[str, Any] = {"facecolors": "none", "edgecolors": _NEW, "linewidths": min(1.2, 4 * unit), "zorder": 4}
+    codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
+    plain = [Path(curve * unit, codes) for curve in shafts[~wraps]]
+    axes.add_collection(PathCollection(plain, gid=f"arrows-{step}", **look), autolim=False)
+    # what goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends
+    pieces = np.where(gone[0] == 0, grid.coordinates(src)[0], -1) if plane.slices else np.full(len(now), -1)
+    for piece in np.unique(pieces[wraps]).tolist():
+        copies: list[Floats] = []
+        for chosen in product((False, True), repeat=len(gone)):
+            which = wraps & (pieces == piece) & round_[list(chosen)].all(axis=0)
+            copies += list(shafts[which] - turns[list(chosen)].sum(axis=0)[which, None])
+        drawn = PathCollection([Path(c * unit, codes) for c in copies], gid=f"round-{step}",
+                               linestyles=[(0, (2.5, 1.2))], **look)  # fmt: skip
+        axes.add_collection(drawn, autolim=False)
+        corner, width, height = plane.box(piece)
+        box = Rectangle((corner[0] * unit, corner[1] * unit), width * unit, height * unit, transform=axes.transData)
+        drawn.set_clip_path(box)
+    heads = (tips - turns.sum(axis=0)[:, None]) * unit
+    axes.add_collection(
+        PolyCollection(list(heads), facecolors=_NEW, linewidths=0, zorder=4, gid=f"heads-{step}"), autolim=False
+    )
+
+
+def _arch(length: Any, most: float) -> Any:
+    """Return how high arrows rise above a line: clear of the rings of the nodes that they pass."""
+    return np.where(np.asarray(length) < _ADJACENT, 0.0, np.minimum(0.3 + 0.15 * np.asarray(length), most))
+
+
+def _curves(plane: Plane, begin: Floats, end: Floats, root: Any, size: float) -> tuple[Floats, Floats]:
+    """Return shafts (messages, 4 points, 2) and heads (messages, 3 points, 2) of arrows, from mark to mark.
+
+    Where no node lies between, they are straight. Others pass beside the nodes between: on a line above it, else on their left.
+    """
+
+    def towards(way: Floats) -> Floats:
+        return way / np.hypot(*way.T)[:, None]
+
+    way = end - begin
+    length = np.hypot(*way.T)[:, None]
+    along = way / length
+    if plane.line:
+        rise, lead = np.array([[0.0, -1.0]]) * _arch(length, plane.bow), 0.25 * length
+    else:
+        passing = np.gcd(*np.rint(np.abs(way.T)).astype(np.int64))[:, None]  # 1: no node lies on the straight way
+        rise = np.column_stack([along[:, 1], -along[:, 0]]) * np.where(passing > 1, 0.45, 0.0)
+        lead = np.minimum(0.25 * length, 0.6)
+    one, two = begin + along * lead + rise / 0.75, end - along * lead + rise / 0.75  # 0.75: a cubic's height
+    tail = begin + towards(one - begin) * (
+        np.where(root, _ROOT * 0.65, _DOT / 2)[:, None] + 0.05
+    )  # 0.65: a square's corner
+    into = towards(end - two)
+    tip = end - into * (_DOT / 2 + 0.03)
+    neck = tip - into * size
+    beside = np.column_stack([into[:, 1], -into[:, 0]]) * size * 0.42
+    return np.stack([tail, one, two, neck], axis=1), np.stack([tip, neck + beside, neck - beside], axis=1)
+
+
+def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    looks: list[tuple[str, dict[str, Any]]] = [
+        ("root", {"marker": "s", "color": DARK, "markersize": 7}),
+        ("informed before", {"marker": "o", "color": DARK, "markersize": 5}),
+        ("hears now", {"marker": "o", "color": _NEW, "markersize": 5}),
+        ("not yet", {"marker": "o", "color": PALE, "markersize": 5}),
+    ]
+    if rings:
+        looks.append(("eye", {"marker": "o", "color": _EYE, "markerfacecolor": "none", "markersize": 8}))
+    handles = [Line2D([], [], linestyle="none", label=label, **look) for label, look in looks]
+    if wraps:
+        handles.append(Line2D([], [], linestyle="--", color=_NEW, label="goes round the torus"))
+    width, height = figure.get_size_inches()
+    figure.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(MARGIN / width, 0.08 / height), frameon=False, fontsize=8,
+        ncols=len(handles), handlelength=1.4, handletextpad=0.4, columnspacing=1.3, borderpad=0,
+    )  # fmt: skip

@@ -1,0 +1,69 @@
+"""What pictures of trees are made of: the tree that rows of a schedule form, children in the order of their ports."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecast.drawing.style import counted
+from treecast.errors import ScheduleError
+from treecast.networks import Star
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
+
+
+def drawn_rows(schedule: Schedule, tree: int) -> Ints:
+    """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
+    return np.flatnonzero((schedule.rows.tree == tree) & outward(schedule))
+
+
+@dataclass(frozen=True)
+class DrawnTree:
+    """One tree of a schedule: its roots, the children of each node in order, and the first row by which each node hears."""
+
+    roots: list[int]
+    children: dict[int, list[int]]
+    row: dict[int, int]
+
+    @staticmethod
+    def of(schedule: Schedule, tree: int) -> "DrawnTree":
+        """Return one tree of a schedule. Raises ScheduleError when its rows are none, or form no tree."""
+        rows, network = schedule.rows, schedule.network
+        of_tree = drawn_rows(schedule, tree)
+        above, below = (nodes[of_tree] for nodes in link_ends(schedule))
+        if not len(of_tree):
+            used = ", ".join(map(str, np.unique(rows.tree).tolist())) or "none"
+            raise ScheduleError(f"tree {tree} carries nothing; the trees that carry something: {used}")
+        known, number = np.unique(
+            np.concatenate([above, below]), return_inverse=True
+        )  # of a network of any size, a few nodes
+        number = number.reshape(2, -1)
+        found = trees_of_rows(number[0], number[1], len(known))
+        for other in np.flatnonzero(found.clash)[:1].tolist():
+            twice, there = int(below[other]), int(above[other])
+            one = int(known[found.parent[0, np.searchsorted(known, twice)]])
+            u, v, w = (network.label(x) for x in (twice, one, there))
+            raise ScheduleError(f"the rows of tree {tree} form no tree: {u} hears from both {v} and {w}")
+        # the paper's order of children in T_k: dimension k, k+1, …, n, 2, …
+        turn = tree if isinstance(network, Star) else 0
+        led_to = np.flatnonzero(found.row[0] >= 0)
+        node, parent, first = known[led_to], known[found.parent[0, led_to]], of_tree[found.row[0, led_to]]
+        order = np.lexsort((node, (rows.port[first].astype(int) - turn) % network.ports, parent))
+        children: dict[int, list[int]] = {}
+        for u, v in zip(parent[order].tolist(), node[order].tolist(), strict=True):
+            children.setdefault(u, []).append(v)
+        row = dict(zip(node.tolist(), first.tolist(), strict=True))
+        drawn = DrawnTree([u for u in children if u not in row], children, row)
+        circling = len(row) + len(drawn.roots) - sum(1 for _ in drawn.nodes())
+        if circling:
+            raise ScheduleError(f"the rows of tree {tree} form no tree: {counted(circling, 'node')} hear in a circle")
+        return drawn
+
+    def nodes(self) -> Iterator[int]:
+        """Yield the nodes, each before its children, and whole subtrees in the order of the children."""
+        waiting = self.roots[::-1]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(self.children.get(node, []))

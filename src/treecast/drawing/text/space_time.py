@@ -1,0 +1,109 @@
+"""A run in space and time as characters: a line per node, a column per step."""
+
+import numpy as np
+
+from treecast.drawing.arrivals import received
+from treecast.drawing.style import counted
+from treecast.networks.core import Ints
+from treecast.ragged import places
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
+
+TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
+"""The sign of each tree; x is left out, since it marks the dead."""
+
+
+def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002
+    """Return a line per node and a column per step: over which tree the node receives a chunk in that step.
+
+    Only what really arrives is shown. At a line's end: the step from which the node holds all that it wants, what a
+    living node lacks, or the step at which the node died. What lies beyond ``max_nodes`` and ``max_steps`` is left out,
+    and a line says so.
+    """
+    nothing, cut = (".", "...") if ascii else ("·", "…")
+    schedule, network = trace.schedule, trace.schedule.network
+    nodes, steps = min(network.nodes, max_nodes), min(schedule.steps, max_steps)
+    count, tree = _cells(trace, nodes, steps)
+    labels = [network.label(u) for u in range(nodes)]
+    width = max([len("step"), *map(len, labels)])
+    units = "".join(str(s % 10) for s in range(steps))
+    tens = "".join(str(s // 10 if s else "").ljust(10) for s in range(0, steps, 10))
+    digits = [tens, units] if steps > 10 else [units]
+    lines = [f"{name:{width}} {line}".rstrip() for name, line in zip(("step", ""), digits, strict=False)]
+    lacks = _lacks(trace)
+    for u, label in enumerate(labels):
+        dies = trace.faults.nodes.get(u, NEVER)
+        signs = [
+            "x" if s >= dies else nothing if count[u, s] == 0 else _several(int(count[u, s]), ascii) if count[u, s] > 1
+            else _sign(int(tree[u, s])) for s in range(steps)
+        ]  # fmt: skip
+        if dies < NEVER:
+            ending = f"dead @{dies}"
+        elif u in lacks:
+            ending = f"lacks {_spelled(lacks[u], cut)}"
+        else:
+            ending = f"complete @{int(trace.completion[u])}"
+        lines.append(f"{label:{width}} {''.join(signs)}  {ending}")
+    return "\n".join([*lines, "", *_legend(trace, count, tree, ascii), *_left_out(trace, nodes, steps, lacks)])
+
+
+def _cells(trace: Trace, nodes: int, steps: int) -> tuple[Ints, Ints]:
+    """Return for each of the first nodes and steps how many rows deliver, and the tree of one of them (-1: of no tree)."""
+    runs, rows = received(trace), trace.schedule.rows
+    shown = np.flatnonzero((rows.dst[runs.row] < nodes) & (runs.start < steps))
+    length = np.minimum(runs.stop[shown], steps) - runs.start[shown]
+    row = np.repeat(runs.row[shown], length)
+    step = places(length) + np.repeat(runs.start[shown], length)
+    count, tree = np.zeros((nodes, steps), np.int64), np.full((nodes, steps), -1, np.int64)
+    np.add.at(count, (rows.dst[row], step), 1)
+    tree[rows.dst[row], step] = rows.tree[row]
+    return count, tree
+
+
+def _sign(tree: int) -> str:
+    return "*" if tree < 0 else TREE_SIGNS[tree] if tree < len(TREE_SIGNS) else "#"
+
+
+def _several(count: int, ascii: bool) -> str:  # noqa: A002
+    return "+" if ascii or count > 9 else "⁰¹²³⁴⁵⁶⁷⁸⁹"[count]
+
+
+def _legend(trace: Trace, count: Ints, tree: Ints, ascii: bool) -> list[str]:  # noqa: A002
+    """Return what the signs mean that occur in the picture, in the order of likely questions."""
+    signs = list(dict.fromkeys(_sign(t) for t in np.unique(tree[count == 1]).tolist()))
+    named = [sign for sign in signs if sign not in "*#"]
+    several = list(dict.fromkeys(_several(c, ascii) for c in np.unique(count[count > 1]).tolist()))
+    parts = [f"{' '.join(named)}: a chunk over that tree"] if named else []
+    parts += [f"#: over a tree above {len(TREE_SIGNS) - 1}"] if "#" in signs else []
+    parts += ["*: over no tree"] if "*" in signs else []
+    parts += [f"{' '.join(several)}: {'several' if '+' in several else 'so many'} at once"] if several else []
+    parts += [f"{'.' if ascii else '·'}: nothing"]
+    parts += ["x: dead"] if trace.faults.nodes else []
+    lines = ["   ".join([*parts, "@t: from the beginning of step t"])]
+    if trace.faults:
+        lines.append("faults: " + ", ".join(trace.faults.describe(trace.schedule.network)))
+    return lines
+
+
+def _left_out(trace: Trace, nodes: int, steps: int, lacks: dict[int, list[tuple[int, int]]]) -> list[str]:
+    more, later = trace.schedule.network.nodes - nodes, trace.schedule.steps - steps
+    lines: list[str] = []
+    if more:
+        dead = sum(u >= nodes for u in trace.faults.nodes)
+        lacking = sum(u >= nodes for u in lacks)
+        lines.append(f"left out: the last {counted(more, 'node')}, of which {dead} dead and {lacking} lacking chunks")
+    if later:
+        lines.append(f"left out: the last {counted(later, 'step')}")
+    return lines
+
+
+def _lacks(trace: Trace) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for node, first, stop in trace.lost:
+        found.setdefault(node, []).append((first, stop))
+    return found
+
+
+def _spelled(ranges: list[tuple[int, int]], cut: str) -> str:
+    shown = ",".join(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in ranges[:4])
+    return shown if len(ranges) <= 4 else f"{shown},{cut} ({sum(b - a for a, b in ranges)} chunks)"
