@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treecast.collectives import Collective as Collective
+    from treecast.drawing.pictures import draw as draw
     from treecast.errors import TreecastError as TreecastError
     from treecast.execution.election import Election as Election
     from treecast.execution.election import elect as elect
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "collectives": ("Collective",),
+    "drawing.pictures": ("draw",),
     "errors": ("TreecastError",),
     "execution.election": ("Election", "elect"),
     "execution.local": ("Execution", "run"),

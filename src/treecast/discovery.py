@@ -6,15 +6,12 @@ their decorators as text, which needs no import of numpy.
 
 import ast
 import re
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
-
-NO_NAMES: Mapping[str, object] = {}
 
 
 @cache
@@ -30,7 +27,7 @@ def import_all(package: str) -> None:
         import_module(module.name)
 
 
-def decorators(package: str, name: str, names: Mapping[str, object] = NO_NAMES) -> list[dict[str, Any]]:
+def decorators(package: str, name: str) -> list[dict[str, Any]]:
     """Return what the decorators of one name say in all files of a package, without importing any of them.
 
     Parameters
@@ -39,14 +36,12 @@ def decorators(package: str, name: str, names: Mapping[str, object] = NO_NAMES) 
         The name of the package.
     name
         The name of the decorator. It stands at the beginning of a line, above a function.
-    names
-        Constants that arguments may name.
 
     Returns
     -------
     list of dict
         For each decorator its arguments, in the order of files and lines: those by keyword under their keyword, those by
-        position under ``0``, ``1``, …. Arguments that are neither literals nor among ``names`` are left out.
+        position under ``0``, ``1``, …. Arguments that are no literals are given as text, as they are written.
     """
     spec = find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
@@ -55,7 +50,7 @@ def decorators(package: str, name: str, names: Mapping[str, object] = NO_NAMES) 
     for file in sorted(path for folder in folders for path in Path(folder).rglob("*.py")):
         for match in pattern.finditer(file.read_text("utf-8")):
             (function,) = ast.parse(match.group() + "(): pass").body
-            found += [_arguments(call, names) for call in _calls(function, name)]
+            found += [_arguments(call) for call in _calls(function, name)]
     return found
 
 
@@ -65,17 +60,13 @@ def _calls(function: ast.stmt, name: str) -> list[ast.Call]:
     return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
 
 
-def _arguments(call: ast.Call, names: Mapping[str, object]) -> dict[str, Any]:
+def _arguments(call: ast.Call) -> dict[str, Any]:
     given = {str(i): value for i, value in enumerate(call.args)}
     given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     found: dict[str, Any] = {}
     for key, value in given.items():
-        if isinstance(value, ast.Name):
-            if value.id in names:
-                found[key] = names[value.id]
-            continue
         try:
             found[key] = ast.literal_eval(value)
-        except ValueError:  # it is computed
-            continue
+        except ValueError:
+            found[key] = ast.unparse(value)
     return found

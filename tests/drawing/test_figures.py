@@ -16,8 +16,10 @@ from matplotlib.image import AxesImage
 
 from treecast.collectives import Collective
 from treecast.drawing.arrivals import received
-from treecast.drawing.figures import space_time as space_time_figure
-from treecast.drawing.pictures import KINDS, draw, draw_space_time, draw_trees, save
+from treecast.drawing.figures import raster
+from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.figures.tree import draw_trees
+from treecast.drawing.pictures import draw, save
 from treecast.drawing.style import colour
 from treecast.errors import ScheduleError, TreecastError
 from treecast.plans import plan
@@ -25,6 +27,7 @@ from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
 from treecast.steps import NEVER
 
+KINDS = ("trees", "space-time")  # of any schedule
 HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 
 
@@ -248,7 +251,7 @@ def counts_by_hand(trace):
 
 @pytest.mark.parametrize(("cells", "tall", "wide"), [((1000, 1500), 1, 1), ((100, 4), 8, 5)])
 def test_large_networks_are_rasters(monkeypatch, cells, tall, wide):
-    monkeypatch.setattr(space_time_figure, "_CELLS", cells)
+    monkeypatch.setattr(raster, "_CELLS", cells)
     schedule = plan("broadcast", "star:6", messages=20, copies=2)
     trace = simulate(schedule, Faults({100: 5, 200: 6, 600: 9}))
     figure = draw_space_time(trace)
@@ -288,7 +291,7 @@ def test_files_are_whole_and_repeatable(tmp_path, kind, suffix):
     schedule = plan("broadcast", "star:3", messages=3)
     faults = Faults({4: 2}) if suffix == "svg" else None
     for name in ("one", "two"):
-        draw(schedule, tmp_path / f"{name}.{suffix}", kind, faults)
+        draw(schedule, tmp_path / f"{name}.{suffix}", kind=kind, faults=faults)
     one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
     assert one.read_bytes().startswith(HEADS[suffix])
@@ -300,13 +303,13 @@ def test_files_are_whole_and_repeatable(tmp_path, kind, suffix):
 
 def test_the_bound_is_drawn_without_faults_only(tmp_path):
     for faults, drawn in ((None, True), (Faults({5: 3}), False)):
-        draw(plan("broadcast", "star:3"), tmp_path / "a.svg", "space-time", faults)
+        draw(plan("broadcast", "star:3"), tmp_path / "a.svg", kind="space-time", faults=faults)
         ids = {element.get("id") for element in ElementTree.parse(tmp_path / "a.svg").iter()}
         assert ("bound" in ids) == drawn
 
 
 def test_some_trees(tmp_path):
-    draw(plan("broadcast", "star:3", copies=2), tmp_path / "a.svg", trees=[1])
+    draw(plan("broadcast", "star:3", copies=2), tmp_path / "a.svg", tree=1)
     ids = {element.get("id") for element in ElementTree.parse(tmp_path / "a.svg").iter()}
     assert "arcs-1-all" in ids
     assert "arcs-0-all" not in ids
@@ -317,7 +320,7 @@ def test_names_of_any_kind(tmp_path):
         nx.path_graph(4), dict(enumerate(["$x^2$", "節点", "<a&b>", "a_rather_long_name_of_a_node"]))
     )
     for kind in KINDS:
-        draw(plan("broadcast", graph, messages=2), tmp_path / "a.svg", kind)
+        draw(plan("broadcast", graph, messages=2), tmp_path / "a.svg", kind=kind)
         ElementTree.parse(tmp_path / "a.svg")
     names = [text.get_text() for text in draw_trees(plan("broadcast", graph)).axes[0].texts]
     assert "$x^2$" in names
@@ -329,7 +332,7 @@ def test_files_that_cannot_be_written(tmp_path):
         with pytest.raises(TreecastError, match=r"its name must end in \.svg, \.png, \.pdf"):
             draw(s4(), tmp_path / name)
     with pytest.raises(TreecastError, match="'map' is no kind of picture: write one of trees, space-time"):
-        draw(s4(), tmp_path / "a.svg", "map")
+        draw(s4(), tmp_path / "a.svg", kind="map")
     (tmp_path / "folder.svg").mkdir()
     figure = draw_trees(plan("broadcast", "path:2"))
     for path in (tmp_path / "nowhere" / "a.svg", tmp_path / "folder.svg"):

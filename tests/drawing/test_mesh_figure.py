@@ -8,7 +8,9 @@ from matplotlib.image import AxesImage
 from matplotlib.text import Text
 
 from treecast.cli import main
-from treecast.drawing.pictures import draw, draw_sources, draw_steps, save
+from treecast.drawing.figures.mesh_sources import draw_sources
+from treecast.drawing.figures.mesh_steps import draw_steps
+from treecast.drawing.pictures import draw, save
 from treecast.errors import TreecastError
 from treecast.formats import save as save_schedule
 from treecast.plans import plan
@@ -164,7 +166,7 @@ def test_cells_differ_from_the_page_and_their_numbers_from_them(sides):
 @pytest.mark.parametrize("suffix", HEADS)
 def test_files_are_whole_and_repeatable(tmp_path, suffix):
     for name in ("one", "two"):
-        draw(wormhole("mesh:4x4", "1,2"), tmp_path / f"{name}.{suffix}", "steps")
+        draw(wormhole("mesh:4x4", "1,2"), tmp_path / f"{name}.{suffix}", kind="steps")
         save(draw_sources((4, 4)), tmp_path / f"{name}_map.{suffix}")
     for end in ("", "_map"):
         one, two = ((tmp_path / f"{name}{end}.{suffix}").read_bytes() for name in ("one", "two"))
@@ -199,8 +201,11 @@ def test_what_cannot_be_drawn_is_one_line(make, why):
 
 
 def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):
-    with pytest.raises(TreecastError, match="a picture of steps shows no faults"):
-        draw(wormhole("mesh:4x4"), tmp_path / "a.svg", "steps", Faults({3: 0}))
+    with pytest.raises(
+        TreecastError,
+        match="no picture of kind steps: it shows no faults; draw space-time",
+    ):
+        draw(wormhole("mesh:4x4"), tmp_path / "a.svg", kind="steps", faults=Faults({3: 0}))
     for sides in ((64, 64), (2, 2, 2, 2)):
         with pytest.raises(TreecastError, match="cannot be drawn: choose 3 axes and 2,000 nodes at most"):
             draw_sources(sides)

@@ -10,8 +10,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from tests.oracles.plain import sends_of
 from treecast import plan
 from treecast.cli import main
+from treecast.drawing.figures.parallelogram import draw_parallelograms
+from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, Streams
-from treecast.drawing.pictures import draw, draw_parallelograms, draw_trees
+from treecast.drawing.pictures import draw
 from treecast.drawing.text.lanes import lanes_text
 from treecast.drawing.text.tree import tree_text
 from treecast.errors import TreecastError
@@ -198,7 +200,7 @@ def test_trees_of_such_schedules_and_faults(tmp_path):
     schedule = plan(collective, where, lengths=lengths, model=model, **more)
     assert tree_text(schedule, 0).splitlines()[1].endswith("@9  3 flits")
     assert len(draw_trees(schedule).axes) == 1
-    draw(schedule, tmp_path / "a.svg", "space-time", Faults({3: 2}))
+    draw(schedule, tmp_path / "a.svg", kind="space-time", faults=Faults({3: 2}))
     assert b'id="bars-0"' in (tmp_path / "a.svg").read_bytes()
     with pytest.raises(TreecastError, match="no messages of different lengths"):
         draw_parallelograms(plan("scatter", "path:3"))

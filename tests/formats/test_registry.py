@@ -116,10 +116,13 @@ def test_decorators_are_read_as_text(tmp_path):
     )
     sys.path.insert(0, str(tmp_path))
     try:
-        found = discovery.decorators("listed_entries", "entry", {"BOTH": (1, 2)})
+        found = discovery.decorators("listed_entries", "entry")
     finally:
         sys.path.remove(str(tmp_path))
-    assert found == [{"0": "one", "1": 2, "into": (1, 2), "what": "a b"}, {"0": "two", "into": ("x",)}]
+    assert found == [
+        {"0": "one", "1": 2, "into": "BOTH", "what": "a b", "fits": "some.function", "of": "Unknown"},
+        {"0": "two", "into": ("x",)},
+    ]
     assert "listed_entries" not in sys.modules
 
 

@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 
 from treecast.cli import console
 from treecast.cli.lab import lab
+from treecast.drawing.registry import listed_kinds
 
 if TYPE_CHECKING:
     from treecast.schedule import Schedule
@@ -108,6 +109,14 @@ LyingLinks = Annotated[
         consume_multiple=True,
         show_default=False,
         help="Links that alter what they carry: A-B both ways, A>B one way (in quotes), also with @STEP.",
+    ),
+]
+Kind = Annotated[
+    str | None,
+    Parameter(
+        show_default=False,
+        help=f"What to draw: {', '.join(f'{kind} ({what})' for kind, what in listed_kinds().items())}; "
+        "by default the first that fits.",
     ),
 ]
 RandomFaults = Annotated[
@@ -349,16 +358,13 @@ def draw(
     /,
     *,
     output: Output = None,
-    kind: Literal["trees", "space-time", "steps", "sources"] = "trees",
+    kind: Kind = None,
     tree: int | None = None,
     kill_nodes: DeadNodes = (),
     cut_links: DeadLinks = (),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
 ) -> int:
-    """Draw the trees or the space-time picture of a schedule: into an SVG, PNG or PDF file, or as text in the terminal.
-
-    Of a wormhole broadcast on a mesh or torus also its steps, a panel each, and the total distance from each source of the mesh,
-    by bisection and by the paper; those into a file only.
+    """Draw a schedule: into an SVG, PNG, PDF or text file, or as text in the terminal.
 
     Example: treecast draw plan.tc --kind space-time -o picture.svg
 
@@ -366,41 +372,20 @@ def draw(
     ----------
     output
         The picture to write; its ending chooses the format. Without it, text on standard output.
-    kind
-        What to draw.
     tree
         Draw this tree only.
     in_ascii
         Draw text without box-drawing characters.
     """
-    from treecast.drawing.text.lanes import lanes_text
-    from treecast.drawing.text.space_time import space_time_text
-    from treecast.drawing.text.tree import tree_text
-    from treecast.simulation.replay import simulate as replay
+    from treecast.drawing.pictures import draw as draw_picture
 
-    if kind in ("steps", "sources") and output is None:
-        raise _usage(f"a picture of {kind} goes into a file: give -o {kind}.png")
     schedule, _ = _load(file)
     faults = _faults(schedule, kill_nodes, cut_links, 0, 0)
-    used = sorted({int(t) for t in schedule.rows.tree if t >= 0})
-    if tree is not None:
-        if tree not in used:
-            raise _usage(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
-        used = [tree]
-        schedule = schedule if kind == "trees" else schedule.on_tree(tree)
-    if output is not None:
-        from treecast.drawing.pictures import draw as draw_figure
-
-        draw_figure(schedule, output, kind, faults, None if tree is None or kind != "trees" else used)
-        console.say(f"written: {output}")
-    elif kind == "trees" and not used:
-        raise _usage("the schedule uses no trees: there is nothing to draw; the other kinds are space-time and steps")
-    elif kind == "trees":
-        console.show_text("\n\n".join(tree_text(schedule, number, in_ascii) for number in used))
-    elif schedule.collective.lengths is not None and not faults:
-        console.show_text(lanes_text(schedule, in_ascii))
+    text = draw_picture(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii)
+    if output is None:
+        console.show_text(text)
     else:
-        console.show_text(space_time_text(replay(schedule.of_node_zero(), faults), in_ascii))
+        console.say(f"written: {output}")
     return 0
 
 
@@ -666,10 +651,9 @@ def times(
     jobs = [hypercube_times.Job(collective, model, cube.d, k, fault_free) for model in hypercube_times.MODELS]
     found = [hypercube_times.timings(job) for job in jobs]
     if output is not None:
-        from treecast.drawing.figures.times import draw_times
-        from treecast.drawing.pictures import save
+        from treecast.drawing.pictures import draw as draw_picture
 
-        save(draw_times(collective, cube.d, k, fault_free), output)
+        draw_picture(jobs[0], output)
     cost = Cost(startup, per_byte) if startup or per_byte else None
     hypercube_report.show_times(found, cost, chunk_bytes, as_json)
     if output is not None:
@@ -708,10 +692,9 @@ def paths(
     where = known.network(network)
     found = node_disjoint_paths(where, where.node(node), where.node(root), _order(order))
     if output is not None:
-        from treecast.drawing.figures.paths import draw_paths
-        from treecast.drawing.pictures import save
+        from treecast.drawing.pictures import draw as draw_picture
 
-        save(draw_paths(found), output)
+        draw_picture(found, output)
     hypercube_report.show_paths(found, as_json)
     if output is not None:
         console.say(f"written: {output}")

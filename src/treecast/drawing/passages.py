@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Lengths
+from treecast.drawing.registry import View
 from treecast.errors import TreecastError
 from treecast.ragged import Ints, places
 from treecast.schedule import Pieces, Schedule
@@ -20,6 +21,13 @@ WAKE_UP, TOKEN, CERTIFICATE, ORDER = range(4)
 """What a control flit says."""
 CONTROLS = ("wake-up", "token", "certificate", "order to begin")
 _MOST_PASSAGES = 2_000_000
+
+
+def why_no_passages(schedule: Schedule, view: View) -> str:
+    """Return why the messages of a schedule cannot be drawn on their way, or an empty text."""
+    if schedule.collective.lengths is None:
+        return "its messages have no lengths of their own"
+    return "messages on their way show no faults" if view.faults else ""
 
 
 class Passages(NamedTuple):

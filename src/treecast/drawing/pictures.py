@@ -1,108 +1,143 @@
-"""Pictures as SVG, PNG and PDF: the trees of a schedule, its run in space and time, and the steps of a wormhole broadcast.
+"""Drawing: one function for all pictures, which the registry chooses, and the files that they go into.
 
-They need matplotlib (extra ``plot``).
-
-Nothing global is touched: no pyplot, no window. One colour per tree. The same schedule gives the same bytes.
+Figures need matplotlib (extra ``plot``). Nothing global is touched: no pyplot, no window. The same schedule gives the same
+bytes.
 """
 
 import os
-from collections.abc import Sequence
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
 
-from treecast.drawing.figures.mesh_sources import draw_sources
-from treecast.drawing.figures.mesh_steps import draw_steps
-from treecast.drawing.figures.parallelogram import draw_parallelograms
-from treecast.drawing.figures.space_time import draw_space_time
-from treecast.drawing.figures.tree import draw_trees
+import numpy as np
+
+from treecast.drawing.inset import Inset
+from treecast.drawing.registry import FIGURE, View, choose, medium_of
+from treecast.drawing.style import empty_figure
 from treecast.errors import TreecastError
 from treecast.files import write_whole
-from treecast.lower_bounds import bounds
-from treecast.networks import Mesh
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
-from treecast.simulation.replay import simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "KINDS",
-    "MESH_KINDS",
-    "SUFFIXES",
-    "draw",
-    "draw_parallelograms",
-    "draw_sources",
-    "draw_space_time",
-    "draw_steps",
-    "draw_trees",
-    "save",
-]
+__all__ = ["draw", "save"]
 
-KINDS = {"trees": "the trees, side by side", "space-time": "what each node receives over which tree at which step"}
-"""Every kind of picture that any schedule has, and what it shows."""
-MESH_KINDS = {
-    "steps": "who sends to whom, a panel per step",
-    "sources": "the total distance of broadcasts on the mesh, by source",
-}
-"""The kinds of picture that only wormhole broadcasts on meshes and tori have, and what they show."""
 # dates and versions are left out, so that the same picture is the same bytes
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None},
 }
-SUFFIXES = tuple(_METADATA)
-"""The endings of files that pictures can be saved in."""
 
 
 def draw(
-    schedule: Schedule,
-    path: str | os.PathLike[str],
-    kind: str = "trees",
+    what: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    kind: str | None = None,
+    tree: int | None = None,
     faults: Faults | None = None,
-    trees: Sequence[int] | None = None,
-) -> None:
-    """Draw a schedule, as it is or as it runs under faults, and save the picture.
+    ascii: bool = False,  # noqa: A002
+    ax: Any = None,
+) -> Any:
+    """Draw a schedule: into a file, into axes of matplotlib, or as text.
 
-    ``trees``: in a picture of trees, which ones (default: all). Of an orbit, what node 0's data does is drawn.
-    A space-time picture without faults shows the lower bound of steps too, and messages of different lengths as
-    parallelograms. A picture of steps takes no faults.
-    Raises TreecastError when there is no such kind of picture, or when it cannot be saved.
+    Parameters
+    ----------
+    what : Schedule
+        What to draw. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures too. Of a schedule that is
+        an orbit, what happens to node 0's data is drawn.
+    output : str or os.PathLike, optional
+        The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``.
+    kind : str, optional
+        The kind of picture: ``trees``, ``space-time``, ``steps`` (who sends to whom, of a wormhole broadcast), ``sources``
+        (the total distance of wormhole broadcasts on a mesh, by source). By default the first of these that fits.
+    tree : int, optional
+        Draw this tree only.
+    faults : Faults, optional
+        Draw the run under these faults.
+    ascii : bool
+        Draw text without box-drawing characters.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these axes. The picture keeps its proportions and its fonts shrink with it.
+
+    Returns
+    -------
+    str or matplotlib.axes.Axes or None
+        The text where neither ``output`` nor ``ax`` is given; ``ax`` where it is given; None where a file is written.
+
+    Raises
+    ------
+    TreecastError
+        When there is no such kind of picture or none that fits, when there is too much to draw, when the file cannot be
+        written, or when matplotlib is missing.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:3", copies=2)
+    >>> print(treecast.draw(schedule, tree=0))
+    123 (root)
+    └─2─ 213 @1
+         └─3─ 312 @2
+              └─2─ 132 @3
+                   └─3─ 231 @4
+                        └─2─ 321 @5
+
+    Into a file:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     treecast.draw(schedule, f"{folder}/plan.svg", kind="space-time")
+
+    Beside a plot of your own:
+
+    >>> from matplotlib.figure import Figure
+    >>> left, right = Figure(figsize=(12, 5)).subplots(1, 2)
+    >>> treecast.draw(schedule, ax=left) is left
+    True
     """
-    _suffix(path)  # before the work
-    if kind == "trees":
-        figure = draw_trees(schedule, trees, faults)
-    elif kind == "space-time":
-        # what fails may be what takes longest: the bound is one for the intact network
-        known = [] if faults else bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
-        bound = max((b.value for b in known if b.of == "steps"), default=None)
-        if schedule.collective.lengths is not None and not faults:
-            figure = draw_parallelograms(schedule, bound)
-        else:
-            figure = draw_space_time(simulate(schedule.of_node_zero(), faults), bound, schedule)
-    elif kind == "steps":
-        if faults:
-            raise TreecastError("a picture of steps shows no faults: leave them out, or draw space-time")
-        figure = draw_steps(schedule)
-    elif kind == "sources":
-        if faults or not isinstance(schedule.network, Mesh):
-            raise TreecastError("a picture of all sources is one of a mesh without faults")
-        figure = draw_sources(schedule.network.sides)
+    if output is not None and ax is not None:
+        raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
+    medium = "axes" if ax is not None else "text" if output is None else medium_of(output)
+    _check(what, tree, faults)
+    entry = choose(what, medium, kind, View(faults or None, tree, ascii))
+    page = None
+    if medium in FIGURE:
+        page = empty_figure() if ax is None else Inset(ax)
+    contents = entry.draw(what, View(faults or None, tree, ascii, page))
+    if isinstance(page, Inset):
+        page.shrink()
+        return ax
+    if output is None:
+        return contents
+    if page is not None:
+        save(page, output)
     else:
-        raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join([*KINDS, *MESH_KINDS])}")
-    save(figure, path)
+        write_whole(output, f"{contents}\n".encode())
+    return None
+
+
+def _check(what: object, tree: int | None, faults: Faults | None) -> None:
+    if not isinstance(what, Schedule):
+        if tree is not None or faults:
+            raise TreecastError("only pictures of schedules show faults, or one tree")
+    elif tree is not None and tree not in (used := np.unique(what.rows.tree[what.rows.tree >= 0]).tolist()):
+        raise TreecastError(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
 
 
 def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whole or not at all; its suffix says in which format.
 
-    Raises TreecastError when the suffix is none of ``SUFFIXES``, or the file cannot be written.
+    Raises TreecastError when the suffix is none of a figure, or the file cannot be written.
     """
-    suffix = _suffix(path)
+    suffix = Path(path).suffix.lower()
+    if suffix not in _METADATA:
+        raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(_METADATA)}")
     matplotlib: Any = import_module("matplotlib")
     anything: Any = figure
     data = BytesIO()
@@ -110,10 +145,3 @@ def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
         simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
         anything.savefig(data, format=suffix[1:], dpi=150, metadata=_METADATA[suffix])
     write_whole(path, data.getvalue())
-
-
-def _suffix(path: str | os.PathLike[str]) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix not in _METADATA:
-        raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(SUFFIXES)}")
-    return suffix

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treecast.drawing.registry import View
 from treecast.drawing.style import counted
 from treecast.errors import ScheduleError
 from treecast.networks import Star
@@ -16,6 +17,33 @@ from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
 def drawn_rows(schedule: Schedule, tree: int) -> Ints:
     """Return the rows of one tree; of a reduction whose sums go out again, those by which they go out."""
     return np.flatnonzero((schedule.rows.tree == tree) & outward(schedule))
+
+
+def trees_of(schedule: Schedule) -> list[int]:
+    """Return the trees that the rows of a schedule use."""
+    return np.unique(schedule.rows.tree[schedule.rows.tree >= 0]).tolist()
+
+
+def chosen_trees(schedule: Schedule, view: View) -> list[int]:
+    """Return the trees that a picture of trees shows."""
+    return trees_of(schedule) if view.tree is None else [view.tree]
+
+
+def chosen_rows(schedule: Schedule, view: View) -> Schedule:
+    """Return what a picture shows that is none of trees: the whole schedule, or the rows of one tree."""
+    return schedule if view.tree is None else schedule.on_tree(view.tree)
+
+
+def why_no_trees(schedule: Schedule, view: View) -> str:
+    """Return why the trees of a schedule cannot be drawn, or an empty text."""
+    if not (used := chosen_trees(schedule, view)):
+        return "the schedule uses no trees"
+    try:
+        for tree in used:
+            DrawnTree.of(schedule, tree)
+    except ScheduleError as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True)

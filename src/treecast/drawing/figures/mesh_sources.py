@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure
 from treecast.errors import TreecastError
 from treecast.networks import Mesh
 from treecast.networks.core import Ints
 from treecast.plans.wormhole.bisection import minimum
 from treecast.plans.wormhole.eyes import claimed_distance, level
+from treecast.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,16 +22,50 @@ _MOST_WRITTEN = 256  # nodes of a heat map with numbers in its cells
 _NONE_LESS = "#EAEAEA"  # of differences: no difference, seen against the page
 
 
-def draw_sources(sides: tuple[int, ...]) -> "Figure":
+def _why_not(schedule: Schedule, view: View) -> str:
+    if view.faults:
+        return "it shows no faults"
+    network = schedule.network
+    return _why_no_mesh(network, view) if isinstance(network, Mesh) else f"{network.spec} is no mesh"
+
+
+def _why_no_mesh(grid: Mesh, view: View) -> str:
+    if len(grid.sides) <= MOST_AXES and grid.nodes <= MOST_NODES:
+        return ""
+    return f"{grid.spec} cannot be drawn: choose {MOST_AXES} axes and {MOST_NODES:,} nodes at most"
+
+
+@picture(
+    "sources",
+    of=Schedule,
+    into=FIGURE,
+    fits=_why_not,
+    what="the total distance of broadcasts on the mesh, by source",
+    rank=50,
+)
+def draw_sources_of_schedule(schedule: Schedule, view: View) -> None:
+    """Draw the total distances of broadcasts on the mesh of a schedule on a page."""
+    draw_sources(getattr(schedule.network, "sides", ()), view.page)
+
+
+@picture(
+    "sources", of=Mesh, into=FIGURE, fits=_why_no_mesh, what="the total distance of broadcasts on the mesh, by source"
+)
+def draw_sources_of_mesh(mesh: Mesh, view: View) -> None:
+    """Draw the total distances of broadcasts on a mesh on a page."""
+    draw_sources(mesh.sides, view.page)
+
+
+def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
     """Return a figure of the total distance of a broadcast on a mesh, by source, in the fewest steps: by bisection.
 
     Where the sides are the same power of two: also that of the paper, from eye to eye in the best order of dimensions, and
     by how much bisection differs. Raises TreecastError for more than three axes or 2,000 nodes.
     """
     grid = Mesh(sides)
-    if len(sides) > MOST_AXES or grid.nodes > MOST_NODES:
-        raise TreecastError(f"{grid.spec} cannot be drawn: choose {MOST_AXES} axes and {MOST_NODES:,} nodes at most")
-    figure = empty_figure()
+    if why := _why_no_mesh(grid, View()):
+        raise TreecastError(why)
+    figure = empty_figure() if page is None else page
     from matplotlib.ticker import MaxNLocator
 
     ours = np.asarray(minimum(sides)[1].least)
@@ -78,7 +114,7 @@ def draw_sources(sides: tuple[int, ...]) -> "Figure":
                           va="center", **look)  # fmt: skip
         if not written:
             beside = figure.add_axes(((x + inner[0] + 0.1) / width, y / height, 0.12 / width, inner[1] / height))
-            shown = figure.colorbar(image, cax=beside, format=_tick)
+            shown = axes.figure.colorbar(image, cax=beside, format=_tick)
             shown.locator = MaxNLocator(5 if inner[1] > 1 else 2, integer=True)
             shown.outline.set_visible(False)
             beside.tick_params(length=0, labelsize=7, labelcolor=GREY)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, title
 from treecast.errors import TreecastError
 from treecast.networks import Mesh, Torus
@@ -23,15 +25,25 @@ _DOT, _ROOT, _RING = 0.36, 0.53, 0.74  # how wide the marks of nodes are, in ste
 _ADJACENT = 1.2  # steps of one node: shorter arrows pass no other node, and are straight
 
 
-def draw_steps(schedule: Schedule) -> "Figure":
+def _why_not(schedule: Schedule, view: View) -> str:
+    return "it shows no faults" if view.faults else _why_no_steps(chosen_rows(schedule, view))
+
+
+@picture("steps", of=Schedule, into=FIGURE, fits=_why_not, what="who sends to whom in a wormhole broadcast", rank=40)
+def draw_steps_on(schedule: Schedule, view: View) -> None:
+    """Draw the steps of a wormhole broadcast on a page."""
+    draw_steps(chosen_rows(schedule, view), view.page)
+
+
+def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     """Return a figure of a wormhole broadcast, a panel per step: who has been informed, and who sends to whom.
 
     A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
-    enters at the other. Rings are the eyes of a mesh
-    whose sides are the same power of two. Raises TreecastError for any other schedule, and for one too large to draw.
+    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. ``page``: what to draw on
+    instead of a new figure. Raises TreecastError for any other schedule, and for one too large to draw.
     """
-    grid = _drawable(schedule)
-    figure = empty_figure()
+    grid = _grid_of(schedule)
+    figure = empty_figure() if page is None else page
     plane = Plane.of(grid.sides, isinstance(grid, Torus))
     unit = plane.unit()
     if plane.line:
@@ -68,24 +80,27 @@ def draw_steps(schedule: Schedule) -> "Figure":
     return figure
 
 
-def _drawable(schedule: Schedule) -> Mesh | Torus:
-    """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
+def _why_no_steps(schedule: Schedule) -> str:
+    """Return why the steps of a schedule cannot be drawn, or an empty text."""
     grid, rows = schedule.network, schedule.rows
-    why = ""
     if not isinstance(grid, Mesh | Torus):
-        why = f"{grid.spec} is neither mesh nor torus"
-    elif not schedule.collective.traits.one_to_all:
-        why = f"this is a schedule of {schedule.collective.kind}"
-    elif not schedule.model.routing or bool((rows.port >= 0).any()):
-        why = "its messages go from port to port, not to any node"
-    elif len(grid.sides) > MOST_AXES:
-        why = f"{grid.spec} has more than {MOST_AXES} axes"
-    elif grid.nodes > MOST_NODES:
-        why = f"{grid.spec} has more than {MOST_NODES:,} nodes"
-    elif schedule.steps > _MOST_STEPS:
-        why = f"it has more than {_MOST_STEPS} steps"
-    elif not len(rows):
-        why = "nothing is sent"
+        return f"{grid.spec} is neither mesh nor torus"
+    if not schedule.collective.traits.one_to_all:
+        return f"this is a schedule of {schedule.collective.kind}"
+    if not schedule.model.routing or bool((rows.port >= 0).any()):
+        return "its messages go from port to port, not to any node"
+    if len(grid.sides) > MOST_AXES:
+        return f"{grid.spec} has more than {MOST_AXES} axes"
+    if grid.nodes > MOST_NODES:
+        return f"{grid.spec} has more than {MOST_NODES:,} nodes"
+    if schedule.steps > _MOST_STEPS:
+        return f"it has more than {_MOST_STEPS} steps"
+    return "" if len(rows) else "nothing is sent"
+
+
+def _grid_of(schedule: Schedule) -> Mesh | Torus:
+    """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
+    why, grid = _why_no_steps(schedule), schedule.network
     if why or not isinstance(grid, Mesh | Torus):
         raise TreecastError(f"its steps cannot be drawn: {why}; a picture of steps is one of a wormhole broadcast")
     return grid

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Passages, Streams
+from treecast.drawing.arrivals import fewest_steps
+from treecast.drawing.passages import (
+    CERTIFICATE,
+    CONTROLS,
+    ORDER,
+    TOKEN,
+    WAKE_UP,
+    Controls,
+    Passages,
+    Streams,
+    why_no_passages,
+)
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, short, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -96,7 +109,16 @@ def corners(found: Shapes, away: bool) -> Any:
     return np.stack([np.column_stack(point) for point in points], axis=1).astype(float)
 
 
-def draw_parallelograms(schedule: Schedule, bound: int | None = None) -> "Figure":
+@picture(
+    "space-time", of=Schedule, into=FIGURE, fits=why_no_passages, what="what each link carries at which step", rank=20
+)
+def draw_messages_on(schedule: Schedule, view: View) -> None:
+    """Draw the messages of a schedule on their way, and the lower bound of its steps, on a page."""
+    schedule = chosen_rows(schedule, view)
+    draw_parallelograms(schedule, fewest_steps(schedule, view.faults), view.page)
+
+
+def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any = None) -> "Figure":
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
@@ -104,7 +126,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None) -> "Figure
     (several ports), each child of the root has a panel.
     Raises TreecastError when there is too much to draw.
     """
-    figure = empty_figure()
+    figure = empty_figure() if page is None else page
     streams = Streams.of(schedule)
     away = schedule.part.direction == "from"
     passages, controls = streams.passages(), streams.controls()

@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, counted, empty_figure, short
 from treecast.papers.paths import Paths
 
@@ -15,13 +16,22 @@ _END = 0.4  # how far outside lie root and node
 Point = tuple[float, float]
 
 
-def draw_paths(paths: Paths) -> "Figure":
-    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit."""
+@picture("paths", of=Paths, into=FIGURE, what="node-disjoint paths to a node")
+def draw_paths_on(paths: Paths, view: View) -> None:
+    """Draw node-disjoint paths on a page."""
+    draw_paths(paths, view.page)
+
+
+def draw_paths(paths: Paths, page: Any = None) -> "Figure":
+    """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit.
+
+    ``page``: what to draw on instead of a new figure.
+    """
     network = paths.network
     slot = max(1.0, 0.085 * len(short(network.label(paths.node))) + 0.55)
     across = max(3, max(len(way) for way in paths.ways) - 1)
     width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
-    figure = empty_figure()
+    figure = empty_figure() if page is None else page
     figure.set_size_inches(width, height)
     heading = f"{counted(len(paths.ways), 'node-disjoint path')} on {network.spec}"
     ends = f"from {short(network.label(paths.root))} to {short(network.label(paths.node))}"

@@ -4,30 +4,41 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecast.drawing.arrivals import received
+from treecast.drawing.arrivals import fewest_steps, received
+from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
-from treecast.simulation.replay import Trace
+from treecast.simulation.replay import Trace, simulate
 from treecast.steps import NEVER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LINES = 200  # nodes; beyond, a raster
-_CELLS = (1000, 1500)  # of a raster, at most: nodes, steps
 _MOST_NAMED = 12  # trees in the legend
 
 
-def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None = None) -> "Figure":
+@picture("space-time", of=Schedule, into=FIGURE, what="what each node receives over which tree at which step", rank=30)
+def draw_run_on(schedule: Schedule, view: View) -> None:
+    """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
+    schedule = chosen_rows(schedule, view)
+    trace = simulate(schedule.of_node_zero(), view.faults)
+    draw_space_time(trace, fewest_steps(schedule, view.faults), schedule, view.page)
+
+
+def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None = None, page: Any = None) -> "Figure":
     """Return a figure of a run: steps to the right, a line per node, nearest the root on top.
 
     A bar is a stream that a node receives, in the colour of its tree; a stroke leads to it from the sender, for the
     first chunk. A cross: the node dies. A tick: from here on it has all that it wants. ``bound``: a dashed line at that
     many steps. ``of``: the orbit schedule of which this is the part of node 0, for the title. Beyond 200 nodes the
-    picture is a raster: the number of chunks that nodes receive in each step.
+    picture is a raster: the number of chunks that nodes receive in each step. ``page``: what to draw on instead of a new
+    figure.
     """
-    figure = empty_figure()
+    figure = empty_figure() if page is None else page
     schedule, network = trace.schedule, trace.schedule.network
     nodes, steps = network.nodes, max(schedule.steps, bound or 0, 1)
     distance = network.distance(schedule.collective.root, np.arange(nodes))
@@ -43,7 +54,8 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
     head, foot = 1.0, 0.95
     width, height = inner[0] + left + right, inner[1] + head + foot
     figure.set_size_inches(width, height)
-    axes = figure.add_axes((left / width, foot / height, inner[0] / width, inner[1] / height))
+    box = left / width, foot / height, inner[0] / width, inner[1] / height
+    axes = figure.add_axes(box if small else raster_box(box))
     axes.set(xlim=(0, steps), ylim=(nodes - 0.5, -0.5), xlabel="step")
     axes.spines[:].set_visible(False)
     handles: list[Any] = []
@@ -53,7 +65,12 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
         _draw_distances(axes, distance[order], 1 + (right - 0.4) / inner[0])
         handles += _draw_streams(axes, trace, line)
     else:
-        title(figure, of or schedule, trace.faults, ": raster of " + _draw_raster(figure, axes, trace, line, steps))
+        title(
+            figure,
+            of or schedule,
+            trace.faults,
+            ": raster of " + draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, steps),
+        )
     handles += _draw_marks(axes, trace, line, small, bound)
     _set_ticks(axes, steps, inner[0], small)
     if handles:
@@ -110,48 +127,6 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
         if i < _MOST_NAMED:
             handles.append(Patch(color=colour(t), label=f"tree {t}" if t >= 0 else "no tree"))
     return handles
-
-
-def _draw_raster(figure: Any, axes: Any, trace: Trace, line: Ints, steps: int) -> str:
-    """Draw the number of chunks that nodes receive as shades, and return what a cell stands for."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.ticker import StrMethodFormatter
-
-    rows, runs, nodes = trace.schedule.rows, received(trace), len(line)
-    tall, wide = -(-nodes // _CELLS[0]), -(-steps // _CELLS[1])  # nodes and steps in a cell
-    height, width = -(-nodes // tall), -(-steps // wide)
-    # By the time e, a run has delivered rate * (max(e - start, 0) - max(e - stop, 0)) chunks. Sum the two ramps over
-    # all runs at the edges e of the cells: each begins at an edge, with a slope and an offset.
-    rate = runs.chunks / (runs.stop - runs.start)
-    ramps = np.zeros((2, height * (width + 2)))
-    cell = line[rows.dst[runs.row]] // tall * (width + 2)
-    for at, slope in ((runs.start, rate), (runs.stop, -rate)):
-        edge = cell + np.minimum(at // wide + 1, width + 1)
-        ramps[0] += np.bincount(edge, slope, ramps.shape[1])
-        ramps[1] += np.bincount(edge, slope * at, ramps.shape[1])
-    slope, offset = ramps.reshape(2, height, width + 2).cumsum(axis=2)
-    count = np.diff(slope * np.arange(width + 2) * wide - offset, axis=1)[:, :width]
-    in_cell = np.minimum(tall, nodes - np.arange(height) * tall)[:, None] * np.minimum(
-        wide, steps - np.arange(width) * wide
-    )
-    most = int(np.ceil(count.max(initial=1))) if tall == wide == 1 else 0
-    few = 0 < most <= 10  # then a shade for each number
-    shades = LinearSegmentedColormap.from_list("chunks", ["white", colour(0, -0.6), colour(0), colour(0, 0.5)])
-    image = axes.imshow(
-        count / in_cell, cmap=shades.resampled(most + 1) if few else shades, vmin=-0.5 if few else 0,
-        vmax=most + 0.5 if few else None, aspect="auto", interpolation="nearest",
-        extent=(0, width * wide, height * tall - 0.5, -0.5), gid="raster",
-    )  # fmt: skip
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.set_ylabel("nodes, by distance from the root", fontsize=9)
-    bar = figure.colorbar(image, ax=axes, aspect=40, fraction=0.05, pad=0.03, ticks=range(most + 1) if few else None)
-    bar.ax.tick_params(length=0, labelsize=8)
-    axes.tick_params(axis="y", labelsize=8)
-    bar.outline.set_linewidth(0.3)
-    bar.solids.set_edgecolor("face")
-    bar.set_label("chunks", fontsize=9)
-    cell_is = [counted(tall, "node")] * (tall > 1) + [counted(wide, "step")] * (wide > 1)
-    return "chunks received per node and step" + (f", mean over {' and '.join(cell_is)}" if cell_is else "")
 
 
 def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | None) -> list[Any]:

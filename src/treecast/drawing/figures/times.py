@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
+from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
@@ -15,17 +16,23 @@ _MOST_DIMENSIONS = 16  # of a map
 _POINTS = 121
 
 
-def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool = False) -> "Figure":
+@picture("times", of=Job, into=FIGURE, what="the times of the schemes on a hypercube, under each model")
+def draw_times_on(job: Job, view: View) -> None:
+    """Draw the times of a job under each model on a page."""
+    draw_times(job.collective, job.d, job.k, job.fault_free, view.page)
+
+
+def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool = False, page: Any = None) -> "Figure":
     """Return a figure of the schemes' times, by their closed forms, a column per model.
 
     Above: each scheme's time over that of the fastest, by r = Fτ/β, on hypercube:d with ``k`` faults to survive (default
     d - 1); what the paper claims dashed, crossovers marked. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
-    Raises PlanError when there is no such job.
+    ``page``: what to draw on instead of a new figure. Raises PlanError when there is no such job.
     """
     k = d - 1 if k is None else k
     jobs = [Job(collective, model, d, k, fault_free) for model in MODELS]
     found = [timings(job, measure=False) for job in jobs]
-    figure = empty_figure()
+    figure = empty_figure() if page is None else page
     figure.set_size_inches(_WIDTH, _HEIGHT)
     schemes = [t.scheme for t in found[0]]
     _title(figure, f"{collective} on hypercube:{d}: a β + b Fτ", f"k = {k} of at most {d - 1} faults to survive  ·  "

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.drawing.arrivals import received
-from treecast.drawing.shapes import DrawnTree, drawn_rows
+from treecast.drawing.registry import FIGURE, View, picture
+from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
@@ -25,23 +26,39 @@ _MOST_PORTS = 30  # nodes with port names beside them
 _WIDEST = 17.0  # inches of trees side by side
 
 
-def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: Faults | None = None) -> "Figure":
+def _why_not(schedule: Schedule, view: View) -> str:
+    return _why_too_many(schedule, chosen_trees(schedule, view)) or why_no_trees(schedule, view)
+
+
+def _why_too_many(schedule: Schedule, trees: list[int]) -> str:
+    arcs = int(np.isin(schedule.rows.tree, trees).sum())
+    if arcs <= _MOST_ARCS:
+        return ""
+    return f"trees of {arcs:,} arcs cannot be drawn: choose fewer trees or nodes, {_MOST_ARCS:,} arcs at most"
+
+
+@picture("trees", of=Schedule, into=FIGURE, fits=_why_not, what="the trees, side by side", rank=10)
+def draw_trees_on(schedule: Schedule, view: View) -> None:
+    """Draw the trees of a schedule on a page."""
+    draw_trees(schedule, chosen_trees(schedule, view), view.faults, view.page)
+
+
+def draw_trees(
+    schedule: Schedule, trees: Sequence[int] | None = None, faults: Faults | None = None, page: Any = None
+) -> "Figure":
     """Return a figure of the trees of a schedule (all, or those named), the root on top and a layer per depth.
 
     Under ``faults`` the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks
-    arrive. Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
+    arrive. ``page``: what to draw on instead of a new figure.
+    Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
     """
-    figure = empty_figure()
+    figure = empty_figure() if page is None else page
     rows = schedule.rows
-    used = np.unique(rows.tree[rows.tree >= 0]).tolist() if trees is None else list(trees)
+    used = trees_of(schedule) if trees is None else list(trees)
     if not used:
-        raise TreecastError(
-            "the schedule uses no trees: there is nothing to draw; the other kind of picture is space-time"
-        )
-    if (arcs := int(np.isin(rows.tree, used).sum())) > _MOST_ARCS:
-        raise TreecastError(
-            f"trees of {arcs:,} arcs cannot be drawn: choose fewer trees or nodes, {_MOST_ARCS:,} arcs at most"
-        )
+        raise TreecastError("the schedule uses no trees: draw space-time")
+    if why := _why_too_many(schedule, used):
+        raise TreecastError(why)
     faults = faults or Faults()
     arrived = _arrived(schedule, faults) if faults else rows.chunks_sent
     drawn = [DrawnTree.of(schedule, tree) for tree in used]
@@ -62,20 +79,28 @@ def draw_trees(schedule: Schedule, trees: Sequence[int] | None = None, faults: F
         axes = figure.add_axes((left / width, below / height, sizes.width / width, sizes.height / height))
         axes.set(xlim=(0, sizes.width), ylim=(sizes.height, 0))  # a unit is an inch
         axes.set_axis_off()
-        mine = drawn_rows(schedule, tree)
-        below = link_ends(schedule)[1][mine]
-        planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
-        there = np.bincount(below, arrived[mine], schedule.network.nodes)
-        hears = [
-            2 if a < 0 or there[u] == planned[u] else int(there[u] > 0)
-            for u, a in zip(layout.node, layout.above, strict=True)
-        ]
+        hears = _hears(schedule, tree, layout, arrived)
         port = [int(rows.port[one.row[u]]) if u in one.row else -1 for u in layout.node]
         panel = _Panel(axes, schedule, tree, layout, sizes, _places(layout, sizes), port, hears)
         _draw_frame(panel)
         _draw_arcs(panel)
         _draw_nodes(panel, {u for u, step in faults.nodes.items() if step < schedule.steps})
     return figure
+
+
+def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> list[int]:
+    """Return whether each node of a layout hears all (2), some (1) or none (0) of the chunks of its arc."""
+    rows, mine = schedule.rows, drawn_rows(schedule, tree)
+    below = link_ends(schedule)[1][mine]
+    planned = np.bincount(below, rows.chunks_sent[mine], schedule.network.nodes)
+    there = np.bincount(below, arrived[mine], schedule.network.nodes)
+    found: list[int] = []
+    for node, above in zip(layout.node, layout.above, strict=True):
+        if above < 0 or there[node] == planned[node]:
+            found.append(2)
+        else:
+            found.append(1 if there[node] > 0 else 0)
+    return found
 
 
 def _arrived(schedule: Schedule, faults: Faults) -> Ints:

@@ -1,8 +1,22 @@
 """Messages of any length as characters: a line per node with what its link towards the root carries, a column per step."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from treecast.drawing.passages import CERTIFICATE, CONTROLS, ORDER, TOKEN, WAKE_UP, Controls, Passages, Streams
+from treecast.drawing.passages import (
+    CERTIFICATE,
+    CONTROLS,
+    ORDER,
+    TOKEN,
+    WAKE_UP,
+    Controls,
+    Passages,
+    Streams,
+    why_no_passages,
+)
+from treecast.drawing.registry import TEXT, View, picture
+from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import counted
 from treecast.networks.core import Ints
 from treecast.ragged import places
@@ -10,9 +24,19 @@ from treecast.schedule import Schedule
 
 SIGNS = "abcdefghijklmnopqrstuwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 """The sign of each message, in the order of the lines; v is left out, since it is a mark. Then they begin again."""
-MARKS = {WAKE_UP: "↓v", TOKEN: "↓v", CERTIFICATE: "↑^", ORDER: "⇓!"}
-"""The mark of each control flit, and that of ASCII."""
+MARKS = {WAKE_UP: "↓", TOKEN: "↓", CERTIFICATE: "↑", ORDER: "⇓"}
+"""The mark of each control flit."""
+ASCII_MARKS = {WAKE_UP: "v", TOKEN: "v", CERTIFICATE: "^", ORDER: "!"}
+"""Its mark in ASCII."""
 _SEVERAL = "+"
+
+
+@picture(
+    "space-time", of=Schedule, into=TEXT, fits=why_no_passages, what="what each link carries at which step", rank=20
+)
+def messages_text(schedule: Schedule, view: View) -> str:
+    """Return the messages of a schedule on their way."""
+    return lanes_text(chosen_rows(schedule, view), view.ascii)
 
 
 def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002
@@ -34,7 +58,8 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     controls = streams.controls()
     passages = streams.passages(np.flatnonzero(~rows.control & (place[streams.below] >= 0)))
     signs = _signs(streams, line[line != root])
-    cells = _cells(passages, controls, place, len(shown), -(-schedule.steps // scale), scale, signs, ascii)
+    cells = _cells(passages, place, signs, _Grid(len(shown), -(-schedule.steps // scale), scale, ascii))
+    _mark_controls(cells, controls, place, scale, ASCII_MARKS if ascii else MARKS)
     ends = _last(streams)
     labels = [network.label(u) for u in (root, *shown.tolist())]
     width, far = max(len("step"), *map(len, labels)), max(4, len(str(int(walk.depth[shown].max(initial=0)))))
@@ -61,8 +86,8 @@ def _ruler(columns: int, scale: int, width: int, far: int) -> list[str]:
     above = f"{'step':{width}} {'dist':>{far}}  "
     if scale > 1:
         return [above + tens]
-    units = "".join(str(column % 10) for column in range(columns))
-    return [(" " * len(above) + tens).rstrip(), above + units][columns <= 10 :]
+    units = above + "".join(str(column % 10) for column in range(columns))
+    return [units] if columns <= 10 else [(" " * len(above) + tens).rstrip(), units]
 
 
 def _signs(streams: Streams, order: Ints) -> dict[int, str]:
@@ -70,14 +95,20 @@ def _signs(streams: Streams, order: Ints) -> dict[int, str]:
     return {u: SIGNS[i % len(SIGNS)] for i, u in enumerate(some)}
 
 
-def _cells(
-    passages: Passages, controls: Controls, place: Ints, lines: int, columns: int, scale: int, signs: dict[int, str],
-    ascii: bool,  # noqa: A002
-) -> list[list[str]]:  # fmt: skip
-    """Return the characters: a control flit before a message, and of messages the one with most flits in the column."""
-    nothing = "." if ascii else "·"
-    most = np.zeros((lines, columns), np.int64)
-    whose = np.full((lines, columns), -1)
+class _Grid(NamedTuple):
+    """The size of a picture in characters, and how many steps a column has."""
+
+    lines: int
+    columns: int
+    scale: int
+    ascii: bool
+
+
+def _cells(passages: Passages, place: Ints, signs: dict[int, str], grid: _Grid) -> list[list[str]]:
+    """Return the characters of messages: of several in a column, the one with most flits in it."""
+    nothing, scale = "." if grid.ascii else "·", grid.scale
+    most = np.zeros((grid.lines, grid.columns), np.int64)
+    whose = np.full((grid.lines, grid.columns), -1)
     begin, stop = passages.step // scale, -(-(passages.step + passages.flits) // scale)
     which = np.repeat(np.arange(len(begin)), stop - begin)
     column = begin[which] + places(stop - begin)
@@ -89,17 +120,21 @@ def _cells(
     whose[at[0][first], at[1][first]] = passages.message[which[first]]
     cells = [[nothing if u < 0 else signs[u] for u in line] for line in whose.tolist()]
     if scale == 1:
-        count = np.zeros((lines, columns), np.int64)
+        count = np.zeros((grid.lines, grid.columns), np.int64)
         np.add.at(count, at, 1)
         for i, c in np.argwhere(count > 1).tolist():
             cells[i][c] = _SEVERAL
-    for i, step, what in zip(
-        place[controls.below].tolist(), controls.step.tolist(), controls.what.tolist(), strict=True
-    ):
-        if i >= 0:
-            both = bool(scale == 1 and whose[i, step] >= 0)
-            cells[i][step // scale] = _SEVERAL if both else MARKS[what][ascii]
     return cells
+
+
+def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scale: int, marks: dict[int, str]) -> None:
+    """Write control flits over what the links carry besides."""
+    empty = [[cell in ".·" for cell in line] for line in cells]
+    line, step, what = (column.tolist() for column in (place[controls.below], controls.step, controls.what))
+    for i, s, w in zip(line, step, what, strict=True):
+        if i >= 0:
+            both = scale == 1 and not empty[i][s]
+            cells[i][s // scale] = _SEVERAL if both else marks[w]
 
 
 def _last(streams: Streams) -> dict[int, int]:
@@ -122,7 +157,8 @@ def _last(streams: Streams) -> dict[int, int]:
                 ends[of] = np.maximum(
                     ends[of], step + np.minimum(lengths.stop[of], stop) - first if streaming else step + 1
                 )
-            step += (stop - first) * bool(streaming)
+            if streaming:
+                step += stop - first
     return {v: int(ends[v]) for v in np.flatnonzero((ends >= 0) & (lengths.flits > 0)).tolist()}
 
 
@@ -131,7 +167,8 @@ def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: S
         f"a letter: a flit {'for' if away else 'of'} the node with that letter, {'down' if away else 'up'} the link"
     ]
     for what in np.unique(controls.what).tolist():
-        parts.append(f"{MARKS[what][ascii]}: {CONTROLS[what]}, {'up' if what == CERTIFICATE else 'down'}")
+        mark = (ASCII_MARKS if ascii else MARKS)[what]
+        parts.append(f"{mark}: {CONTROLS[what]}, {'up' if what == CERTIFICATE else 'down'}")
     parts.append(f"{'.' if ascii else '·'}: nothing")
     lines = [
         "a line: the link of a node towards the root",

@@ -3,14 +3,23 @@
 import numpy as np
 
 from treecast.drawing.arrivals import received
+from treecast.drawing.registry import TEXT, View, picture
+from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import counted
 from treecast.networks.core import Ints
 from treecast.ragged import places
-from treecast.simulation.replay import Trace
+from treecast.schedule import Schedule
+from treecast.simulation.replay import Trace, simulate
 from treecast.steps import NEVER
 
 TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree; x is left out, since it marks the dead."""
+
+
+@picture("space-time", of=Schedule, into=TEXT, what="what each node receives over which tree at which step", rank=30)
+def run_text(schedule: Schedule, view: View) -> str:
+    """Return the run of a schedule in space and time."""
+    return space_time_text(simulate(chosen_rows(schedule, view).of_node_zero(), view.faults), view.ascii)
 
 
 def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002

@@ -1,8 +1,15 @@
 """A tree as characters: a line per node."""
 
-from treecast.drawing.shapes import DrawnTree
+from treecast.drawing.registry import TEXT, View, picture
+from treecast.drawing.shapes import DrawnTree, chosen_trees, why_no_trees
 from treecast.drawing.style import counted
 from treecast.schedule import Schedule
+
+
+@picture("trees", of=Schedule, into=TEXT, fits=why_no_trees, what="the trees, side by side", rank=10)
+def trees_text(schedule: Schedule, view: View) -> str:
+    """Return the trees of a schedule, one below the other."""
+    return "\n\n".join(tree_text(schedule, tree, view.ascii) for tree in chosen_trees(schedule, view))
 
 
 def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int = 1000) -> str:  # noqa: A002
@@ -16,13 +23,13 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows
     lines: list[str] = []
-    arrives, lengths = schedule.part.direction == "from", schedule.part.lengths
+    lengths = schedule.part.lengths
     waiting = [(root, "", "") for root in reversed(drawn.roots)]
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()
         row = drawn.row.get(node)
         flits = "" if lengths is None or row is None else f"  {counted(int(lengths.flits[node]), 'flit')}"
-        when = " (root)" if row is None else f" @{int(rows.step[row]) + arrives}"
+        when = " (root)" if row is None else f" @{_first_step(schedule, row)}"
         lines.append(branch + network.label(node) + when + flits)
         children = drawn.children.get(node, [])
         for child in reversed(children):
@@ -31,3 +38,9 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
             waiting.append((child, margin + twig, margin + (" " if last else bar).ljust(len(twig))))
     left = len(drawn.row) + len(drawn.roots) - len(lines)
     return "\n".join([*lines, f"left out: {counted(left, 'node')}"] if left else lines)
+
+
+def _first_step(schedule: Schedule, row: int) -> int:
+    """Return the step from which the receiver of a row holds its first chunk; towards the root, that at which it is sent."""
+    step = int(schedule.rows.step[row])
+    return step if schedule.part.direction == "to" else step + 1

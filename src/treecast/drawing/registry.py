@@ -1,0 +1,191 @@
+"""The registry of pictures: each entry stands beside the function that draws it.
+
+To add a picture, add a file to a folder of this package with a ``@picture`` in it. Several entries may have one kind, for
+several media or for several sorts of schedules: of those that fit, the one of lowest rank draws.
+
+This module imports neither numpy nor matplotlib. ``listed_kinds`` reads the entries as text, so that help needs neither.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from treecast.discovery import decorators, import_all
+from treecast.errors import TreecastError
+
+if TYPE_CHECKING:
+    from treecast.simulation.faults import Faults
+
+FIGURE = ("svg", "png", "pdf", "axes")
+"""The media of a picture that matplotlib draws: three sorts of files, and axes of somebody's own figure."""
+USUAL_RANK = 50
+TEXT = ("text",)
+"""The medium of a picture made of characters."""
+_SUFFIXES = {"text": ".txt", "axes": ""}  # of other media: a dot and their name
+
+
+@dataclass(frozen=True)
+class View:
+    """How something is to be drawn.
+
+    Parameters
+    ----------
+    faults
+        What fails, if anything.
+    tree
+        The one tree to draw; None for all.
+    ascii
+        Whether text keeps to ASCII.
+    page
+        What a picture by matplotlib is drawn on: an empty figure, or a place in somebody's axes. None for other pictures.
+    """
+
+    faults: "Faults | None" = None
+    tree: int | None = None
+    ascii: bool = False
+    page: Any = None
+
+
+Draw = Callable[[Any, View], str | None]
+_Draw = TypeVar("_Draw", bound=Draw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A way of drawing something.
+
+    Parameters
+    ----------
+    kind
+        What it is called, as in ``space-time``.
+    of
+        The class of what it draws.
+    into
+        The media: ``text``, ``svg``, ``png``, ``pdf``, ``axes``, or any other that a file's suffix names.
+    fits
+        Why something cannot be drawn like this, as half a sentence, or an empty text.
+    what
+        What it shows, in a few words.
+    rank
+        The default is the kind of lowest rank that fits.
+    draw
+        Draws it on ``View.page``, or, where no page is needed, returns the contents of a file.
+    """
+
+    kind: str
+    of: type
+    into: tuple[str, ...]
+    fits: Callable[[Any, View], str]
+    what: str
+    rank: int
+    draw: Draw
+
+
+_PICTURES: list[Picture] = []
+
+
+def _fits_all(what: object, view: View) -> str:
+    return ""
+
+
+def picture(
+    kind: str,
+    *,
+    of: type,
+    into: tuple[str, ...],
+    what: str,
+    fits: Callable[[Any, View], str] = _fits_all,
+    rank: int = USUAL_RANK,
+) -> Callable[[_Draw], _Draw]:
+    """Register the function below as what draws a kind of picture."""
+
+    def register(draw: _Draw) -> _Draw:
+        _PICTURES.append(Picture(kind=kind, of=of, into=into, fits=fits, what=what, rank=rank, draw=draw))
+        return draw
+
+    return register
+
+
+def all_pictures() -> tuple[Picture, ...]:
+    """Return every entry, in the order in which they are tried."""
+    import_all("treecast.drawing")
+    return tuple(sorted(_PICTURES, key=lambda entry: entry.rank))
+
+
+def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
+    """Return the entry that draws something into a medium.
+
+    Raises
+    ------
+    TreecastError
+        When there is no such kind of picture, or none that fits. The message says what does.
+    """
+    known = [entry for entry in all_pictures() if isinstance(what, entry.of)]
+    kinds = list(dict.fromkeys(entry.kind for entry in known))
+    if not kinds:
+        raise TreecastError(f"there is no picture of a {type(what).__name__}")
+    if kind is not None and kind not in kinds:
+        raise TreecastError(f"{kind!r} is no kind of picture: write one of {', '.join(kinds)}")
+    reasons: dict[str, str] = {}
+    fitting: list[Picture] = []
+    for entry in known:
+        if medium in entry.into:
+            reason = entry.fits(what, view)
+            if not reason and kind in (None, entry.kind):
+                return entry
+            reasons[entry.kind] = reason
+            fitting += [] if reason else [entry]
+    if kind not in (None, *reasons) or not reasons:
+        raise _refuse_medium([entry for entry in known if kind in (None, entry.kind)], medium)
+    if kind is None:
+        raise TreecastError("there is no picture of this: " + "; ".join(f"{k}: {why}" for k, why in reasons.items()))
+    instead = ", ".join(dict.fromkeys(entry.kind for entry in fitting))
+    raise TreecastError(
+        f"there is no picture of kind {kind}: {reasons[kind]}" + (f"; draw {instead}" if instead else "")
+    )
+
+
+def _refuse_medium(entries: list[Picture], medium: str) -> TreecastError:
+    kinds = ", ".join(dict.fromkeys(entry.kind for entry in entries))
+    files = filter(None, (suffix_of(medium) for entry in entries for medium in entry.into))
+    endings = ", ".join(dict.fromkeys(files))
+    return TreecastError(f"{kinds} cannot be drawn as {medium}: write to a file that ends in {endings}")
+
+
+def suffix_of(medium: str) -> str:
+    """Return the suffix of files of a medium, with its dot; empty for a medium that is no file."""
+    return _SUFFIXES.get(medium, f".{medium}")
+
+
+def suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all files that pictures can be written to, that of text last."""
+    media = dict.fromkeys(medium for entry in all_pictures() for medium in entry.into)
+    return tuple(sorted(filter(None, map(suffix_of, media)), key=lambda suffix: suffix == ".txt"))
+
+
+def medium_of(path: str | os.PathLike[str]) -> str:
+    """Return the medium that the suffix of a file chooses.
+
+    Raises
+    ------
+    TreecastError
+        When no picture can be written to a file of this name.
+    """
+    suffix = PurePath(path).suffix.lower()
+    media = {suffix_of(medium): medium for entry in all_pictures() for medium in entry.into}
+    if not suffix or suffix not in media:
+        raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(suffixes())}")
+    return media[suffix]
+
+
+def listed_kinds(of: str = "Schedule") -> dict[str, str]:
+    """Return the kinds of pictures of a class and what they show, by rank, without importing what draws them.
+
+    >>> list(listed_kinds())
+    ['trees', 'space-time', 'steps', 'sources']
+    """
+    entries = decorators("treecast.drawing", "picture")
+    mine = sorted((entry for entry in entries if entry["of"] == of), key=lambda entry: entry.get("rank", USUAL_RANK))
+    return {entry["0"]: entry["what"] for entry in mine}  # of several of a kind, what the most general one shows
