@@ -80,5 +80,22 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
     )
     for text, below, size, wide, ink, weight in lines:  # wide: inches that a character takes per point
         fitting = (width - 2 * MARGIN) / (wide * len(text))
-        figure.text(MARGIN / width, 1 - below / height, text, fontsize=min(size, fitting), weight=weight, color=ink,
-                    va="center", parse_math=False)  # fmt: skip
+        figure.text(
+            MARGIN / width,
+            1 - below / height,
+            text,
+            fontsize=min(size, fitting),
+            weight=weight,
+            color=ink,
+            va="center",
+            parse_math=False,
+        )
+
+
+def heading(figure: Any, text: str, more: str) -> None:
+    """Write a heading on the top of a figure that is not of a schedule, and below it, smaller, what else is to be said."""
+    width, height = figure.get_size_inches()
+    lines = (text, 0.28, 13, DARK, "bold"), (more, 0.54, 9, GREY, "normal")
+    for line, below, size, ink, weight in lines:
+        look: dict[str, Any] = {"fontsize": size, "color": ink, "weight": weight, "va": "center", "parse_math": False}
+        figure.text(MARGIN / width, 1 - below / height, line, **look)

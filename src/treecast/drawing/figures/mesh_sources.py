@@ -1,13 +1,13 @@
 """The picture of all broadcasts on a mesh under wormhole switching: the least total distance, by source."""
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure
+from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure, heading
 from treecast.errors import TreecastError
 from treecast.networks import Mesh
 from treecast.networks.core import Ints
@@ -68,11 +68,7 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
     figure = empty_figure() if page is None else page
     from matplotlib.ticker import MaxNLocator
 
-    ours = np.asarray(minimum(sides)[1].least)
-    maps = [("by bisection", ours)]
-    if len(eyes_of(grid)):
-        paper = claimed_distance(level(grid), np.moveaxis(np.indices(sides), 0, -1), best_order=True)
-        maps += [("from eye to eye, best order", paper), ("bisection minus eye to eye", ours - paper)]
+    maps = _distances(grid)
     plane = Plane.of(sides)
     written = prod(sides) <= _MOST_WRITTEN and max(sides) <= 16
     longest = max(len(f"{n:,}") for _, values in maps for n in (int(values.min()), int(values.max())))
@@ -86,32 +82,20 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
     height = len(maps) // columns * panel[1] + head + foot
     figure.set_size_inches(width, height)
     steps = (grid.nodes - 1).bit_length()
-    words = (
-        (f"total distance of a broadcast on {grid.spec}, by source", 0.28, 13, DARK, "bold"),
-        (
-            f"one-port wormhole  ·  {counted(steps, 'step')}  ·  each cell: a broadcast from that node",
-            0.54,
-            9,
-            GREY,
-            "normal",
-        ),
+    heading(
+        figure,
+        f"total distance of a broadcast on {grid.spec}, by source",
+        f"one-port wormhole  ·  {counted(steps, 'step')}  ·  each cell: a broadcast from that node",
     )
-    for text, below, size, ink, weight in words:
-        figure.text(MARGIN / width, 1 - below / height, text, fontsize=size, color=ink, weight=weight, va="center",
-                    parse_math=False)  # fmt: skip
-    least, most = (int(f([f(values) for _, values in maps[:2]])) for f in (np.min, np.max))
+    least = min(int(values.min()) for _, values in maps[:2])
+    most = max(int(values.max()) for _, values in maps[:2])
+    sheet = _Sheet(grid, plane, unit, written)
     for i, (name, values) in enumerate(maps):
         x = MARGIN + i % columns * panel[0] + left
         y = height - head - i // columns * panel[1] - top - inner[1]
         axes: Any = figure.add_axes((x / width, y / height, inner[0] / width, inner[1] / height))
-        image = _draw_map(axes, plane, grid, values, (least, most) if i < 2 else None, written, unit)
-        reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
-        for text, above, look in (
-            (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": DARK}),
-            (reach, top - 0.3, {"fontsize": 8, "color": GREY}),
-        ):
-            axes.annotate(text, (0, 1), (0, above * 72), xycoords="axes fraction", textcoords="offset points",
-                          va="center", **look)  # fmt: skip
+        image = _draw_map(axes, sheet, values, (least, most) if i < 2 else None)
+        _write_above(axes, name, values, top)
         if not written:
             beside = figure.add_axes(((x + inner[0] + 0.1) / width, y / height, 0.12 / width, inner[1] / height))
             shown = axes.figure.colorbar(image, cax=beside, format=_tick)
@@ -119,6 +103,31 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
             shown.outline.set_visible(False)
             beside.tick_params(length=0, labelsize=7, labelcolor=GREY)
     return figure
+
+
+def _distances(grid: Mesh) -> list[tuple[str, Ints]]:
+    """Return the total distances by source of each way of broadcasting, and what parts the ways, each under its name."""
+    ours = np.asarray(minimum(grid.sides)[1].least)
+    if not len(eyes_of(grid)):
+        return [("by bisection", ours)]
+    paper = claimed_distance(level(grid), np.moveaxis(np.indices(grid.sides), 0, -1), best_order=True)
+    return [
+        ("by bisection", ours),
+        ("from eye to eye, best order", paper),
+        ("bisection minus eye to eye", ours - paper),
+    ]
+
+
+def _write_above(axes: Any, name: str, values: Ints, top: float) -> None:
+    """Write above a heat map what it shows, and the least and the most of its values."""
+    reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
+    for text, above, look in (
+        (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": DARK}),
+        (reach, top - 0.3, {"fontsize": 8, "color": GREY}),
+    ):
+        axes.annotate(
+            text, (0, 1), (0, above * 72), xycoords="axes fraction", textcoords="offset points", va="center", **look
+        )
 
 
 def _number(value: int) -> str:
@@ -129,19 +138,34 @@ def _tick(value: float, _: int) -> str:
     return _number(round(value))
 
 
-def _draw_map(
-    axes: Any, plane: Plane, grid: Mesh, values: Ints, limits: tuple[int, int] | None, written: bool, unit: float
-) -> Any:
+class _Sheet(NamedTuple):
+    """How heat maps lie: ``unit`` inches between two nodes, and whether numbers are written in the cells."""
+
+    grid: Mesh
+    plane: Plane
+    unit: float
+    written: bool
+
+
+def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | None) -> Any:
     """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive."""
     from matplotlib.colors import LinearSegmentedColormap
 
+    grid, plane, unit, written = sheet
     low, high = limits or (min(int(values.min()), -1), 0)
     inks = [colour(0, -0.85), colour(0), colour(0, 0.5)] if limits else [colour(5), colour(5, -0.6), _NONE_LESS]
     cells = np.full((plane.rows, int(plane.width)), np.nan)
     right, down = (plane.places(grid) - plane.edge).astype(np.int64).T
     cells[down, right] = values.reshape(-1)
-    image = axes.imshow(cells, cmap=LinearSegmentedColormap.from_list("distances", inks), vmin=low, vmax=max(high, low + 1),
-                        aspect="auto", interpolation="nearest", gid="map")  # fmt: skip
+    image = axes.imshow(
+        cells,
+        cmap=LinearSegmentedColormap.from_list("distances", inks),
+        vmin=low,
+        vmax=max(high, low + 1),
+        aspect="auto",
+        interpolation="nearest",
+        gid="map",
+    )
     # thin white lines part the cells, as far as these are larger than the lines
     axes.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, plane.rows) - 0.5, minor=True)
@@ -156,8 +180,16 @@ def _draw_map(
     rows = range(0, plane.rows, label_every(plane.rows, unit)) if plane.rows > 1 else ()
     axes.set_yticks(list(rows), [str(i) for i in rows])
     for i, start in enumerate(starts if plane.slices else ()):
-        axes.annotate(f"{i},·,·", (start + (plane.columns - 1) / 2, -0.5), (0, 6), textcoords="offset points", fontsize=7,
-                      color=GREY, ha="center", va="center")  # fmt: skip
+        axes.annotate(
+            f"{i},·,·",
+            (start + (plane.columns - 1) / 2, -0.5),
+            (0, 6),
+            textcoords="offset points",
+            fontsize=7,
+            color=GREY,
+            ha="center",
+            va="center",
+        )
     if written:
         for value, x, y in zip(values.reshape(-1).tolist(), right.tolist(), down.tolist(), strict=True):
             ink = _ink(image.to_rgba(value))

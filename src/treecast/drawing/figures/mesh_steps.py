@@ -1,7 +1,7 @@
 """The picture of a wormhole broadcast on a mesh or torus: a panel per step, who has been informed and who sends to whom."""
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -59,11 +59,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     width, height = max(columns * panel[0] + 2 * MARGIN, 6.5), lines * panel[1] + head + foot
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
-    known = np.full(grid.nodes, schedule.steps)  # the step in which each node hears
-    np.minimum.at(known, schedule.rows.dst, schedule.rows.step)
-    known[schedule.collective.root] = -1
-    at = plane.places(grid) * unit
-    rings = eyes_of(grid)
+    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), eyes_of(grid))
     for step in range(schedule.steps):
         corner = (
             (width - columns * panel[0]) / 2 + step % columns * panel[0],
@@ -74,10 +70,29 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
         axes.set(xlim=(-left, panel[0] - left), ylim=(panel[1] - top, -top))  # a unit is an inch
         axes.set_axis_off()
         _draw_grid(axes, plane, unit)
-        _draw_nodes(axes, at, known, step, unit, schedule.collective.root, rings)
-        _draw_messages(axes, plane, schedule, grid, step, unit, -top + 0.1)
-    _draw_legend(figure, len(rings) > 0, isinstance(grid, Torus))
+        _draw_nodes(axes, scene, step)
+        _draw_messages(axes, scene, step, -top + 0.1)
+    _draw_legend(figure, len(scene.rings) > 0, isinstance(grid, Torus))
     return figure
+
+
+class _Scene(NamedTuple):
+    """What all panels show: ``unit`` inches between two nodes; the step in which each node hears; the eyes."""
+
+    schedule: Schedule
+    grid: Mesh | Torus
+    plane: Plane
+    unit: float
+    heard: Ints
+    rings: Ints
+
+
+def _steps_heard(schedule: Schedule) -> Ints:
+    """Return the step in which each node hears; that of the root is -1."""
+    heard = np.full(schedule.network.nodes, schedule.steps)
+    np.minimum.at(heard, schedule.rows.dst, schedule.rows.step)
+    heard[schedule.collective.root] = -1
+    return heard
 
 
 def _why_no_steps(schedule: Schedule) -> str:
@@ -131,30 +146,35 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
         axes.text(-0.05, rows[row] * unit, str(row), **(small | {"ha": "right"}))
 
 
-def _draw_nodes(axes: Any, at: Floats, known: Ints, step: int, unit: float, root: int, rings: Ints) -> None:
-    size = (unit * 72) ** 2
-    for name, which, ink in (
-        ("later", known > step, PALE),
-        ("new", known == step, _NEW),
-        ("before", known < step, DARK),
-    ):
+def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
+    at, heard, rings = scene.plane.places(scene.grid) * scene.unit, scene.heard, scene.rings
+    size = (scene.unit * 72) ** 2
+    looks = (("later", heard > step, PALE), ("new", heard == step, _NEW), ("before", heard < step, DARK))
+    for name, which, ink in looks:
         x, y = at[which].T
         axes.scatter(x, y, s=size * _DOT**2, c=ink, linewidths=0, zorder=2, gid=f"{name}-{step}")
-    axes.scatter(*at[root], s=size * _ROOT**2, c=DARK, marker="s", linewidths=0, zorder=2, gid=f"root-{step}")
+    axes.scatter(
+        *at[scene.schedule.collective.root],
+        s=size * _ROOT**2,
+        c=DARK,
+        marker="s",
+        linewidths=0,
+        zorder=2,
+        gid=f"root-{step}",
+    )
     if len(rings):
         x, y = at[rings].T
-        axes.scatter(x, y, s=size * _RING**2, facecolors="none", edgecolors=_EYE, linewidths=min(1.4, 5 * unit), zorder=3,
-                     gid=f"eyes-{step}")  # fmt: skip
+        look = {"facecolors": "none", "edgecolors": _EYE, "linewidths": min(1.4, 5 * scene.unit)}
+        axes.scatter(x, y, s=size * _RING**2, zorder=3, gid=f"eyes-{step}", **look)
 
 
-def _draw_messages(
-    axes: Any, plane: Plane, schedule: Schedule, grid: Mesh | Torus, step: int, unit: float, y: float
-) -> None:
-    """Draw an arrow for each message of a step."""
+def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
+    """Draw an arrow for each message of a step, and write at height ``y`` how many there are."""
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.patches import Rectangle
     from matplotlib.path import Path
 
+    schedule, grid, plane, unit = scene.schedule, scene.grid, scene.plane, scene.unit
     rows = schedule.rows
     now = np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
     src, dst = rows.src[now], rows.dst[now]
@@ -182,8 +202,9 @@ def _draw_messages(
         for chosen in product((False, True), repeat=len(gone)):
             which = wraps & (pieces == piece) & round_[list(chosen)].all(axis=0)
             copies += list(shafts[which] - turns[list(chosen)].sum(axis=0)[which, None])
-        drawn = PathCollection([Path(c * unit, codes) for c in copies], gid=f"round-{step}",
-                               linestyles=[(0, (2.5, 1.2))], **look)  # fmt: skip
+        drawn = PathCollection(
+            [Path(c * unit, codes) for c in copies], gid=f"round-{step}", linestyles=[(0, (2.5, 1.2))], **look
+        )
         axes.add_collection(drawn, autolim=False)
         corner, width, height = plane.box(piece)
         box = Rectangle((corner[0] * unit, corner[1] * unit), width * unit, height * unit, transform=axes.transData)
@@ -244,6 +265,14 @@ def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
         handles.append(Line2D([], [], linestyle="--", color=_NEW, label="goes round the torus"))
     width, height = figure.get_size_inches()
     figure.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=(MARGIN / width, 0.08 / height), frameon=False, fontsize=8,
-        ncols=len(handles), handlelength=1.4, handletextpad=0.4, columnspacing=1.3, borderpad=0,
-    )  # fmt: skip
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(MARGIN / width, 0.08 / height),
+        frameon=False,
+        fontsize=8,
+        ncols=len(handles),
+        handlelength=1.4,
+        handletextpad=0.4,
+        columnspacing=1.3,
+        borderpad=0,
+    )

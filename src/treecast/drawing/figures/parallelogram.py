@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from treecast.drawing.arrivals import fewest_steps
+from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import (
     CERTIFICATE,
     CONTROLS,
@@ -16,7 +17,6 @@ from treecast.drawing.passages import (
     TOKEN,
     WAKE_UP,
     Controls,
-    Passages,
     Streams,
     why_no_passages,
 )
@@ -39,74 +39,7 @@ _LETTER = 0.0085  # inches that a character takes per point
 _INK = {WAKE_UP: DARK, TOKEN: DARK, CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
 
 
-class Shapes(NamedTuple):
-    """What is drawn: message ``message`` passes the links at distances ``near … far`` from the root, ``flits`` flits wide.
-
-    Its first flit passes the link at ``near`` in ``step``. ``branch``: the child of the root above it. int64.
-    """
-
-    message: Ints
-    flits: Ints
-    step: Ints
-    near: Ints
-    far: Ints
-    branch: Ints
-
-
 _T = TypeVar("_T", Shapes, Controls)
-
-
-def shapes(passages: Passages, away: bool) -> Shapes:
-    """Join the passages of a message that follow each other, each a step behind the one before, to one shape."""
-    hop = passages.depth if away else -passages.depth
-    diagonal = passages.step - hop
-    order = np.lexsort((hop, diagonal, passages.flits, passages.first, passages.message, passages.branch))
-    key = np.column_stack([passages.branch, passages.message, passages.first, passages.flits, diagonal])[order]
-    begins = np.ones(len(order), bool)
-    begins[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(hop[order]) != 1)
-    head = np.flatnonzero(begins)
-    tail = np.append(head[1:], len(order)) - 1
-    first, last = order[head], order[tail[: len(head)]]
-    near, far = (first, last) if away else (last, first)
-    return Shapes(
-        passages.message[first], passages.flits[first], passages.step[near], passages.depth[near], passages.depth[far],
-        passages.branch[first],
-    )  # fmt: skip
-
-
-def corners(found: Shapes, away: bool) -> Any:
-    """Return six corners of each shape, (shapes, 6, 2): x in steps, y in distances from the root.
-
-    Halfway along each link a shape covers exactly the steps in which its flits pass. Of the parallelogram, the two tips that
-    would stick out of these steps, before its first and behind its last, are cut off.
-    """
-    turn = 1 if away else -1
-    half = turn * 0.5
-    top, bottom = found.near - 1.0, found.far + 0.0
-    left = found.step - half  # at the top
-    shift = turn * (bottom - top)
-    begin = np.minimum(found.step, found.step + turn * (found.far - found.near))
-    end = np.maximum(found.step, found.step + turn * (found.far - found.near)) + found.flits
-    wide = found.flits
-    if away:
-        points = (
-            (begin, top),
-            (left + wide, top),
-            (end, bottom - 0.5),
-            (end, bottom),
-            (left + shift, bottom),
-            (begin, top + 0.5),
-        )
-    else:
-        points = (
-            (left, top),
-            (end, top),
-            (end, top + 0.5),
-            (left + shift + wide, bottom),
-            (begin, bottom),
-            (begin, bottom - 0.5),
-        )
-    return np.stack([np.column_stack(point) for point in points], axis=1).astype(float)
 
 
 @picture(
@@ -148,6 +81,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": {left_out} more branches left out" if left_out else "")
     at = height - head
+    scale = _Scale(steps, wide, unit, bound)
     handles: dict[str, Any] = {}
     for panel, texts in zip(panels, nulls, strict=True):
         at -= panel.height * unit
@@ -155,19 +89,42 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         at -= gap
         axes.set(xlim=(0, steps), ylim=(panel.height, 0))
         axes.spines[:].set_visible(False)
-        _draw_messages(axes, streams, panel.take(found), away, (wide / steps, unit), bound)
+        _draw_messages(axes, streams, panel.take(found), scale)
         handles |= _draw_controls(axes, panel.take(controls), wide / steps, unit)
         handles |= _draw_times(axes, schedule.steps, bound)
-        _draw_frame(axes, panel, texts, len(panels) > 1, streams, steps, wide, unit)
+        _draw_frame(axes, panel, texts, scale)
+        if len(panels) > 1:
+            name = short(schedule.network.label(int(panel.branches[0])))
+            axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
     figure.axes[-1].set_xlabel("step", fontsize=9)
     inner = height - head - foot
     figure.text(
-        0.22 / width, 1 - (head + inner / 2) / height, "distance from the root" if inner > 1.6 else "distance",
-        rotation=90, fontsize=9, ha="center", va="center", color=DARK,
-    )  # fmt: skip
+        0.22 / width,
+        1 - (head + inner / 2) / height,
+        "distance from the root" if inner > 1.6 else "distance",
+        rotation=90,
+        fontsize=9,
+        ha="center",
+        va="center",
+        color=DARK,
+    )
     return _with_legend(figure, handles, away)
+
+
+class _Scale(NamedTuple):
+    """The measures of a panel: steps, and how wide they are together; the height of a distance (inches); the lower bound."""
+
+    steps: int
+    wide: float
+    unit: float
+    bound: int | None
+
+    @property
+    def step(self) -> float:
+        """The width of a step, in inches."""
+        return self.wide / self.steps
 
 
 class _Panel(NamedTuple):
@@ -215,36 +172,41 @@ def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
     return found
 
 
-def _draw_messages(
-    axes: Any, streams: Streams, found: Shapes, away: bool, size: tuple[float, float], bound: int | None
-) -> None:
-    """Draw the parallelograms, and labels where there is room; ``size``: of a step and a distance, in inches."""
+def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) -> None:
+    """Draw the parallelograms, and labels where there is room."""
     from matplotlib.collections import PolyCollection
 
+    away = streams.schedule.part.direction == "from"
     order = np.argsort(found.step, kind="stable")
     found = Shapes(*(column[order] for column in found))
     nodes, first = np.unique(found.message, return_index=True)
     place = dict(zip(nodes[np.argsort(first)].tolist(), range(len(nodes)), strict=True))
     inks = [colour(place[v] % 7, _SHADES[place[v] // 7 % len(_SHADES)]) for v in found.message.tolist()]
-    thin = min(1.0, 30 * size[0], 10 * size[1])
+    thin = min(1.0, 30 * scale.step, 10 * scale.unit)
     axes.add_collection(
-        PolyCollection(list(corners(found, away)), facecolors=inks, edgecolors="white", linewidths=thin, gid="messages",
-                       zorder=3)
-    )  # fmt: skip
-    if size[1] > 1.15 * _FONT / 72:
+        PolyCollection(
+            list(corners(found, away)), facecolors=inks, edgecolors="white", linewidths=thin, gid="messages", zorder=3
+        )
+    )
+    if scale.unit > 1.15 * _FONT / 72:
         for i in range(len(inks)):
             shape = Shapes(*(column[i : i + 1] for column in found))
-            if label := _label(streams, shape, away, size, bound):
-                axes.text(*label, fontsize=_FONT, ha="center", va="center_baseline", color=_readable(inks[i]), zorder=6,
-                          parse_math=False)  # fmt: skip
+            if label := _label(streams, shape, away, scale):
+                axes.text(
+                    *label,
+                    fontsize=_FONT,
+                    ha="center",
+                    va="center_baseline",
+                    color=_readable(inks[i]),
+                    zorder=6,
+                    parse_math=False,
+                )
 
 
-def _label(
-    streams: Streams, shape: Shapes, away: bool, size: tuple[float, float], bound: int | None
-) -> tuple[float, float, str] | None:
+def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[float, float, str] | None:
     """Return where in a shape its label has room, nearest its middle, but not on the line of the bound; and the label."""
     message, wide, step, near, far, _ = (int(column[0]) for column in shape)
-    room = wide * size[0] - _FONT / 72 * size[0] / size[1] - 0.04
+    room = wide * scale.step - _FONT / 72 * scale.step / scale.unit - 0.04
     middle, turn = (near + far) / 2, 1 if away else -1
     name = short(streams.schedule.network.label(message))
     for text in (f"{name}: {counted(wide, 'flit')}", f"{name}: {wide}", name):
@@ -253,7 +215,7 @@ def _label(
             continue
         for hop in sorted(range(near, far + 1), key=lambda hop: abs(hop - middle))[:9]:
             x = step + turn * (hop - near) + wide / 2
-            if bound is None or abs(x - bound) * size[0] > half + 0.03:
+            if scale.bound is None or abs(x - scale.bound) * scale.step > half + 0.03:
                 return x, hop - 0.5, text
     return None
 
@@ -289,11 +251,25 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
         lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
         for width, under in ((line + 1.2, "white"), (line, ink)):
             axes.add_collection(
-                LineCollection(list(lines), colors=under, linewidths=width, zorder=4,
-                               gid=f"controls-{what}" if under == ink else None)
-            )  # fmt: skip
-        axes.plot(x + far, end, sign, color=ink, markersize=head * (0.85 if what == ORDER else 1.15), zorder=5,
-                  markeredgecolor="white", markeredgewidth=0.4, gid=f"heads-{what}")  # fmt: skip
+                LineCollection(
+                    list(lines),
+                    colors=under,
+                    linewidths=width,
+                    zorder=4,
+                    gid=f"controls-{what}" if under == ink else None,
+                )
+            )
+        axes.plot(
+            x + far,
+            end,
+            sign,
+            color=ink,
+            markersize=head * (0.85 if what == ORDER else 1.15),
+            zorder=5,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+            gid=f"heads-{what}",
+        )
         handles[f"{CONTROLS[what]} ({'up' if up else 'down'})"] = Line2D(
             [], [], color=ink, marker=sign, linewidth=1.2, markersize=5
         )
@@ -313,19 +289,11 @@ def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
     return handles
 
 
-def _draw_frame(
-    axes: Any,
-    panel: _Panel,
-    nulls: dict[int, str],
-    several: bool,
-    streams: Streams,
-    steps: int,
-    wide: float,
-    unit: float,
-) -> None:
+def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) -> None:
     """Draw what lies behind: a line for each distance, a column for each step, and what stands beside them."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
+    steps, wide, unit = scale.steps, scale.wide, scale.unit
     axes.hlines(
         range(panel.height + 1),
         0,
@@ -348,11 +316,16 @@ def _draw_frame(
     axes.set_xticks([s + 0.5 for s in range(0, steps, every)], [f"{s:,}" for s in range(0, steps, every)])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     for far, text in nulls.items():
-        axes.text(1 + 0.1 / wide, far, text, transform=axes.get_yaxis_transform(), fontsize=_FONT, color=GREY, va="center",
-                  parse_math=False)  # fmt: skip
-    if several:
-        name = short(streams.schedule.network.label(int(panel.branches[0])))
-        axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
+        axes.text(
+            1 + 0.1 / wide,
+            far,
+            text,
+            transform=axes.get_yaxis_transform(),
+            fontsize=_FONT,
+            color=GREY,
+            va="center",
+            parse_math=False,
+        )
 
 
 def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:
@@ -362,8 +335,14 @@ def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:
     handles = {"message " + ("for" if away else "of") + " a node (node: length)": Patch(color=colour(0)), **handles}
     long = sum(0.65 + 0.065 * len(name) for name in handles)
     figure.legend(
-        handles=list(handles.values()), labels=list(handles), loc="lower left", bbox_to_anchor=(MARGIN / width, 0.05 / height),
-        frameon=False, fontsize=8, ncols=len(handles) if long < width else max(1, int(width / 2.3)), handlelength=1.8,
+        handles=list(handles.values()),
+        labels=list(handles),
+        loc="lower left",
+        bbox_to_anchor=(MARGIN / width, 0.05 / height),
+        frameon=False,
+        fontsize=8,
+        ncols=len(handles) if long < width else max(1, int(width / 2.3)),
+        handlelength=1.8,
         columnspacing=1.5,
-    )  # fmt: skip
+    )
     return figure

@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, counted, empty_figure, short
+from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, counted, empty_figure, heading, short
 from treecast.papers.paths import Paths
 
 if TYPE_CHECKING:
@@ -33,28 +33,26 @@ def draw_paths(paths: Paths, page: Any = None) -> "Figure":
     width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
     figure = empty_figure() if page is None else page
     figure.set_size_inches(width, height)
-    heading = f"{counted(len(paths.ways), 'node-disjoint path')} on {network.spec}"
     ends = f"from {short(network.label(paths.root))} to {short(network.label(paths.node))}"
-    for text, below, size, ink, weight in ((heading, 0.28, 13, DARK, "bold"), (ends, 0.54, 9, GREY, "normal")):
-        figure.text(MARGIN / width, 1 - below / height, text, fontsize=size, color=ink, weight=weight, va="center",
-                    parse_math=False)  # fmt: skip
+    heading(figure, f"{counted(len(paths.ways), 'node-disjoint path')} on {network.spec}", ends)
     tall = height - _HEAD - _FOOT
     axes = figure.add_axes((MARGIN / width, _FOOT / height, 1 - 2 * MARGIN / width, tall / height))
     axes.set(xlim=(-0.5 - _END, across + 0.5 + _END), ylim=(len(paths.ways) - 0.5, -0.5))
     axes.set_axis_off()
     middle = (len(paths.ways) - 1) / 2
     for number in range(len(paths.ways)):
-        _draw_path(axes, paths, number, (-_END, middle), (across + _END, middle), across - 1.0)
+        _draw_path(axes, paths, number, across, middle)
     for node, x in ((paths.root, -_END), (paths.node, across + _END)):
-        _draw_node(axes, short(network.label(node)), (x, middle), DARK, "white")
+        _draw_node(axes, short(network.label(node)), (x, middle), facecolor=DARK, ink="white")
     if paths.phase:
         note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
         figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=GREY)
     return figure
 
 
-def _draw_path(axes: Any, paths: Paths, number: int, start: Point, end: Point, last: float) -> None:
-    """Draw one path: out to its own line, along it, and in again."""
+def _draw_path(axes: Any, paths: Paths, number: int, across: int, middle: float) -> None:
+    """Draw one path: out from the root to its own line, along it, and in to the node; those two lie at height ``middle``."""
+    start, end, last = (-_END, middle), (across + _END, middle), across - 1.0
     way, ink, y = paths.ways[number], colour(number), float(number)
     first, inner = 1.0, len(way) - 2
     at = [(first + (last - first) * (i / (inner - 1) if inner > 1 else 0.5), y) for i in range(inner)]
@@ -63,19 +61,35 @@ def _draw_path(axes: Any, paths: Paths, number: int, start: Point, end: Point, l
         bends: list[Point] = [(x, y) for x, there in ((first - _BEND, a == start), (last + _BEND, b == end)) if there]
         corners = [a, *(p for p in bends if p not in (a, b)), b]
         unit = paths.unit(paths.steps[number][arc])
-        axes.plot([x for x, _ in corners], [h for _, h in corners], color=ink, linewidth=1.6, zorder=1,
-                  linestyle="-" if unit is None else "--", gid=f"arc-{number}-{arc}")  # fmt: skip
+        axes.plot(
+            [x for x, _ in corners],
+            [h for _, h in corners],
+            color=ink,
+            linewidth=1.6,
+            zorder=1,
+            linestyle="-" if unit is None else "--",
+            gid=f"arc-{number}-{arc}",
+        )
         if unit is not None:
             # on the longest straight stretch, away from the bends and the labels of nodes
             p, q = max(pairwise(corners), key=lambda ends: abs(ends[1][0] - ends[0][0]))
-            axes.text((p[0] + q[0]) / 2, (p[1] + q[1]) / 2, str(unit), fontsize=8, color=DARK, ha="center", va="center",
-                      zorder=2, bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": ink})  # fmt: skip
+            axes.text(
+                (p[0] + q[0]) / 2,
+                (p[1] + q[1]) / 2,
+                str(unit),
+                fontsize=8,
+                color=DARK,
+                ha="center",
+                va="center",
+                zorder=2,
+                bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": ink},
+            )
     for node, point in zip(way[1:-1], at, strict=True):
-        _draw_node(axes, short(paths.network.label(node)), point, "white", DARK, ink)
+        _draw_node(axes, short(paths.network.label(node)), point, edgecolor=ink)
 
 
-def _draw_node(axes: Any, label: str, at: Point, fill: str, ink: str, edge: str = DARK) -> None:
-    box = {"boxstyle": "round,pad=0.3", "facecolor": fill, "edgecolor": edge, "linewidth": 1.3}
+def _draw_node(axes: Any, label: str, at: Point, ink: str = DARK, **look: str) -> None:
+    box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": DARK, "linewidth": 1.3} | look
     axes.text(
         *at, label, fontsize=8, family=MONO, color=ink, ha="center", va="center", zorder=3, bbox=box, parse_math=False
     )

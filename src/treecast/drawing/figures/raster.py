@@ -64,10 +64,15 @@ def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) ->
     few = 0 < most <= 10  # then a shade for each number
     shades = LinearSegmentedColormap.from_list("chunks", ["white", colour(0, -0.6), colour(0), colour(0, 0.5)])
     image = axes.imshow(
-        count, cmap=shades.resampled(most + 1) if few else shades, vmin=-0.5 if few else 0,
-        vmax=most + 0.5 if few else None, aspect="auto", interpolation="nearest",
-        extent=(0, width * wide, height * tall - 0.5, -0.5), gid="raster",
-    )  # fmt: skip
+        count,
+        cmap=shades.resampled(most + 1) if few else shades,
+        vmin=-0.5 if few else 0,
+        vmax=most + 0.5 if few else None,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(0, width * wide, height * tall - 0.5, -0.5),
+        gid="raster",
+    )
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_ylabel("nodes, by distance from the root", fontsize=9)
     beside.set_anchor((0, 0.5))

@@ -76,9 +76,15 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
     if handles:
         long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
         figure.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=(MARGIN / width, 0.08 / height), frameon=False,
-            fontsize=8, ncols=len(handles) if long < width else max(1, int(width / 1.7)), handlelength=1.6, columnspacing=1.6,
-        )  # fmt: skip
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(MARGIN / width, 0.08 / height),
+            frameon=False,
+            fontsize=8,
+            ncols=len(handles) if long < width else max(1, int(width / 1.7)),
+            handlelength=1.6,
+            columnspacing=1.6,
+        )
     return figure
 
 
@@ -88,8 +94,16 @@ def _draw_distances(axes: Any, distance: Ints, right: float) -> None:
     beside = axes.get_yaxis_transform()  # x as a fraction of the width, y as a line
     for i, (first, stop) in enumerate(zip(groups[:-1].tolist(), groups[1:].tolist(), strict=True)):
         axes.axhspan(first - 0.5, stop - 0.5, color=BAND if i % 2 else "white", linewidth=0, zorder=0)
-        axes.text(right, (first + stop - 1) / 2, str(distance[first]), transform=beside, fontsize=8, color=GREY,
-                  ha="center", va="center")  # fmt: skip
+        axes.text(
+            right,
+            (first + stop - 1) / 2,
+            str(distance[first]),
+            transform=beside,
+            fontsize=8,
+            color=GREY,
+            ha="center",
+            va="center",
+        )
     axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=GREY, ha="center", va="bottom")
     if len(distance) <= 60:  # more of them would hide the bars
         axes.hlines(np.arange(0.5, len(distance) - 1), *axes.get_xlim(), color=PALE, linewidth=0.4, zorder=1)
@@ -136,9 +150,17 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
     done = np.flatnonzero((trace.completion > 0) & (trace.completion < NEVER)) if small else np.empty(0, np.int64)
     if len(done):
         handles += axes.plot(
-            trace.completion[done], line[done], "|", color=DARK, markersize=7, markeredgewidth=1.4, label="complete",
-            clip_on=False, zorder=5, gid="complete",
-        )  # fmt: skip
+            trace.completion[done],
+            line[done],
+            "|",
+            color=DARK,
+            markersize=7,
+            markeredgewidth=1.4,
+            label="complete",
+            clip_on=False,
+            zorder=5,
+            gid="complete",
+        )
     dead = np.array([fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps], np.int64).reshape(
         -1, 2
     )
@@ -147,9 +169,17 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
         lines = axes.hlines(line[dead[:, 0]], dead[:, 1], steps, color=GREY if small else ink, linewidth=0.9, zorder=4)
         lines.set_gid("after-death")
         handles += axes.plot(
-            dead[:, 1], line[dead[:, 0]], "x", color=ink, markersize=7, markeredgewidth=1.8, label="dies",
-            clip_on=False, zorder=6, gid="dead",
-        )  # fmt: skip
+            dead[:, 1],
+            line[dead[:, 0]],
+            "x",
+            color=ink,
+            markersize=7,
+            markeredgewidth=1.8,
+            label="dies",
+            clip_on=False,
+            zorder=6,
+            gid="dead",
+        )
     lacks = dict[int, int]()
     for node, first, stop in trace.lost:
         lacks[node] = lacks.get(node, 0) + stop - first
@@ -159,9 +189,17 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
         )
     if bound is not None:
         handles.append(
-            axes.axvline(bound, color=DARK, linestyle="--", linewidth=1.1, label=f"lower bound: {counted(bound, 'step')}",
-                         clip_on=False, zorder=5, gid="bound")
-        )  # fmt: skip
+            axes.axvline(
+                bound,
+                color=DARK,
+                linestyle="--",
+                linewidth=1.1,
+                label=f"lower bound: {counted(bound, 'step')}",
+                clip_on=False,
+                zorder=5,
+                gid="bound",
+            )
+        )
     return handles
 
 

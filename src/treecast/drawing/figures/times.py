@@ -5,7 +5,7 @@ from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, heading
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
 if TYPE_CHECKING:
@@ -35,8 +35,12 @@ def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool =
     figure = empty_figure() if page is None else page
     figure.set_size_inches(_WIDTH, _HEIGHT)
     schemes = [t.scheme for t in found[0]]
-    _title(figure, f"{collective} on hypercube:{d}: a β + b Fτ", f"k = {k} of at most {d - 1} faults to survive  ·  "
-           f"{'declared fault-free' if fault_free else 'not declared fault-free'}  ·  times when nothing fails")  # fmt: skip
+    heading(
+        figure,
+        f"{collective} on hypercube:{d}: a β + b Fτ",
+        f"k = {k} of at most {d - 1} faults to survive  ·  "
+        f"{'declared fault-free' if fault_free else 'not declared fault-free'}  ·  times when nothing fails",
+    )
     for column, job in enumerate(jobs):
         left = 0.75 + column * 5.1
         _draw_curves(_axes(figure, left, 4.1, _PANEL, 2.65), job)
@@ -47,12 +51,6 @@ def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool =
 
 def _axes(figure: Any, left: float, below: float, width: float, height: float) -> Any:
     return figure.add_axes((left / _WIDTH, below / _HEIGHT, width / _WIDTH, height / _HEIGHT))
-
-
-def _title(figure: Any, text: str, more: str) -> None:
-    for line, below, size, ink, weight in ((text, 0.28, 13, DARK, "bold"), (more, 0.54, 9, GREY, "normal")):
-        figure.text(MARGIN / _WIDTH, 1 - below / _HEIGHT, line, fontsize=size, color=ink, weight=weight, va="center",
-                    parse_math=False)  # fmt: skip
 
 
 def _plain(axes: Any, heading: str, across: str, up: str) -> None:
@@ -78,19 +76,40 @@ def _draw_curves(axes: Any, job: Job) -> None:
         ink, place = colour(SCHEMES.index(t.scheme)), SCHEMES.index(t.scheme)
         if t.claimed is not None:
             ratio = [float(t.claimed.units(r) / base) for r, base in zip(axis, least, strict=True)]
-            axes.plot([float(r) for r in axis], ratio, color=ink, linewidth=1.1, linestyle="--",
-                      gid=f"claimed-{job.model}-{t.scheme}", zorder=2)  # fmt: skip
+            axes.plot(
+                [float(r) for r in axis],
+                ratio,
+                color=ink,
+                linewidth=1.1,
+                linestyle="--",
+                gid=f"claimed-{job.model}-{t.scheme}",
+                zorder=2,
+            )
         ratio = [float(t.closed.units(r) / base) for r, base in zip(axis, least, strict=True)]
-        axes.plot([float(r) for r in axis], ratio, color=ink, linewidth=3.2 - 0.8 * place, zorder=3 + place,
-                  gid=f"closed-{job.model}-{t.scheme}")  # fmt: skip
+        axes.plot(
+            [float(r) for r in axis],
+            ratio,
+            color=ink,
+            linewidth=3.2 - 0.8 * place,
+            zorder=3 + place,
+            gid=f"closed-{job.model}-{t.scheme}",
+        )
     for crossing in crossings(closed):
         if crossing.r is not None:
             time = next(time for name, time in closed if name == crossing.first)
             height = float(time.units(crossing.r) / min(other.units(crossing.r) for _, other in closed))
             axes.plot([float(crossing.r)], [height], "o", color=DARK, markersize=5, zorder=9, gid="crossing")
-            axes.annotate(f"r = {crossing.r}", (float(crossing.r), height), (0, 11), textcoords="offset points",
-                          fontsize=8, color=DARK, ha="center", zorder=9,
-                          path_effects=[withStroke(linewidth=3, foreground="white")])  # fmt: skip
+            axes.annotate(
+                f"r = {crossing.r}",
+                (float(crossing.r), height),
+                (0, 11),
+                textcoords="offset points",
+                fontsize=8,
+                color=DARK,
+                ha="center",
+                zorder=9,
+                path_effects=[withStroke(linewidth=3, foreground="white")],
+            )
     axes.set_xscale("log")
     axes.set_xlim(10.0**low, 10.0**high)
     ratios = [height for line in axes.lines for height in line.get_ydata()]
@@ -112,8 +131,16 @@ def _draw_map(axes: Any, job: Job) -> None:
             names = intervals[-1][1]
             for i, name in enumerate(names):
                 wide = 0.84 / len(names)
-                axes.add_patch(Rectangle((k - 0.42 + i * wide, d - 0.42), wide, 0.84, linewidth=0,
-                                         facecolor=colour(SCHEMES.index(name)), gid=f"fastest-{d}-{k}-{name}"))  # fmt: skip
+                axes.add_patch(
+                    Rectangle(
+                        (k - 0.42 + i * wide, d - 0.42),
+                        wide,
+                        0.84,
+                        linewidth=0,
+                        facecolor=colour(SCHEMES.index(name)),
+                        gid=f"fastest-{d}-{k}-{name}",
+                    )
+                )
     axes.set(xlim=(-0.6, most - 0.4), ylim=(most + 0.6, 0.4))
     every = 1 if most <= 10 else 2
     axes.set_xticks(range(0, most, every))
@@ -128,7 +155,13 @@ def _legend(figure: Any, schemes: list[str]) -> None:
     lines = [Line2D([], [], color=colour(SCHEMES.index(name)), linewidth=3, label=name) for name in schemes]
     lines.append(Line2D([], [], color=GREY, linewidth=1.1, linestyle="--", label="as the paper claims"))
     lines.append(Line2D([], [], color=DARK, marker="o", markersize=5, linewidth=0, label="crossover"))
-    legend = figure.legend(handles=lines, loc="lower left", bbox_to_anchor=(MARGIN / _WIDTH, 0.005), ncols=len(lines),
-                           frameon=False, fontsize=9)  # fmt: skip
+    legend = figure.legend(
+        handles=lines,
+        loc="lower left",
+        bbox_to_anchor=(MARGIN / _WIDTH, 0.005),
+        ncols=len(lines),
+        frameon=False,
+        fontsize=9,
+    )
     for text in legend.get_texts():
         text.set_color(DARK)

@@ -230,18 +230,26 @@ def _draw_arcs(panel: _Panel) -> None:
             if panel.port[i] >= 0:
                 x, y = np.array([8, 36, 54, 27]) / 125 @ curve  # three fifths down the curve
                 panel.axes.text(
-                    x, y, network.port_name(panel.port[i]), fontsize=6, color=colour(panel.tree, 0.35) if hears else GREY,
-                    ha="center", va="center", zorder=2, parse_math=False,
+                    x,
+                    y,
+                    network.port_name(panel.port[i]),
+                    fontsize=6,
+                    color=colour(panel.tree, 0.35) if hears else GREY,
+                    ha="center",
+                    va="center",
+                    zorder=2,
+                    parse_math=False,
                     bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
-                )  # fmt: skip
+                )
 
 
 def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
     from matplotlib.patheffects import withStroke
 
     axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(panel.tree)
-    looks = (("white", PALE, GREY), ("white", own, DARK), (colour(panel.tree, -0.8), own, DARK), (DARK, DARK, "white"))
-    look = [looks[3 if above < 0 else hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
+    root = DARK, DARK, "white"
+    looks = ("white", PALE, GREY), ("white", own, DARK), (colour(panel.tree, -0.8), own, DARK)  # by what a node hears
+    look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
     x, y = panel.at[crossed].T
     axes.scatter(
@@ -261,9 +269,16 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
 
 def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
     panel.axes.text(
-        *panel.at[i].tolist(), short(panel.schedule.network.label(panel.layout.node[i])), fontsize=panel.sizes.font,
-        family=MONO, rotation=90 if panel.sizes.turned else 0, ha="center", va="center", parse_math=False, **style,
-    )  # fmt: skip
+        *panel.at[i].tolist(),
+        short(panel.schedule.network.label(panel.layout.node[i])),
+        fontsize=panel.sizes.font,
+        family=MONO,
+        rotation=90 if panel.sizes.turned else 0,
+        ha="center",
+        va="center",
+        parse_math=False,
+        **style,
+    )
 
 
 def _curve(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:

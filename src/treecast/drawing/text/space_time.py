@@ -43,9 +43,15 @@ def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_
     for u, label in enumerate(labels):
         dies = trace.faults.nodes.get(u, NEVER)
         signs = [
-            "x" if s >= dies else nothing if count[u, s] == 0 else _several(int(count[u, s]), ascii) if count[u, s] > 1
-            else _sign(int(tree[u, s])) for s in range(steps)
-        ]  # fmt: skip
+            "x"
+            if s >= dies
+            else nothing
+            if count[u, s] == 0
+            else _several(int(count[u, s]), ascii)
+            if count[u, s] > 1
+            else _sign(int(tree[u, s]))
+            for s in range(steps)
+        ]
         if dies < NEVER:
             ending = f"dead @{dies}"
         elif u in lacks:

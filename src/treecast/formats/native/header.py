@@ -59,8 +59,10 @@ def header_of(schedule: Schedule) -> Header:
         if bool((np.diff(lengths.sequence) < 0).any()):
             header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
     header |= {
-        "messages": str(schedule.collective.messages), "copies": str(schedule.copies), "model": schedule.model.name,
-    }  # fmt: skip
+        "messages": str(schedule.collective.messages),
+        "copies": str(schedule.copies),
+        "model": schedule.model.name,
+    }
     if schedule.orbit:
         header["orbit"] = "yes"
     if schedule.sparing:
@@ -107,10 +109,16 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
         return Schedule(
-            where, collective, model(header.get("model", "all-port")), rows(where), number(header, "copies", _MOST_COPIES),
-            header.get("orbit") == "yes", _claims(header), _recipe(header, version),
+            where,
+            collective,
+            model(header.get("model", "all-port")),
+            rows(where),
+            number(header, "copies", _MOST_COPIES),
+            header.get("orbit") == "yes",
+            _claims(header),
+            _recipe(header, version),
             sparing=header.get("sparing") == "yes",
-        )  # fmt: skip
+        )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
 

@@ -98,9 +98,10 @@ def decode(data: bytes) -> Schedule:
         raise FormatError(f"line {before + len(found) + 1}: the last line is cut off (it does not end)")
     # a comment needs its space, so that no changed byte turns the digest into one
     numbered = (
-        (number, line) for number, line in enumerate(found, before + 1)
+        (number, line)
+        for number, line in enumerate(found, before + 1)
         if line.strip() and line != "#" and not line.startswith("# ")
-    )  # fmt: skip
+    )
     header: Header = {}
     for number, line in numbered:
         word, _, value = line.partition(" ")
@@ -154,10 +155,18 @@ def _columns(
                 raise _at(block[i % len(block)], str(error)) from None
     for payload in chunks:
         payloads.setdefault(payload, len(payloads))
-    return np.array([
-        [int(s) for s in step], [int(s) for s in steps], [nodes[u] for u in src], [nodes[v] for v in dst],
-        [int(p or _NO_PORT) for p in port], [int(t or -1) for t in tree], [payloads[p] for p in chunks],
-    ], np.int64)  # fmt: skip
+    return np.array(
+        [
+            [int(s) for s in step],
+            [int(s) for s in steps],
+            [nodes[u] for u in src],
+            [nodes[v] for v in dst],
+            [int(p or _NO_PORT) for p in port],
+            [int(t or -1) for t in tree],
+            [payloads[p] for p in chunks],
+        ],
+        np.int64,
+    )
 
 
 def _at(line: tuple[int, str], why: str) -> FormatError:
