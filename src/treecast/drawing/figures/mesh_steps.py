@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 64
 _NEW, _EYE, _LINK = colour(0), colour(1), "#E4E4E4"
 _DOT, _ROOT, _RING = 0.36, 0.53, 0.74  # how wide the marks of nodes are, in steps of one node
+_LETTER = 0.063  # inches that a character of a caption takes
 _ADJACENT = 1.2  # steps of one node: shorter arrows pass no other node, and are straight
 
 
@@ -51,7 +52,8 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
         plane = plane._replace(bow=float(_arch(longest, max(3.0, 1 / unit))))
     left, top = 0.3, 0.3 + (0.22 if plane.slices else 0.0)
     inner = plane.width * unit, plane.height * unit
-    panel = inner[0] + left + 0.15, inner[1] + top + 0.35
+    caption = max(len(_caption(schedule, step)) for step in range(schedule.steps))
+    panel = left + max(inner[0] + 0.15, 0.65 + _LETTER * caption), inner[1] + top + 0.35
     columns = max(1, min(schedule.steps, int(WIDEST / panel[0])))
     lines = -(-schedule.steps // columns)
     columns = -(-schedule.steps // lines)
@@ -74,6 +76,19 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
         _draw_messages(axes, scene, step, -top + 0.1)
     _draw_legend(figure, len(scene.rings) > 0, isinstance(grid, Torus))
     return figure
+
+
+def _sent_in(schedule: Schedule, step: int) -> Ints:
+    """Return the rows of the messages of a step."""
+    rows = schedule.rows
+    return np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
+
+
+def _caption(schedule: Schedule, step: int) -> str:
+    """Return what stands above the panel of a step, beside the number of the step."""
+    rows, now = schedule.rows, _sent_in(schedule, step)
+    far = schedule.network.distance(rows.src[now], rows.dst[now])
+    return f"{counted(len(now), 'message')}, distance {int(far.sum()):,}"
 
 
 class _Scene(NamedTuple):
@@ -176,10 +191,10 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
 
     schedule, grid, plane, unit = scene.schedule, scene.grid, scene.plane, scene.unit
     rows = schedule.rows
-    now = np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
+    now = _sent_in(schedule, step)
     src, dst = rows.src[now], rows.dst[now]
     far = grid.distance(src, dst)
-    text = f"{counted(len(now), 'message')}, distance {int(far.sum()):,}"
+    text = _caption(schedule, step)
     axes.text(0, y, f"step {step}", fontsize=9, weight="bold", color=DARK, va="center")
     axes.text(0.55 if step < 10 else 0.62, y, text, fontsize=8, color=GREY, va="center")
     at = plane.places(grid)
