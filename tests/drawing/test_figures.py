@@ -288,7 +288,7 @@ def test_colours_differ():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", HEADS)
 def test_files_are_whole_and_repeatable(tmp_path, kind, suffix):
-    schedule = plan("broadcast", "star:3", messages=3)
+    schedule = plan("broadcast", "star:3", messages=3, builder="disjoint-trees")
     faults = Faults({4: 2}) if suffix == "svg" else None
     for name in ("one", "two"):
         draw(schedule, tmp_path / f"{name}.{suffix}", kind=kind, faults=faults)

@@ -31,7 +31,9 @@ CASES = {
     "certificates": ("gatherv", "tree:2,2", SEVEN, "bufferless", {"builder": "transmission-certificate"}),
     "walk": ("gatherv", "tree:2,2", SEVEN, "bufferless", {"builder": "transmission-certificate", "collect": "walk"}),
     "nearest first": ("gatherv", "star:4", TWENTY_FOUR, "bufferless", {"builder": "nearest-first"}),
-    "scatter, many ports": ("scatterv", "star:4", TWENTY_FOUR, "bufferless-multiport", {"builder": "farthest-first"}),
+    "scatter, many ports": (
+        "scatterv", "star:4", TWENTY_FOUR, "bufferless-multiport", {"builder": "farthest-first"},
+    ),
     "gather, many ports": (
         "gatherv", "mesh:4x4", SIXTEEN, "bufferless-multiport", {"builder": "transmission-certificate"},
     ),
