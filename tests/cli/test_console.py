@@ -4,6 +4,7 @@ import json
 import pytest
 
 from treecast.cli import console
+from treecast.progress import report
 
 
 class Terminal(io.StringIO):
@@ -54,9 +55,9 @@ def test_chatter_and_progress_are_for_terminals_only(monkeypatch, capsys, stream
     errors = stream()
     monkeypatch.setattr("sys.stderr", errors)
     console.say("written: [red]plan[/red].tc :smile:")
-    with console.progress("sets") as tell:
-        tell(1, 2)
-        tell(2, 2, "other sets")
+    with console.progress("sets"):
+        report(1, 2)
+        report(2, 2, "other sets")
     assert capsys.readouterr().out == ""
     if stream is Terminal:
         assert errors.getvalue().startswith("written: [red]plan[/red].tc :smile:\n")
@@ -68,8 +69,8 @@ def test_chatter_and_progress_are_for_terminals_only(monkeypatch, capsys, stream
 def test_closed_streams_are_no_terminals(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     console.say("nobody hears this")
-    with console.progress("sets") as tell:
-        tell(1, 2)
+    with console.progress("sets"):
+        report(1, 2)
 
 
 def test_progress_ends_with_what_it_surrounds(monkeypatch):
@@ -82,9 +83,9 @@ def test_a_bar_can_wait_until_the_work_takes_long(monkeypatch):
     errors, now = Terminal(), [0.0]
     monkeypatch.setattr("sys.stderr", errors)
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    with console.progress("plan", after=2) as tell:
-        tell(32, None, "sets")
+    with console.progress("plan", after=2):
+        report(32, 0, "sets")
         assert errors.getvalue() == ""
         now[0] = 2.5
-        tell(64, None, "sets")
+        report(64, 0, "sets")
     assert "sets" in errors.getvalue()

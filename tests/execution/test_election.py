@@ -218,8 +218,8 @@ def test_what_cannot_be_elected_is_refused_in_one_line():
 def test_progress_goes_to_the_end():
     told = []
     schedule = plan("broadcast", "star:4", messages=3, copies=3)
-    elect(schedule, b"abc", Faults({1: 0}), lambda done, total: told.append((done, total)))
-    assert told == [(step + 1, schedule.steps) for step in range(schedule.steps)]
+    elect(schedule, b"abc", Faults({1: 0}), progress=lambda *report: told.append(report))
+    assert told == [(step + 1, schedule.steps, "steps") for step in range(schedule.steps)]
 
 
 @pytest.fixture

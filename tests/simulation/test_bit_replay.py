@@ -14,6 +14,7 @@ from tests.oracles.plain import replay_sparing
 from treecast.errors import TreecastError
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.progress import reporting
 from treecast.schedule import Payloads, Rows
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, random_faults
@@ -141,8 +142,9 @@ def test_other_orbits_with_steps_left_out_or_together(stretch):
 def test_progress_is_told():
     told = []
     schedule = planned(4, "whispering", "dimension-order", 2)
-    gossip(schedule, progress=lambda done, total: told.append((done, total)))
-    assert told == [(i + 1, schedule.steps) for i in range(schedule.steps)]
+    with reporting(lambda *report: told.append(report)):
+        gossip(schedule)
+    assert told == [(i + 1, schedule.steps, "steps") for i in range(schedule.steps)]
 
 
 def with_rows(schedule, payloads=None, **columns):

@@ -86,7 +86,9 @@ def test_samples_are_seeded_and_of_the_size_asked():
 
 def test_progress_counts_all_sets():
     told = []
-    sweep(plan("broadcast", "star:5", messages=4, copies=4), progress=lambda done, total: told.append((done, total)))
+    sweep(
+        plan("broadcast", "star:5", messages=4, copies=4), progress=lambda done, total, what: told.append((done, total))
+    )
     assert told[-1][0] == told[-1][1] == 280_960
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 

@@ -26,7 +26,7 @@ GRAPHS = {}
 def no_threads():
     """Run the inner loops one block after the other: to start threads takes longer than these schedules."""
 
-    def one_by_one(work, total, block, progress=None):
+    def one_by_one(work, total, block, what=""):
         return [work(start, min(start + block, total)) for start in range(0, total, block)]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -3,12 +3,11 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO, cast
 
-Tell = Callable[..., None]
-"""Told how much of how much is done, and under which title if that changes: ``tell(done, total, title)``."""
+from treecast.progress import reporting
 
 
 def show_json(data: object) -> None:
@@ -76,18 +75,15 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def _tell_nobody(done: int, total: int | None, title: str = "") -> None:
-    pass
-
-
 @contextmanager
-def progress(title: str, after: float = 0) -> Generator[Tell]:
+def progress(title: str, after: float = 0) -> Generator[None]:
     """Show a bar on standard error for as long as the work takes; nothing when that is no terminal.
 
-    ``after``: it appears when so many seconds have passed, and something is told.
+    It shows what the work inside reports (``treecast.progress.report``). ``after``: it appears when so many seconds have
+    passed, and something is reported.
     """
     if not is_terminal(sys.stderr):
-        yield _tell_nobody
+        yield
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -98,14 +94,15 @@ def progress(title: str, after: float = 0) -> Generator[Tell]:
     )  # fmt: skip
     task, began = bar.add_task(title, total=None), time.monotonic()
 
-    def tell(done: int, total: int | None, title: str = title) -> None:
+    def show(done: int, total: int, what: str) -> None:
         if time.monotonic() - began >= after:
             bar.start()  # once: it does nothing to a bar that is there
-            bar.update(task, completed=done, total=total, description=title)
+            bar.update(task, completed=done, total=total or None, description=what or title)
 
     if not after:
         bar.start()
     try:
-        yield tell
+        with reporting(show):
+            yield
     finally:
         bar.stop()

@@ -177,12 +177,11 @@ def plan(
     """
     from treecast import formats, plans
     from treecast.cli import reports
-    from treecast.plans.wormhole import bisection
     from treecast.verification import verifier
 
     if as_json and output == "-":
         raise _usage("--json and '-o -' both want standard output: choose one")
-    with console.progress("plan", after=2) as tell, bisection.telling(tell):
+    with console.progress("plan", after=2):
         schedule = plans.plan(
             collective,
             network,
@@ -253,8 +252,8 @@ def verify(
     if sweep is None or not report:
         reports.show_report(schedule, report, as_json)
         return _status(report)
-    with console.progress("fault sets") as tell:
-        found = sweep_faults(schedule, most, sweep, sample, seed, keep_going, tell)
+    with console.progress("fault sets"):
+        found = sweep_faults(schedule, most, sweep, sample=sample, seed=seed, keep_going=keep_going)
     reports.show_report(schedule, report, as_json, found)
     return _status(found.holds)
 
@@ -304,8 +303,8 @@ def simulate(
         return _status(show_conversation(schedule, as_json))
     faults, cost = _faults(schedule, kill_nodes, cut_links, random_faults, seed), Cost(startup, per_byte)
     if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MANY_SENDS:
-        with console.progress("steps") as tell:
-            found = gossip(schedule, faults, tell)
+        with console.progress("steps"):
+            found = gossip(schedule, faults)
         reports.show_gossip(found, report, found.seconds(cost, chunk_bytes) if startup or per_byte else None, as_json)
         return _status(not found.missing.any())
     trace = replay(schedule, faults)
@@ -463,12 +462,12 @@ def run(
         raise _usage("--output takes the files of a scatterv or gatherv: leave it out")
     content = read_whole(data)
     if len(liars):
-        with console.progress("steps") as tell:
-            election = elect(schedule, content, liars, tell)
+        with console.progress("steps"):
+            election = elect(schedule, content, liars)
         reports.show_election(election, report, data, as_json)
         return _status(len(election.right) == len(election.honest))
-    with console.progress("steps") as tell:
-        done = execute(schedule, content, faults, tell)
+    with console.progress("steps"):
+        done = execute(schedule, content, faults)
     reports.show_execution(done, report, data, as_json)
     return _status(len(done.intact) == len(done.living))
 
@@ -558,8 +557,8 @@ def theorems(paper: str = "star", /, *, up_to: int | None = None, as_json: Json 
     from treecast.cli import reports
     from treecast.papers import check_theorems as check
 
-    with console.progress("theorems") as tell:
-        found = check(paper, up_to, lambda what, done, total: tell(done, total, what))
+    with console.progress("theorems"):
+        found = check(paper, up_to)
     reports.show_theorems(found, as_json)
     return _status(all(finding.holds for finding in found))
 
@@ -597,8 +596,8 @@ def compare(
         found = [table for network in where for table in comparison.tables(network, messages, wanted)]
         comparison_report.show_tables(found, as_json)
         return 0
-    with console.progress("comparison") as tell:
-        side_by_side = comparison.compare(where, collective, messages, wanted, tell)
+    with console.progress("comparison"):
+        side_by_side = comparison.compare(where, collective, messages, wanted)
     comparison_report.show_comparison(side_by_side, as_json)
     return _status(all(entry.verified is not False for entry in side_by_side.entries))
 
@@ -764,8 +763,8 @@ def _relay(
     flits_of(schedule.network, files, flit)
     if output is not None:
         bufferless.check_target(files, output)
-    with console.progress("steps") as tell:
-        done = bufferless.relay(schedule, bufferless.read_messages(files), flit, faults, tell)
+    with console.progress("steps"):
+        done = bufferless.relay(schedule, bufferless.read_messages(files), flit, faults)
     if output is not None:
         bufferless.write_messages(done, files, output)
     show_relay(done, report, folder, flit, as_json)

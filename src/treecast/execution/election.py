@@ -8,7 +8,7 @@ would elect. Bytes move in process, between one buffer per tree and node.
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treecast.errors import FaultError
 from treecast.execution.local import check_size, chunk_bounds, ranges, sha256, wanted_chunks
 from treecast.networks.core import Ints
+from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -84,7 +85,8 @@ def elect(
     schedule: Schedule,
     data: bytes | memoryview,
     liars: Faults,
-    progress: Callable[[int, int], None] | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Election:
     """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, and let each node elect what it believes.
 
@@ -94,6 +96,11 @@ def elect(
     Raises FaultError for collectives that add up, for sparing schedules, and for liars that do not exist; PlanError when the
     buffers would not fit.
     """
+    with reporting(progress):
+        return _elect(schedule, data, liars)
+
+
+def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults) -> Election:
     began = time.perf_counter()
     _check(schedule, liars)
     collective, network = schedule.collective, schedule.network
@@ -132,8 +139,7 @@ def elect(
         held[tree[new], dst[new], chunk[new]] = True
         unknown = (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
         first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
-        if progress:
-            progress(sends.step + 1, schedule.steps)
+        report(sends.step + 1, schedule.steps, "steps")
 
     wanted = wanted_chunks(collective, Faults())
     elected = np.zeros(wanted.shape, np.int8)

@@ -2,7 +2,6 @@
 
 import hashlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.networks.core import Ints
+from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -119,7 +119,8 @@ def run(
     schedule: Schedule,
     data: bytes | memoryview,
     faults: Faults | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Execution:
     """Carry out a schedule on ``data``, moving its bytes between per-node buffers one step at a time.
 
@@ -129,6 +130,11 @@ def run(
     all is there that it adds to it. Raises PlanError when the buffers would not fit in memory, FaultError when the root is
     dead from the start.
     """
+    with reporting(progress):
+        return _run(schedule, data, faults)
+
+
+def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults | None) -> Execution:
     began = time.perf_counter()
     faults = faults or Faults()
     faults.check(schedule)
@@ -189,8 +195,7 @@ def run(
         held[dst, chunk] = True
         if added.any():
             _finish(collective, bounds, buffers, held, dst, chunk)
-        if progress:
-            progress(sends.step + 1, schedule.steps)
+        report(sends.step + 1, schedule.steps, "steps")
 
     wanted = wanted_chunks(collective, faults)
     return Execution(

@@ -1,7 +1,7 @@
 """Scatterv and gatherv on real bytes, flit by flit: no node keeps what is not for it beyond the step in which it came."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from treecast.collectives import Lengths
 from treecast.errors import FormatError, PlanError
 from treecast.files import named, read_whole, write_whole
 from treecast.networks.core import Ints
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -44,7 +45,6 @@ def relay(
     messages: Mapping[int, bytes | memoryview],
     flit: int,
     faults: Faults | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Relay:
     """Carry out a scatterv or gatherv: ``messages[v]`` is the one for, or from, node v, moved in flits of ``flit`` bytes.
 
@@ -91,8 +91,7 @@ def relay(
                 came[dst, chunk] = data
         passing = came
         held = max(held, max(np.unique([node for node, _ in came], return_counts=True)[1].tolist(), default=0))
-        if progress:
-            progress(sends.step + 1, schedule.steps)
+        report(sends.step + 1, schedule.steps, "steps")
     rows = schedule.rows
     told = rows.control & (node_dies[rows.src] > rows.step) & (arc_dies[network.arc(rows.src, rows.port)] > rows.step)
     missing = lengths.flits.copy()

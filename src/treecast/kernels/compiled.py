@@ -8,9 +8,9 @@ from itertools import islice
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
+from treecast.progress import report
+
 Result = TypeVar("Result")
-Progress = Callable[[int, int], None]
-"""Told how much of how much is done."""
 
 _numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
 _extending: Any = import_module("numba.extending")
@@ -50,18 +50,16 @@ def lowest_bit(typing_context: Any, value: Any) -> Any:
     return _numba.int64(_numba.int64), generate
 
 
-def in_parallel(
-    work: Callable[[int, int], Result], total: int, block: int, progress: Progress | None = None
-) -> list[Result]:
+def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what: str = "") -> list[Result]:
     """Run ``work(start, stop)`` over the blocks of ``0 … total-1`` on all cores; return the results in order.
 
     ``work`` must be compiled code that leaves the interpreter free. An exception, Ctrl-C too, stops after the blocks that
-    are under way.
+    are under way. ``what``: under which name to report how far the work is; empty: not at all.
     """
     if total <= block:  # threads take longer to start than such work takes
         found = [work(0, total)] if total else []
-        if progress:
-            progress(total, total)
+        if what:
+            report(total, total, what)
         return found
     starts = iter(range(0, total, block))
     results: dict[int, Result] = {}
@@ -78,8 +76,8 @@ def in_parallel(
                     start = waiting.pop(future)
                     results[start] = future.result()
                     done += min(block, total - start)
-                if progress:
-                    progress(done, total)
+                if what:
+                    report(done, total, what)
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise

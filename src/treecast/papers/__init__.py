@@ -1,7 +1,6 @@
 """The papers' statements as checks that run, each with the range in which it was checked, the verdict and the time."""
 
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 from treecast.errors import PlanError
@@ -12,11 +11,9 @@ from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
 from treecast.papers.statement import Finding, Statement, Verdict
 from treecast.papers.trees import statements as trees
+from treecast.progress import Progress, part_of, report, reporting
 
-__all__ = ["PAPERS", "Finding", "Progress", "check_theorems"]
-
-Progress = Callable[[str, int, int], None]
-"""Told which statement is being checked, and how much of how much is done."""
+__all__ = ["PAPERS", "Finding", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
     "star": star.STATEMENTS + star_collectives.STATEMENTS,
@@ -56,21 +53,18 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
         raise PlanError(
             f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}"
         )  # fmt: skip
-    return [_find(statement, letter, up_to, progress) for statement in PAPERS[paper]]
+    with reporting(progress):
+        return [_find(statement, letter, up_to) for statement in PAPERS[paper]]
 
 
-def _find(statement: Statement, letter: str, up_to: int | None, progress: Progress | None) -> Finding:
+def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
     began = time.perf_counter()
     last = max(statement.least, min(statement.most, up_to or statement.usual))
     details: list[str] = []
     for n in range(statement.least, last + 1):
-
-        def tell(done: int, total: int, n: int = n) -> None:
-            if progress:
-                progress(f"{statement.name}, {letter} = {n}", done, total)
-
-        tell(0, 1)
-        verdict = statement.check(n, tell)
+        with part_of(f"{statement.name}, {letter} = {n}"):
+            report(0, 1)
+            verdict = statement.check(n)
         if not verdict.holds:
             return _finding(statement, f"{letter} = {n}", verdict, began)
         details.append(verdict.detail)

@@ -4,7 +4,7 @@ Every figure is measured on a schedule that is planned and verified. The paper's
 bounds by formula; its Table 4 is their order of growth.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecast.collectives import COLLECTIVES, Collective
@@ -13,15 +13,13 @@ from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS
 from treecast.networks import Cayley, Hypercube, Network, Star
 from treecast.plans import builders, plan
+from treecast.progress import part_of, report
 from treecast.verification.verifier import verify
 
 MOST_ROWS = 1_000_000
 """Schedules of more rows are not made for a comparison; their lower bounds are shown."""
 PROBLEMS = ("broadcast", "allgather", "scatter", "alltoall")
 """The collectives that the paper compares; broadcast with one copy and with x."""
-
-Progress = Callable[[int, int, str], None]
-"""Told how much of how much is done, and what is being done."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,6 @@ def compare(
     collective: str | None = None,
     messages: int = 1,
     copies: int = 1,
-    progress: Progress | None = None,
 ) -> Comparison:
     """Plan and verify a collective on each of several networks; without one, the five problems of the paper.
 
@@ -101,9 +98,10 @@ def compare(
         _check_copies(kind, network, wanted)
     entries = list[Entry]()
     for done, (kind, network, wanted) in enumerate(cases):
-        if progress:
-            progress(done, len(cases), f"{kind} on {network.spec}")
-        entries.append(_entry(kind, network, messages, wanted))
+        what = f"{kind} on {network.spec}"
+        report(done, len(cases), what)
+        with part_of(what):
+            entries.append(_entry(kind, network, messages, wanted))
     return Comparison(tuple(figures_of(network) for network in networks), tuple(entries))
 
 

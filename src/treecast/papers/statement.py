@@ -4,9 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-Tell = Callable[[int, int], None]
-"""Told how much of how much of a check is done."""
-
 
 class Verdict(NamedTuple):
     """Whether a statement holds for one n, and a remark."""
@@ -23,7 +20,7 @@ class Statement(NamedTuple):
     least: int
     usual: int
     most: int
-    check: Callable[[int, Tell], Verdict]
+    check: Callable[[int], Verdict]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from treecast.errors import ScheduleError
 from treecast.machine import Cost
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -59,9 +60,7 @@ def is_gossip(schedule: Schedule) -> bool:
     return cube and schedule.orbit and together
 
 
-def gossip(
-    schedule: Schedule, faults: Faults | None = None, progress: Callable[[int, int], None] | None = None
-) -> Gossip:
+def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     """Replay an allgather that is an orbit on the hypercube under faults, for all sources.
 
     It agrees with ``simulate``, in a fraction of the time and memory. Raises ScheduleError for other schedules, for messages
@@ -104,8 +103,7 @@ def gossip(
         counts = in_parallel(_bound(hear, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
         sizes[step] = max(longest for longest, _ in counts)
         total += sum(sent for _, sent in counts)
-        if progress:
-            progress(step + 1, schedule.steps)
+        report(step + 1, schedule.steps, "steps")
     living = np.ones(nodes, np.bool_)
     living[list(faults.nodes)] = False
     missing = np.empty(nodes, np.int64)

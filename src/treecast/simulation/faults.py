@@ -17,6 +17,7 @@ from treecast.collectives import Collective, Holdings
 from treecast.errors import FaultError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.progress import Progress, part_of, reporting
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut, moves
 from treecast.steps import NEVER
@@ -182,10 +183,11 @@ def sweep(
     schedule: Schedule,
     most: int | None = None,
     kind: Kind = "nodes",
+    *,
     sample: int | None = None,
     seed: int = 0,
     keep_going: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Sweep:
     """Replay a schedule under every set of at most ``most`` faults (default: as many as it claims to survive).
 
@@ -214,8 +216,8 @@ def sweep(
     tried = failing = 0
     first: _Hit | None = None
     for count, sets in parts:
-        tell = partial(_tell, progress, tried, total)
-        done, fails, hit = case.try_all(count, sets, keep_going, tell)
+        with reporting(progress), part_of(before=tried, total=total):
+            done, fails, hit = case.try_all(count, sets, keep_going)
         tried, failing, first = tried + done, failing + fails, first or hit
         if first and not keep_going:
             break
@@ -224,11 +226,6 @@ def sweep(
     seconds = time.perf_counter() - began
     exhaustive = sample is None and tried == total
     return Sweep(kind, most, tried, exhaustive, failing, counterexample, node, chunk, seconds)
-
-
-def _tell(progress: Callable[[int, int], None] | None, before: int, total: int, done: int, _: int) -> None:
-    if progress:
-        progress(before + done, total)
 
 
 _BLOCK = 1 << 13
@@ -306,9 +303,7 @@ class _Case:
             sets[:, place] = np.where(taken, most, drawn)
         return sets
 
-    def try_all(
-        self, count: int, sets: _Sets, keep_going: bool, tell: Callable[[int, int], None]
-    ) -> tuple[int, int, _Hit | None]:
+    def try_all(self, count: int, sets: _Sets, keep_going: bool) -> tuple[int, int, _Hit | None]:
         """Try ``count`` sets; return how many were tried, how many of them fail, and the first that does."""
         from treecast.kernels.compiled import in_parallel
 
@@ -322,7 +317,7 @@ class _Case:
                 found.append(hit)
             return stop - start, fails, hit
 
-        results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, tell)
+        results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, "fault sets")
         first = next((hit for _, _, hit in results if hit), None)
         return sum(r[0] for r in results), sum(r[1] for r in results), first
 

@@ -12,6 +12,7 @@ from treecast.machine import model
 from treecast.networks import network
 from treecast.plans.wormhole import bisection, eyes, local_search
 from treecast.plans.wormhole.bisection import minimum, transform
+from treecast.progress import reporting
 from treecast.schedule.recipe import Job
 
 FAR = 1 << 13  # twice as much, and a distance, is an int16
@@ -210,7 +211,7 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
 
 def test_who_waits_is_told_how_far_it_is():
     told = []
-    with bisection.telling(lambda *heard: told.append(heard)):
+    with reporting(lambda *heard: told.append(heard)):
         bisection.minimum.__wrapped__((9, 9))
     assert len(told) > 1
     assert [done for done, _, _ in told] == list(range(32, 32 * len(told) + 1, 32))

@@ -9,9 +9,10 @@ import numpy as np
 
 from treecast.networks import Hypercube
 from treecast.papers.hypercube.times import MODELS, Job, measured
-from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.papers.statement import Statement, Verdict
 from treecast.plans import plan
 from treecast.plans.combining.dimension_order import calling_trees
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, Sweep, sweep
@@ -25,7 +26,7 @@ def _planned(collective: str, d: int, k: int, model: str = "whispering", fault_f
     return plan(collective, Hypercube(d), survive=k, model=model, builder="dimension-order", fault_free=fault_free)
 
 
-def _theorem_1(d: int, tell: object) -> Verdict:
+def _theorem_1(d: int) -> Verdict:
     trees = calling_trees(Hypercube(d))
     if find_meeting_ways(trees) is not None or find_shared_arc(trees) is not None:
         return Verdict(False, "two calling paths meet")
@@ -36,7 +37,7 @@ def _theorem_1(d: int, tell: object) -> Verdict:
     return Verdict(True, f"{d} paths to each of {2**d - 1:,} nodes; k + 1 of them with k + 1 units")
 
 
-def _messages(d: int, tell: object) -> Verdict:
+def _messages(d: int) -> Verdict:
     n, one, every = 1 << d, _planned("broadcast", d, d - 1), _planned("allgather", d, d - 1)
     first = int((one.rows.step < d).sum())
     right = (n - 1, n * d - n + 1, n * (n * d - n + 1)) == (first, one.transmissions, every.transmissions)
@@ -48,18 +49,18 @@ def _row(d: int) -> list[int]:
     return [1 << i for i in range(d)] + [n - (2 << i) for i in range(d)]
 
 
-def _payloads(d: int, tell: object) -> Verdict:
+def _payloads(d: int) -> Verdict:
     sizes = _planned("allgather", d, d - 1).message_sizes.tolist()
     return Verdict(sizes == _row(d), ", ".join(map(str, sizes)) if d <= 4 else "as in the row")
 
 
-def _sum(d: int, tell: object) -> Verdict:
+def _sum(d: int) -> Verdict:
     n, total = 1 << d, int(_planned("allgather", d, d - 1).message_sizes.sum())
     right = total == sum(_row(d)) == n * d - n + 1 != (n - 1) * (d - 1)
     return Verdict(right, f"{total:,}, not {(n - 1) * (d - 1):,}")
 
 
-def _time(d: int, tell: object) -> Verdict:
+def _time(d: int) -> Verdict:
     """Time units of every variant, and that none is below Fraigniaud's bound; nor above it where faults may be there."""
     for collective in ("broadcast", "allgather"):
         for k in range(d):
@@ -72,7 +73,7 @@ def _time(d: int, tell: object) -> Verdict:
     return Verdict(True, f"{2 * d}, {2 * d - 1}; {d + 1}, {d}")
 
 
-def _fault_free(d: int, tell: object) -> Verdict:
+def _fault_free(d: int) -> Verdict:
     """Whether everything arrives without faults when the last unit is left out."""
     for model in MODELS:
         if simulate(_planned("broadcast", d, d - 1, model, True)).lost:
@@ -86,24 +87,24 @@ _Kind = Literal["nodes", "links"]
 _KINDS: tuple[_Kind, ...] = ("nodes", "links")
 
 
-def _survives(collective: str, d: int, tell: Tell) -> Verdict:
+def _survives(collective: str, d: int) -> Verdict:
     sets = 0
     for model in MODELS:
         for k in range(d):
             for kind in _KINDS:
-                found = sweep(_planned(collective, d, k, model), k, kind, progress=tell)
+                found = sweep(_planned(collective, d, k, model), k, kind)
                 sets += found.sets
                 if found.counterexample is not None:
                     return Verdict(False, f"{model}, k = {k}: {_set(found.counterexample, d)}")
     return Verdict(True, f"{sets:,} sets")
 
 
-def _broadcast_survives(d: int, tell: Tell) -> Verdict:
-    return _survives("broadcast", d, tell)
+def _broadcast_survives(d: int) -> Verdict:
+    return _survives("broadcast", d)
 
 
-def _gossip_survives(d: int, tell: Tell) -> Verdict:
-    return _survives("allgather", d, tell)
+def _gossip_survives(d: int) -> Verdict:
+    return _survives("allgather", d)
 
 
 def _set(faults: Faults, d: int) -> str:
@@ -114,31 +115,31 @@ def _set(faults: Faults, d: int) -> str:
     return "links {" + ", ".join(f"{u}-{v}" for u, v in links) + "}"
 
 
-def _one_unit_less(d: int, k: int, kind: _Kind, tell: Tell) -> Sweep:
+def _one_unit_less(d: int, k: int, kind: _Kind) -> Sweep:
     schedule = _planned("broadcast", d, k)
-    return sweep(schedule.select(schedule.rows.step < d + k), k, kind, progress=tell)
+    return sweep(schedule.select(schedule.rows.step < d + k), k, kind)
 
 
-def _tight_links(d: int, tell: Tell) -> Verdict:
-    return _tight(d, 1, "links", tell)
+def _tight_links(d: int) -> Verdict:
+    return _tight(d, 1, "links")
 
 
-def _tight_nodes(d: int, tell: Tell) -> Verdict:
-    return _tight(d, 2, "nodes", tell)
+def _tight_nodes(d: int) -> Verdict:
+    return _tight(d, 2, "nodes")
 
 
-def _tight(d: int, least: int, kind: _Kind, tell: Tell) -> Verdict:
+def _tight(d: int, least: int, kind: _Kind) -> Verdict:
     """With k units of the second phase, for each k from ``least`` on, some set of at most k faults does harm."""
     said = ""
     for k in range(least, d):
-        found = _one_unit_less(d, k, kind, tell)
+        found = _one_unit_less(d, k, kind)
         if found.counterexample is None:
             return Verdict(False, f"k = {k}: no {kind} do harm")
         said = said or f"k = {k}: {_set(found.counterexample, d)} cut off node {found.node}"
     return Verdict(True, said)
 
 
-def _beside_fraigniaud(d: int, tell: object) -> Verdict:
+def _beside_fraigniaud(d: int) -> Verdict:
     """Time and transmissions of gossip that d - 1 faults leave unharmed, beside Fraigniaud's scheme, as planned."""
     n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
     ours, theirs = measured("dimension-order", job), measured("fraigniaud", job)
@@ -151,7 +152,7 @@ def _beside_fraigniaud(d: int, tell: object) -> Verdict:
     return Verdict(right, f"{gain:,} Fτ of {theirs.chunks:,}, {fewer:,} transmissions")
 
 
-def _fewer_faults(d: int, tell: object) -> Verdict:
+def _fewer_faults(d: int) -> Verdict:
     """For k < d - 1: beside Fraigniaud's scheme, which sends fewer chunks then: (k+1)(n-1)."""
     n, said = 1 << d, ""
     for k in range(d - 1):
@@ -166,7 +167,7 @@ def _fewer_faults(d: int, tell: object) -> Verdict:
     return Verdict(True, said)
 
 
-def _propagation(d: int, tell: Tell) -> Verdict:
+def _propagation(d: int) -> Verdict:
     """Whether gossip for k = d-1 keeps the cited bounds of Fraigniaud: under the worst faults; without any it is below them."""
     n, said = 1 << d, list[str]()
     for model, bound in zip(MODELS, (d * (n - 1), n - 1), strict=True):
@@ -174,7 +175,7 @@ def _propagation(d: int, tell: Tell) -> Verdict:
         sets, worst = [*_fault_sets(d)], 0
         for done, faults in enumerate(sets):
             worst = max(worst, int(gossip(schedule, faults).sizes.sum()))
-            tell(done + 1, len(sets))
+            report(done + 1, len(sets), "fault sets")
         least = int(schedule.message_sizes.sum())
         said.append(f"{model} {least} to {worst}, at least {bound}")
         if not least < bound <= worst:
@@ -192,7 +193,7 @@ def _fault_sets(d: int) -> Iterator[Faults]:
             yield Faults({}, {(end, port): 0 for u, v, port in cut for end in (u, v)})
 
 
-def _shouting(d: int, tell: object) -> Verdict:
+def _shouting(d: int) -> Verdict:
     """Shouting, where nodes do not answer what they heard."""
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
     sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
@@ -202,7 +203,7 @@ def _shouting(d: int, tell: object) -> Verdict:
     return Verdict(right and schedule.transmissions == n * n * d // 2, f"{sum(sizes):,} Fτ, not {2 * (n - 1):,}")
 
 
-def _orders(d: int, tell: object) -> Verdict:
+def _orders(d: int) -> Verdict:
     """Whether any order of the dimensions gives as many disjoint calling paths, from any root; some of each are tried."""
     rng, cube = np.random.default_rng(d), Hypercube(d)
     for _ in range(5):

@@ -16,9 +16,10 @@ from treecast.lower_bounds import best, bounds
 from treecast.machine import model
 from treecast.networks import Mesh, Torus, network
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.papers.statement import Statement, Verdict
 from treecast.plans import plan
 from treecast.plans.wormhole import bisection, eyes
+from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 
@@ -63,7 +64,7 @@ def _at(node: Sequence[int]) -> str:
 # --- values ---
 
 
-def _eyes(k: int, tell: object) -> Verdict:
+def _eyes(k: int) -> Verdict:
     low, a = eyes.low_eye(k), eyes.inner_distance(k)
     right = 2**k - 1 - 2 * low == a == (eyes.inner_distance(k - 1) + 2 * eyes.inner_distance(k - 2) if k > 1 else 1)
     right = right and low == max(0, 2 ** (k - 1) - 1 - eyes.low_eye(k - 1))  # the inner eye of the lower half
@@ -73,17 +74,17 @@ def _eyes(k: int, tell: object) -> Verdict:
     return Verdict(right, str(a))
 
 
-def _all_eyes(k: int, tell: object) -> Verdict:
+def _all_eyes(k: int) -> Verdict:
     found = {tuple(eye) for eye in eyes.eyes(k, 3).tolist()}
     return Verdict(len(found) == 8 and (5, 5, 2) in found, ", ".join(map(_at, sorted(found))))
 
 
-def _eye_of_several(k: int, tell: object) -> Verdict:
+def _eye_of_several(k: int) -> Verdict:
     levels = [i for i in range(1, k + 1) if 2 % 2**i in (eyes.low_eye(i), 2**i - 1 - eyes.low_eye(i))]
     return Verdict(levels[:3] == [1, 2, 3], f"(2,2), of the sides {', '.join(str(2**i) for i in levels)}")
 
 
-def _closed_form(k: int, tell: object) -> Verdict:
+def _closed_form(k: int) -> Verdict:
     for d in range(1, 9):
         if eyes.optimum(k, d) != eyes.by_recurrence(k, d):
             return Verdict(False, f"d = {d}: {eyes.optimum(k, d)}, not {eyes.by_recurrence(k, d)}")
@@ -92,7 +93,7 @@ def _closed_form(k: int, tell: object) -> Verdict:
     return Verdict(right, f"d = 2: {eyes.optimum(k, 2):,}, d = 3: {eyes.optimum(k, 3):,}")
 
 
-def _paths(k: int, tell: object) -> Verdict:
+def _paths(k: int) -> Verdict:
     """Eq. (16) at d = 1: both parts of the fraction are 0 there, and what is right is another formula."""
     d, n = 1, 2**k
     above = (2**d - 1) * ((2 ** (d * k) - 2**k) * (2**d + 1) + (2 ** (d * k) - (-1) ** k) * (2 ** (d - 1) - 1))
@@ -101,11 +102,11 @@ def _paths(k: int, tell: object) -> Verdict:
     return Verdict((above, below) == (0, 0) and value == eyes.by_recurrence(k, 1), str(value))
 
 
-def _first_value(k: int, tell: object) -> Verdict:
+def _first_value(k: int) -> Verdict:
     return Verdict(eyes.by_recurrence(k, 3) == 7 == 2**3 - 1, "7, not 3")
 
 
-def _definition_6(k: int, tell: object) -> Verdict:
+def _definition_6(k: int) -> Verdict:
     """How far nodes lie outside of the nearer eye, and which of that the bounds of Definition 6 leave out."""
     found = sorted(set(eyes.outside(k, ints(range(2**k))).tolist()))
     a = eyes.inner_distance(k)
@@ -132,7 +133,7 @@ def _wrong(schedule: Schedule, k: int, d: int, claimed: int) -> str:
     return ""
 
 
-def _algorithm(k: int, d: int, tell: Tell) -> Verdict:
+def _algorithm(k: int, d: int) -> Verdict:
     """From every source, in every order of dimensions, and in the best order of each box."""
     sources = _nodes(k, d).reshape(-1, d)
     variants = [("eyes", order, eyes.claimed_distance(k, sources, order)) for order in _orders(d)]
@@ -144,19 +145,19 @@ def _algorithm(k: int, d: int, tell: Tell) -> Verdict:
             wrong = _wrong(_planned(k, d, root, builder, order), k, d, claimed)
             if wrong:
                 return Verdict(False, f"order {order}, source {wrong}")
-            tell(root + 1, len(sources))
+            report(root + 1, len(sources), "sources")
     return Verdict(True, f"{len(sources):,} sources, {len(variants)} orders and the best")
 
 
-def _algorithm_1(k: int, tell: Tell) -> Verdict:
-    return _algorithm(k, 2, tell)
+def _algorithm_1(k: int) -> Verdict:
+    return _algorithm(k, 2)
 
 
-def _algorithm_2(k: int, tell: Tell) -> Verdict:
-    return _algorithm(k, 3, tell)
+def _algorithm_2(k: int) -> Verdict:
+    return _algorithm(k, 3)
 
 
-def _algorithm_3(k: int, tell: object) -> Verdict:
+def _algorithm_3(k: int) -> Verdict:
     for d in (2, 3):
         mesh = _grid("mesh", k, d)
         for eye in eyes.eyes(k, d).tolist():
@@ -166,7 +167,7 @@ def _algorithm_3(k: int, tell: object) -> Verdict:
     return Verdict(True, f"{eyes.optimum(k, 2)} and {eyes.optimum(k, 3)}")
 
 
-def _bisection_schedules(k: int, tell: Tell) -> Verdict:
+def _bisection_schedules(k: int) -> Verdict:
     """Whether bisection keeps what it promises from every source, and no two messages of a step share a box."""
     least = _least(k, 2).reshape(-1).tolist()
     for root, claimed in enumerate(least):
@@ -174,7 +175,7 @@ def _bisection_schedules(k: int, tell: Tell) -> Verdict:
         wrong = _wrong(schedule, k, 2, claimed)
         if wrong or _boxes_meet(schedule):
             return Verdict(False, f"source {wrong or 'boxes meet'}")
-        tell(root + 1, len(least))
+        report(root + 1, len(least), "sources")
     return Verdict(True, f"{len(least):,} sources, TCD {min(least)} to {max(least)}")
 
 
@@ -194,7 +195,7 @@ def _boxes_meet(schedule: Schedule) -> bool:
 # --- what is least ---
 
 
-def _theorem_2(k: int, tell: object) -> Verdict:
+def _theorem_2(k: int) -> Verdict:
     for d in (d for d in _dimensions(k) if d > 1):
         for order in _orders(d):
             claims = eyes.claimed_distance(k, _nodes(k, d), order)
@@ -203,7 +204,7 @@ def _theorem_2(k: int, tell: object) -> Verdict:
     return Verdict(True, f"{eyes.optimum(k, 2):,}")
 
 
-def _not_only_eyes(k: int, tell: object) -> Verdict:
+def _not_only_eyes(k: int) -> Verdict:
     said: list[str] = []
     for d in (d for d in _dimensions(k) if d > 1):
         least, optimum = _least(k, d), eyes.optimum(k, d)
@@ -214,13 +215,13 @@ def _not_only_eyes(k: int, tell: object) -> Verdict:
     return Verdict(True, "; ".join(said))
 
 
-def _not_only_eyes_of_paths(k: int, tell: object) -> Verdict:
+def _not_only_eyes_of_paths(k: int) -> Verdict:
     claims = eyes.claimed_distance(k, _nodes(k, 1))
     reached = int((claims == eyes.optimum(k, 1)).sum())
     return Verdict(claims.min() == eyes.optimum(k, 1) and reached > 2, f"{reached} sources, not 2")
 
 
-def _never_above(k: int, tell: object) -> Verdict:
+def _never_above(k: int) -> Verdict:
     for d in _dimensions(k):
         least, nodes = _least(k, d), _nodes(k, d)
         claims = [eyes.claimed_distance(k, nodes, order) for order in _orders(d)] + [
@@ -238,7 +239,7 @@ def _bound(grid: Mesh | Torus) -> int:
     return best([bound for bound in found if bound.formula.startswith("N - 1")], "tcd").value
 
 
-def _lower_bound(k: int, tell: object) -> Verdict:
+def _lower_bound(k: int) -> Verdict:
     said: list[str] = []
     for d in (1, 2, 3):
         n, value, optimum = 2 ** (k * d), _bound(_grid("mesh", k, d)), eyes.optimum(k, d)
@@ -248,24 +249,24 @@ def _lower_bound(k: int, tell: object) -> Verdict:
     return Verdict(True, "; ".join(said))
 
 
-def _torus(k: int, tell: Tell) -> Verdict:
+def _torus(k: int) -> Verdict:
     torus, optimum = _grid("torus", k, 2), eyes.optimum(k, 2)
     for root in range(torus.nodes):
         schedule = plan("broadcast", torus, root=root, model="wormhole", builder="bisection")
         wrong = _wrong(schedule, k, 2, optimum)
         if wrong:
             return Verdict(False, f"source {wrong}")
-        tell(root + 1, torus.nodes)
+        report(root + 1, torus.nodes, "sources")
     return Verdict(k > 3 or _bound(torus) == optimum, str(optimum))
 
 
-def _order_matters(k: int, tell: object) -> Verdict:
+def _order_matters(k: int) -> Verdict:
     claims = [eyes.claimed_distance(k, _nodes(k, 2), order) for order in _orders(2)]
     one, other = (int(eyes.claimed_distance(2, (1, 0), order)) for order in _orders(2))
     return Verdict(bool((claims[0] != claims[1]).any()) and (one, other) == (17, 16), "(1,0) of 4x4: 17 or 16")
 
 
-def _theorem_3(k: int, tell: object) -> Verdict:
+def _theorem_3(k: int) -> Verdict:
     """Sources from which bisection, as verified, is shorter than the paper's in every order of dimensions."""
     grid, nodes = _grid("mesh", k, 2), _nodes(k, 2)
     paper = np.min(

@@ -8,7 +8,7 @@ import numpy as np
 from treecast.lower_bounds import best
 from treecast.networks import Star
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.papers.statement import Statement, Verdict
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule import Schedule
@@ -36,7 +36,7 @@ def _step_sets(star: Star) -> Iterator[tuple[Ints, Ints]]:
         yield chance.integers(star.nodes, size=len(ports)), ports
 
 
-def _lemma_7(n: int, tell: Tell) -> Verdict:
+def _lemma_7(n: int) -> Verdict:
     star, sets = Star(n), 0
     for sources, ports in _step_sets(star):
         if len(np.unique(ports)) < len(ports) or _used_twice(star, sources, ports):
@@ -64,7 +64,7 @@ def _cases(n: int) -> Iterator[tuple[int, int]]:
     yield from product(range(1, n), (1, 2, n, n - 1, 12 * (n - 1)))
 
 
-def _allgather(n: int, tell: Tell) -> Verdict:
+def _allgather(n: int) -> Verdict:
     nodes, worst = Star(n).nodes, (1.0, "")
     for copies, messages in _cases(n):
         schedule, ratio, sends = _measured("allgather", n, messages, copies)
@@ -75,7 +75,7 @@ def _allgather(n: int, tell: Tell) -> Verdict:
     return Verdict(np.isfinite(worst[0]), f"else at most {worst[0]:.3f} x the bound{worst[1]}")
 
 
-def _busy(n: int, tell: Tell) -> Verdict:
+def _busy(n: int) -> Verdict:
     star = Star(n)
     for messages in (1, 2, n):
         schedule = plan("allgather", star, messages=messages, copies=n - 1)
@@ -85,7 +85,7 @@ def _busy(n: int, tell: Tell) -> Verdict:
     return Verdict(True, f"{star.arcs:,} arcs")
 
 
-def _few_chunks(n: int, tell: Tell) -> Verdict:
+def _few_chunks(n: int) -> Verdict:
     star = Star(n)
     for messages, steps in ((n - 1, star.nodes - 1), (1, max(star.diameter, -(-(star.nodes - 1) // (n - 1))))):
         schedule, ratio, _ = _measured("allgather", n, messages, 1)
@@ -99,7 +99,7 @@ def _depths(n: int) -> int:
     return int(star_trees.disjoint_trees(Star(n)).depths[0].sum())
 
 
-def _scatter(n: int, tell: Tell) -> Verdict:
+def _scatter(n: int) -> Verdict:
     worst = (1.0, "")
     for copies, messages in _cases(n):
         schedule, ratio, sends = _measured("scatter", n, messages, copies)
@@ -110,7 +110,7 @@ def _scatter(n: int, tell: Tell) -> Verdict:
     return Verdict(True, f"transmissions at most {worst[0]:.3f} x the bound{worst[1]}")
 
 
-def _alltoall(n: int, tell: Tell) -> Verdict:
+def _alltoall(n: int) -> Verdict:
     worst, flat = (1.0, ""), True
     for copies, messages in _cases(n):
         schedule, ratio, _ = _measured("alltoall", n, messages, copies)
@@ -123,7 +123,7 @@ def _alltoall(n: int, tell: Tell) -> Verdict:
     return Verdict(True, f"at most {worst[0]:.3f} x the bound{worst[1]}")
 
 
-def _one_message(n: int, tell: Tell) -> Verdict:
+def _one_message(n: int) -> Verdict:
     star = Star(n)
     distances = int(star.distance(0, np.arange(star.nodes)).sum())
     schedule, ratio, sends = _measured("alltoall", n, 1, 1)

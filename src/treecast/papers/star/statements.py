@@ -6,7 +6,7 @@ import numpy as np
 
 from treecast.lower_bounds import best
 from treecast.networks import Star, permutations
-from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.papers.statement import Statement, Verdict
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
@@ -30,7 +30,7 @@ def _disjoint(n: int) -> TreeSet:
     return star_trees.disjoint_trees(Star(n))
 
 
-def _distances(n: int, tell: object) -> Verdict:
+def _distances(n: int) -> Verdict:
     star, table = Star(n), Star(n).neighbor_table()
     level = np.full(star.nodes, -1)
     front, depth = np.array([0]), 0
@@ -42,7 +42,7 @@ def _distances(n: int, tell: object) -> Verdict:
     return Verdict(same and int(level.max()) == star.diameter, str(star.diameter))
 
 
-def _lemma_1(n: int, tell: object) -> Verdict:
+def _lemma_1(n: int) -> Verdict:
     star = Star(n)
     h, u = _every(star)[:, None], _every(star)[None, :]
     moved = star.translate(h, u)
@@ -53,7 +53,7 @@ def _lemma_1(n: int, tell: object) -> Verdict:
     return Verdict(holds and bool((moved[:, 0] == h[:, 0]).all()), f"{star.nodes**2 * star.ports:,} arcs")
 
 
-def _lemma_2(n: int, tell: object) -> Verdict:
+def _lemma_2(n: int) -> Verdict:
     star, u = Star(n), _every(Star(n))
     turned = star.rotate(u)
     arcs = all(
@@ -65,7 +65,7 @@ def _lemma_2(n: int, tell: object) -> Verdict:
     return Verdict(arcs and holes and bool((star.distance(0, turned) == star.distance(0, u)).all()))
 
 
-def _lemma_3(n: int, tell: object) -> Verdict:
+def _lemma_3(n: int) -> Verdict:
     star, u = Star(n), _every(Star(n))
     turned, size = star.rotate(u), np.zeros(star.nodes, np.int64)
     for times in range(1, star.ports + 1):
@@ -78,7 +78,7 @@ def _lemma_3(n: int, tell: object) -> Verdict:
     )
 
 
-def _lemma_4(n: int, tell: object) -> Verdict:
+def _lemma_4(n: int) -> Verdict:
     star, hole = Star(n), _hole(Star(n))
     tree = star_trees.shortest_path_tree(star)
     inside = hole > 0
@@ -88,7 +88,7 @@ def _lemma_4(n: int, tell: object) -> Verdict:
     return Verdict(bool(stays.all()) and bool(shorter.all()), f"{int(inside.sum()):,} nodes")
 
 
-def _lemma_5(n: int, tell: object) -> Verdict:
+def _lemma_5(n: int) -> Verdict:
     star, hole, distance = Star(n), _hole(Star(n)), Star(n).distance(0, _every(Star(n)))
     depth = star_trees.shortest_path_tree(star).depth
     loose = np.flatnonzero(hole == 0)[1:]
@@ -101,25 +101,25 @@ def _lemma_5(n: int, tell: object) -> Verdict:
 _walks: dict[int, tuple[int, int, int, int]] = {}  # one walk serves two lemmas
 
 
-def _walked(n: int, tell: Tell) -> tuple[int, int, int, int]:
+def _walked(n: int) -> tuple[int, int, int, int]:
     """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.star import walk_trees
 
     if n not in _walks:
         star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
-        parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, tell)
+        parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, "nodes")
         arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
         _walks[n] = int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
     return _walks[n]
 
 
-def _lemma_6_1(n: int, tell: Tell) -> Verdict:
-    arcs, _, lost, shared = _walked(n, tell)
+def _lemma_6_1(n: int) -> Verdict:
+    arcs, _, lost, shared = _walked(n)
     return Verdict(lost < 0 and shared < 0, f"{arcs:,} arcs walked")
 
 
-def _lemma_6_2(n: int, tell: object) -> Verdict:
+def _lemma_6_2(n: int) -> Verdict:
     star, ports = Star(n), _disjoint(n).port.astype(np.int64)
     turned = star.rotate(_every(star))[1:]
     return Verdict(
@@ -130,13 +130,13 @@ def _lemma_6_2(n: int, tell: object) -> Verdict:
     )
 
 
-def _lemma_6_3(n: int, tell: object) -> Verdict:
+def _lemma_6_3(n: int) -> Verdict:
     met = find_meeting_ways(_disjoint(n))
     return Verdict(met is None, f"{Star(n).nodes - 1:,} nodes" if met is None else f"at {Star(n).label(met[2])}")
 
 
-def _lemma_6_4(n: int, tell: Tell) -> Verdict:
-    _, depth, lost, _ = _walked(n, tell)
+def _lemma_6_4(n: int) -> Verdict:
+    _, depth, lost, _ = _walked(n)
     exact, bound = star_trees.exact_depth(n), star_trees.paper_depth(n)
     return Verdict(lost < 0 and depth == exact <= bound, f"{depth} ≤ {bound}")
 
@@ -144,7 +144,7 @@ def _lemma_6_4(n: int, tell: Tell) -> Verdict:
 _TREES = "disjoint-trees"  # what the paper broadcasts over
 
 
-def _broadcast_steps(n: int, tell: object) -> Verdict:
+def _broadcast_steps(n: int) -> Verdict:
     star, cases = Star(n), 0
     for copies in range(1, n):
         for messages in (1, n - 1, 2 * n + 1, 1000):
@@ -158,14 +158,14 @@ def _broadcast_steps(n: int, tell: object) -> Verdict:
     return Verdict(True, f"{cases} schedules")
 
 
-def _near_optimal(n: int, tell: object) -> Verdict:
+def _near_optimal(n: int) -> Verdict:
     schedule = plan("broadcast", Star(n), messages=1000, copies=1, builder=_TREES)
     bound = best(list(verify(schedule).bounds), "steps").value
     over = schedule.steps - bound
     return Verdict(over == star_trees.exact_depth(n) - Star(n).diameter, f"+{over}")
 
 
-def _speed_up(n: int, tell: object) -> Verdict:
+def _speed_up(n: int) -> Verdict:
     single, many = (
         plan("broadcast", Star(n), messages=1_000_000, builder=name) for name in ("shortest-path-tree", _TREES)
     )
@@ -173,7 +173,7 @@ def _speed_up(n: int, tell: object) -> Verdict:
     return Verdict(bool(verify(single)) and abs(ratio - (n - 1)) < 1e-3 * (n - 1), f"{ratio:.3f}")
 
 
-def _survives(n: int, tell: object) -> Verdict:
+def _survives(n: int) -> Verdict:
     sets = 0
     for copies in range(1, n):
         found = sweep(plan("broadcast", Star(n), messages=n - 1, copies=copies, builder=_TREES), kind="nodes")
@@ -183,7 +183,7 @@ def _survives(n: int, tell: object) -> Verdict:
     return Verdict(True, f"{sets:,} sets")
 
 
-def _tight(n: int, tell: object) -> Verdict:
+def _tight(n: int) -> Verdict:
     star = Star(n)
     far, said = int(np.argmax(star.distance(0, _every(star)))), ""
     for copies in range(1, n):

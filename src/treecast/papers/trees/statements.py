@@ -14,12 +14,13 @@ import numpy as np
 
 from treecast.networks import Graph, network
 from treecast.networks.core import Ints, ints
-from treecast.papers.statement import Statement, Tell, Verdict
+from treecast.papers.statement import Statement, Verdict
 from treecast.papers.trees.gatherings import begins_earlier, ends_earlier
 from treecast.plans import plan
 from treecast.plans.bufferless.gather import Certificates, certificates
 from treecast.plans.bufferless.scatter import ORDERS, lengths_of
 from treecast.plans.trees.spanning import breadth_first
+from treecast.progress import report
 from treecast.protocols import agrees
 from treecast.schedule import Schedule
 from treecast.schedule.trees import Tree
@@ -115,7 +116,7 @@ def _all_lengths(depths: Sequence[int], most: int) -> Ints:
     return ints([[length for part in case for length in part] for case in found]).reshape(-1, len(depths))
 
 
-def _theorem_1(n: int, tell: Tell) -> Verdict:
+def _theorem_1(n: int) -> Verdict:
     profiles, cases = sorted({tuple(sorted(_depths(tree)[1:])) for tree in _rooted_trees(n)}), 0
     for done, depths in enumerate(profiles):
         lengths = _all_lengths(depths, 3)
@@ -124,11 +125,11 @@ def _theorem_1(n: int, tell: Tell) -> Verdict:
             if not (np.array_equal(least, good) and np.array_equal(least, bad)):
                 return Verdict(False, f"distances {depths}")
         cases += len(lengths)
-        tell(done + 1, len(profiles))
+        report(done + 1, len(profiles), "profiles")
     return Verdict(True, f"{cases:,} cases of {len(_rooted_trees(n))} trees, {max(n - 1, 0)}! orders each")
 
 
-def _start_times(n: int, tell: Tell) -> Verdict:
+def _start_times(n: int) -> Verdict:
     """Without taking for granted that there are no gaps: any steps in which messages may begin to leave the root."""
     cases = 0
     for parents in _rooted_trees(n):
@@ -141,7 +142,7 @@ def _start_times(n: int, tell: Tell) -> Verdict:
     return Verdict(True, f"{cases:,} cases")
 
 
-def _time(n: int, tell: object) -> Verdict:
+def _time(n: int) -> Verdict:
     for case in _random(n, _PLANNED):
         for first in ORDERS:
             schedule = case.planned("scatterv", first=first)
@@ -153,7 +154,7 @@ def _time(n: int, tell: object) -> Verdict:
     return Verdict(True, f"{_PLANNED} trees, {len(ORDERS)} orders")
 
 
-def _scatter_multiport(n: int, tell: object) -> Verdict:
+def _scatter_multiport(n: int) -> Verdict:
     said = 0
     for parents in _rooted_trees(n):
         rng = np.random.default_rng(n)
@@ -190,18 +191,18 @@ def _longest(n: int) -> int:
     return 3 if n <= 5 else 2
 
 
-def _theorem_2(n: int, tell: Tell) -> Verdict:
+def _theorem_2(n: int) -> Verdict:
     cases = list(product(range(_longest(n) + 1), repeat=n - 1))
     for done, lengths in enumerate(cases):
         schedule = _on_path((0, *lengths))
         if begins_earlier(lengths, _data_steps(schedule)) or not verify(schedule):
             return Verdict(False, str(lengths))
         if not done % 64:
-            tell(done + 1, len(cases))
+            report(done + 1, len(cases), "cases")
     return Verdict(True, f"{len(cases):,} cases, lengths 0 … {_longest(n)}")
 
 
-def _waiting(n: int, tell: Tell) -> Verdict:
+def _waiting(n: int) -> Verdict:
     """A node sends first and wakes the next afterwards: that helps where those beyond have nothing, which nobody knows."""
     cases, better = list(product(range(3), repeat=n - 1)), 0
     for lengths in cases:
@@ -216,7 +217,7 @@ def _waiting(n: int, tell: Tell) -> Verdict:
     return Verdict(better > 0, f"{better} of {len(cases)} cases, by 1 step")
 
 
-def _beside_certificates(n: int, tell: object) -> Verdict:
+def _beside_certificates(n: int) -> Verdict:
     rng, more = np.random.default_rng(n), list[int]()
     for _ in range(2 * _PLANNED):
         lengths = [0, *(rng.integers(0, 6, n - 1) * (rng.random(n - 1) < 0.5)).tolist()]
@@ -234,7 +235,7 @@ def _both(case: _Case, ports: str = "one") -> tuple[Certificates, Certificates]:
     return slots, walk
 
 
-def _theorem_3(n: int, tell: object) -> Verdict:
+def _theorem_3(n: int) -> Verdict:
     over = list[int]()
     for case in _random(n, _TRIES):
         height = case.tree.height
@@ -260,7 +261,7 @@ def _sorting(case: _Case) -> float:
     return max(weight)
 
 
-def _figure(n: int, tell: object) -> Verdict:
+def _figure(n: int) -> Verdict:
     """The paper's 2B + C + M, with C as it says: the time of sorting alone."""
     excess: list[float] = []
     for case in _random(n, _TRIES):
@@ -286,7 +287,7 @@ def _least_broadcast(tree: Tree) -> int:
     return 0
 
 
-def _lower(n: int, tell: object) -> Verdict:
+def _lower(n: int) -> Verdict:
     ratios, above = list[float](), 0
     for case in _random(n, _TRIES):
         least, found = _least_broadcast(case.tree), certificates(case.tree, case.flits)
@@ -300,7 +301,7 @@ def _lower(n: int, tell: object) -> Verdict:
     )
 
 
-def _farthest_alone(n: int, tell: object) -> Verdict:
+def _farthest_alone(n: int) -> Verdict:
     """One message at the end of a path: told in step H - 1 at the earliest, its last flit is there M + H - 1 steps later."""
     for flits in (1, 2, n, 3 * n):
         lengths = [0] * (n - 1) + [flits]
@@ -316,7 +317,7 @@ def _kinds() -> list[tuple[str, str, dict[str, str]]]:
     return [*gathers, *(("scatterv", model, {}) for model in _MODELS)]
 
 
-def _no_conflict(n: int, tell: object) -> Verdict:
+def _no_conflict(n: int) -> Verdict:
     for case in _random(n, _PLANNED):
         for kind, model, options in _kinds():
             report = verify(case.planned(kind, model, **options))
@@ -325,7 +326,7 @@ def _no_conflict(n: int, tell: object) -> Verdict:
     return Verdict(True, f"{_PLANNED} trees, {len(_kinds())} schedules each")
 
 
-def _distributed(n: int, tell: object) -> Verdict:
+def _distributed(n: int) -> Verdict:
     for case in _random(n, _PLANNED):
         for kind, model, options in _kinds():
             if not agrees(case.planned(kind, model, **options)):
@@ -337,7 +338,7 @@ def _distributed(n: int, tell: object) -> Verdict:
     return Verdict(True, f"{_PLANNED} trees, {len(_kinds())} schedules each, and paths")
 
 
-def _walk(n: int, tell: object) -> Verdict:
+def _walk(n: int) -> Verdict:
     gain: list[int] = []
     for case in _random(n, _TRIES):
         slots, walk = _both(case)
@@ -347,7 +348,7 @@ def _walk(n: int, tell: object) -> Verdict:
     return Verdict(min(gain) >= 0, f"slots are {np.mean(gain):.1f} steps faster on average, {min(gain)} to {max(gain)}")
 
 
-def _multiport(n: int, tell: object) -> Verdict:
+def _multiport(n: int) -> Verdict:
     """Tokens and certificates in parallel take H steps each, orders at most as many, the data of a branch M of it, and H - 1."""
     gain: list[int] = []
     for case in _random(n, _TRIES):

@@ -12,9 +12,7 @@ a staircase otherwise. The inner minimum is an L1 distance transform: two sweeps
 are those of Cang & Wu; the recursion is treecast's, and its result is never above theirs.
 """
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
@@ -31,6 +29,7 @@ from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import local_search
 from treecast.plans.wormhole.contention import is_contention_free
+from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -39,25 +38,6 @@ _FAR = np.int64(2**29) << _SHIFT
 _BEST_PLANES = 3  # how many planes per axis are tried of a large set
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
-
-
-def _tell_nobody(done: int, total: int | None, what: str) -> None:
-    pass
-
-
-Progress = Callable[[int, int | None, str], None]
-"""Told how much of how much, if that is known, is done, and of what."""
-_told: ContextVar[Progress] = ContextVar("_told", default=_tell_nobody)
-
-
-@contextmanager
-def telling(progress: Progress) -> Generator[None]:
-    """Tell ``progress`` how far plans are that are made meanwhile."""
-    before = _told.set(progress)
-    try:
-        yield
-    finally:
-        _told.reset(before)
 
 
 class Effort(NamedTuple):
@@ -123,7 +103,7 @@ class Bisection:
         if key not in self.tables:
             self.tables[key] = self._make_table(mask, steps)
             if len(self.tables) % 32 == 0:
-                _told.get()(len(self.tables), None, "sets of nodes divided")
+                report(len(self.tables), 0, "sets of nodes divided")
         return self.tables[key]
 
     def _make_table(self, mask: NDArray[np.bool_], steps: int) -> Table:

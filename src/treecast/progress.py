@@ -1,0 +1,86 @@
+"""Progress: how far long work is, in one shape, from whoever does the work to whoever watches it.
+
+Long work calls ``report(done, total, what)``. Whoever wants to see that puts ``with reporting(show):`` around it. So a builder
+deep inside a plan can say how far it is, and no function between the two has to pass anything on.
+
+>>> with reporting(lambda done, total, what: print(f"{what}: {done} of {total}")):
+...     report(1, 2, "steps")
+steps: 1 of 2
+>>> report(2, 2, "steps")  # nobody watches any more
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Progress = Callable[[int, int, str], None]
+"""Called with how much is done, of how much (0 where nobody knows), and of what."""
+
+
+def nobody(done: int, total: int, what: str) -> None:
+    """Do nothing: this is who watches as long as nobody else does."""
+
+
+_watching: ContextVar[Progress] = ContextVar("_watching", default=nobody)
+
+
+def report(done: int, total: int, what: str = "") -> None:
+    """Tell whoever watches how far the work is.
+
+    Parameters
+    ----------
+    done
+        How much is done.
+    total
+        Of how much; 0 where that is not known.
+    what
+        What is counted: ``"steps"``.
+    """
+    _watching.get()(done, total, what)
+
+
+@contextmanager
+def reporting(progress: Progress | None) -> Generator[None]:
+    """Let ``progress`` watch the work in this block; with None whoever watches already goes on.
+
+    Parameters
+    ----------
+    progress
+        What each report is passed to. It is called in the thread that does the work, and should return soon.
+    """
+    if progress is None:
+        yield
+        return
+    before = _watching.set(progress)
+    try:
+        yield
+    finally:
+        _watching.reset(before)
+
+
+@contextmanager
+def part_of(what: str = "", before: int = 0, total: int = 0) -> Generator[None]:
+    """Pass on the reports of this block as those of a part of longer work.
+
+    Parameters
+    ----------
+    what
+        The name under which they are passed on; their own when it is empty.
+    before
+        How much was done before this part.
+    total
+        How much there is in all; what the part says itself when it is 0.
+
+    Examples
+    --------
+    >>> with reporting(lambda *told: print(told)), part_of("Lemma 1", before=10, total=30):
+    ...     report(5, 10, "sets")
+    (15, 30, 'Lemma 1')
+    """
+    watcher = _watching.get()
+
+    def pass_on(done: int, of: int, inner: str) -> None:
+        watcher(before + done, total or of, what or inner)
+
+    with reporting(pass_on):
+        yield
