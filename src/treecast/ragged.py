@@ -31,6 +31,17 @@ def places(count: ArrayLike) -> Ints:
     return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
 
 
+def runs(mask: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return where each run of a mask begins, and the place behind its end.
+
+    >>> first, stop = runs(np.array([True, True, False, True]))
+    >>> first.tolist(), stop.tolist()
+    ([0, 3], [2, 4])
+    """
+    ends = np.flatnonzero(np.diff(np.concatenate(([0], mask, [0]))))
+    return ends[::2], ends[1::2]
+
+
 def explode(start: ArrayLike, which: ArrayLike) -> tuple[Ints, Ints]:
     """Return the entries of the rows ``which`` of a table whose rows begin at ``start``, one behind the other.
 

@@ -10,7 +10,8 @@ from tests.oracles.plain import parts_of, replay, wanted_of
 from tests.simulation.test_replay import ADDING, COPYING, draw_faults, of_any_collective
 from treecast.collectives import Collective
 from treecast.errors import FaultError, PlanError
-from treecast.execution.local import chunk_bounds, run
+from treecast.execution.layout import even_layout
+from treecast.execution.local import run
 from treecast.machine import model
 from treecast.networks import network
 from treecast.plans import plan
@@ -124,7 +125,7 @@ def test_any_size_of_file_and_number_of_chunks(size, messages):
 
 @given(st.integers(0, 10**6), st.integers(1, 1000))
 def test_chunks_cut_the_file(size, messages):
-    bounds = chunk_bounds(size, messages)
+    bounds = even_layout(size, messages).bounds
     lengths = np.diff(bounds)
     assert (bounds[0], bounds[-1], len(lengths)) == (0, size, messages)
     assert lengths.max() - lengths.min() <= 1

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FaultError
-from treecast.execution.local import check_size, chunk_bounds, ranges, sha256, wanted_chunks
+from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
-from treecast.schedule import Schedule
-from treecast.simulation.faults import Faults
+from treecast.schedule import Schedule, Sends
+from treecast.simulation.faults import Faults, wanted
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
@@ -90,11 +90,31 @@ def elect(
 ) -> Election:
     """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, and let each node elect what it believes.
 
-    ``data`` is that of all nodes, in the order of the chunks. A liar alters, from its step on, every chunk that it passes on,
-    a node all but its own data; the worst case, all agree on what they put in: the chunk with every bit flipped. A node that
-    did not get a chunk in the tree in which it is to send it on sends the copy that came first.
-    Raises FaultError for collectives that add up, for sparing schedules, and for liars that do not exist; PlanError when the
-    buffers would not fit.
+    A liar alters, from its step on, every chunk that it passes on, a node all but its own data; the worst case, all agree on
+    what they put in: the chunk with every bit flipped. A node that did not get a chunk in the tree in which it is to send it on
+    sends the copy that came first.
+
+    Parameters
+    ----------
+    schedule
+        A schedule that neither adds up nor is sparing.
+    data
+        The data of all nodes, in the order of the chunks.
+    liars
+        The nodes and arcs that lie, each from a step on.
+    progress
+        Called after each step with the steps done, all steps, and ``"steps"``.
+
+    Returns
+    -------
+    What each node elected.
+
+    Raises
+    ------
+    FaultError
+        The schedule adds up or is sparing, or a liar does not exist.
+    PlanError
+        The buffers would not fit in memory.
     """
     with reporting(progress):
         return _elect(schedule, data, liars)
@@ -103,57 +123,105 @@ def elect(
 def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults) -> Election:
     began = time.perf_counter()
     _check(schedule, liars)
-    collective, network = schedule.collective, schedule.network
-    no_tree = bool((schedule.rows.tree < 0).any())  # rows of no tree are of one more tree, the last
-    trees = max(1, int(schedule.rows.tree.max(initial=-1)) + 1 + no_tree)
-    check_size(collective, trees * network.nodes, len(data))
-    bounds, true = chunk_bounds(len(data), collective.chunks), np.frombuffer(data, np.uint8)
-    false = ~true
-    buffers = np.zeros((trees, network.nodes, len(data)), np.uint8)
-    held = np.zeros((trees, network.nodes, collective.chunks), bool)
-    first_tree = np.full((network.nodes, collective.chunks), -1, np.int16)
-    own = np.zeros((network.nodes, collective.chunks), bool)
-    given = collective.given()
-    for node, first, stop in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
-        buffers[:, node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
-        own[node, first:stop] = True
-    held[:, own] = True
-    node_lies, arc_lies = liars.by_step(network)
-
-    steps = transmissions = altered = 0
+    collective, nodes = schedule.collective, schedule.network.nodes
+    layout = file_layout(collective, len(data))
+    state = _start(schedule, layout, data, liars)
+    steps, transmissions, altered, last = 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        tree, kept = np.where(sends.tree < 0, trees - 1, sends.tree), first_tree[sends.src, sends.chunk]
-        come_by = np.where(held[tree, sends.src, sends.chunk], tree, kept)
-        sent = np.flatnonzero(come_by >= 0)[::-1]  # of several copies in one step the first is written last, and stays
-        src, dst, chunk = sends.src[sent], sends.dst[sent], sends.chunk[sent]
-        lie = ((node_lies[src] <= sends.step) & ~own[src, chunk]) | (
-            arc_lies[network.arc(src, sends.port[sent])] <= sends.step
-        )
-        tree, come_by = tree[sent], come_by[sent]
-        new = ~held[tree, dst, chunk]  # in each tree the first copy stays
-        transmissions, altered = transmissions + len(sent), altered + int(lie.sum())
-        steps = sends.step + 1 if len(sent) else steps
-        columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
-        for t, s, u, v, a, b, lies in zip(*columns, strict=True):
-            buffers[t, v, a:b] = false[a:b] if lies else buffers[s, u, a:b]
-        held[tree[new], dst[new], chunk[new]] = True
-        unknown = (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
-        first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
-        report(sends.step + 1, schedule.steps, "steps")
-
-    wanted = wanted_chunks(collective, Faults())
-    elected = np.zeros(wanted.shape, np.int8)
-    digests = list[str]()
-    for node in range(network.nodes):
-        chosen = _choose(
-            schedule, bounds, buffers[:, node], held[:, node], own[node], wanted[node], elected[node], true
-        )
-        digests.append(sha256(chosen, bounds, wanted[node]))
+        sent, lies = _pass_on(state, sends)
+        transmissions, altered = transmissions + sent, altered + lies
+        steps = sends.step + 1 if sent else steps
+        report(sends.step + 1, last, "steps")
+    elected = np.zeros((nodes, collective.chunks), np.int8)
+    digests, true_digests = list[str](), list[str]()
+    for node, chunks in enumerate(ranges_by_node(wanted(collective, Faults()), nodes)):
+        digests.append(layout.digest(_choose(state, node, chunks, elected[node]), chunks))
+        true_digests.append(layout.digest(state.true, chunks))
     return Election(
-        schedule, liars, len(data), hashlib.sha256(data).hexdigest(), digests,
-        [sha256(true, bounds, wanted[node]) for node in range(network.nodes)],
-        elected, steps, transmissions, altered, time.perf_counter() - began,
-    )  # fmt: skip
+        schedule=schedule,
+        liars=liars,
+        size=len(data),
+        digest=hashlib.sha256(data).hexdigest(),
+        digests=digests,
+        true_digests=true_digests,
+        elected=elected,
+        steps=steps,
+        transmissions=transmissions,
+        altered=altered,
+        seconds=time.perf_counter() - began,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What all nodes have at some step, tree by tree; the arrays change as the schedule goes on.
+
+    ``memory``: uint8 (trees, N, bytes); rows of no tree are of one more tree, the last. ``held``: bool (trees, N, chunks).
+    ``first_tree``: int16 (N, chunks), over which tree the first copy of a chunk came, -1 for none. ``own``: bool (N, chunks),
+    what a node has from the beginning. ``true``, ``false``: the data, and what liars put in its place.
+    """
+
+    schedule: Schedule
+    layout: Layout
+    true: Bytes
+    false: Bytes
+    memory: NDArray[np.uint8]
+    held: NDArray[np.bool_]
+    first_tree: NDArray[np.int16]
+    own: NDArray[np.bool_]
+    node_lies: Ints
+    arc_lies: Ints
+
+
+def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, liars: Faults) -> _State:
+    """Return what the nodes have before the first step. Raises PlanError when it would not fit in memory."""
+    nodes, chunks = schedule.network.nodes, schedule.collective.chunks
+    no_tree = bool((schedule.rows.tree < 0).any())
+    trees = max(1, int(schedule.rows.tree.max(initial=-1)) + 1 + no_tree)
+    check_memory(schedule.collective, trees * nodes, layout.size)
+    true, own = np.frombuffer(data, np.uint8), np.zeros((nodes, chunks), bool)
+    memory, held = np.zeros((trees, nodes, layout.size), np.uint8), np.zeros((trees, nodes, chunks), bool)
+    for node, given in enumerate(ranges_by_node(schedule.collective.given(), nodes)):
+        for first, stop in given:
+            place = layout.slice_of(first, stop)
+            memory[:, node, place] = true[place]
+            own[node, first:stop] = True
+    held[:, own] = True
+    node_lies, arc_lies = liars.by_step(schedule.network)
+    return _State(
+        schedule,
+        layout,
+        true,
+        false=~true,
+        memory=memory,
+        held=held,
+        first_tree=np.full((nodes, chunks), -1, np.int16),
+        own=own,
+        node_lies=node_lies,
+        arc_lies=arc_lies,
+    )
+
+
+def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
+    """Carry out the sends of one step; return how many took place, and how many carried what a liar put in."""
+    held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
+    tree, kept = np.where(sends.tree < 0, len(held) - 1, sends.tree), first_tree[sends.src, sends.chunk]
+    come_by = np.where(held[tree, sends.src, sends.chunk], tree, kept)
+    sent = np.flatnonzero(come_by >= 0)[::-1]  # of several copies in one step the first is written last, and stays
+    src, dst, chunk = sends.src[sent], sends.dst[sent], sends.chunk[sent]
+    lie = ((state.node_lies[src] <= sends.step) & ~own[src, chunk]) | (
+        state.arc_lies[network.arc(src, sends.port[sent])] <= sends.step
+    )
+    tree, come_by = tree[sent], come_by[sent]
+    new = ~held[tree, dst, chunk]  # in each tree the first copy stays
+    bounds = state.layout.bounds
+    columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
+    for t, s, u, v, a, b, lies in zip(*columns, strict=True):
+        state.memory[t, v, a:b] = state.false[a:b] if lies else state.memory[s, u, a:b]
+    held[tree[new], dst[new], chunk[new]] = True
+    unknown = (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
+    first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
+    return len(sent), int(lie.sum())
 
 
 def _check(schedule: Schedule, liars: Faults) -> None:
@@ -164,28 +232,18 @@ def _check(schedule: Schedule, liars: Faults) -> None:
     liars.check_names(schedule.network)
 
 
-def _choose(
-    schedule: Schedule,
-    bounds: Ints,
-    copies: NDArray[np.uint8],
-    held: NDArray[np.bool_],
-    own: NDArray[np.bool_],
-    wanted: NDArray[np.bool_],
-    elected: NDArray[np.int8],
-    true: NDArray[np.uint8],
-) -> NDArray[np.uint8]:
-    """Let one node elect; fill its row of ``elected``, and return what it believes, zeros where it is undecided.
-
-    ``copies``: uint8 (trees, size), what it got in each tree; ``held``: bool (trees, chunks), which chunks of it.
-    """
+def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:
+    """Let one node elect; fill its row of ``elected``, and return what it believes, zeros where it is undecided."""
+    true, copies = state.true, state.memory[:, node]
     chosen = np.zeros_like(true)
-    for chunk in np.flatnonzero(wanted).tolist():
-        place = slice(int(bounds[chunk]), int(bounds[chunk + 1]))
+    for chunk in (chunk for first, stop in wanted for chunk in range(first, stop)):
+        place = state.layout.slice_of(chunk, chunk + 1)
         votes = defaultdict[bytes, int](int)
-        for tree in np.flatnonzero(held[:, chunk]).tolist():
+        for tree in np.flatnonzero(state.held[:, node, chunk]).tolist():
             votes[copies[tree, place].tobytes()] += 1
         # more copies than claimed may have come: two different ones can then have enough votes
-        most = list(votes) if own[chunk] else [copy for copy, count in votes.items() if 2 * count > schedule.copies]
+        enough = [copy for copy, count in votes.items() if 2 * count > state.schedule.copies]
+        most = list(votes) if state.own[node, chunk] else enough
         if len(most) != 1:
             elected[chunk] = _UNDECIDED
             continue
@@ -235,8 +293,8 @@ def verdicts(schedule: Schedule, sets: Sequence[Faults]) -> list[tuple[list[int]
             first.setdefault((v, chunk), false)
     every = (1 << len(sets)) - 1
     fooled, undecided = [0] * network.nodes, [0] * network.nodes
-    for v, wanted in enumerate(wanted_chunks(collective, Faults())):
-        for chunk in np.flatnonzero(wanted).tolist():
+    for v, chunks in enumerate(ranges_by_node(wanted(collective, Faults()), network.nodes)):
+        for chunk in (chunk for first, stop in chunks for chunk in range(first, stop)):
             if source[chunk] == v:
                 continue
             votes = copies.get((v, chunk), {}).values()

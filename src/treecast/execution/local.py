@@ -7,15 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
-from treecast.errors import PlanError
+from treecast.execution.layout import (
+    Bytes,
+    Layout,
+    Ranges,
+    add_contribution,
+    add_numbers,
+    check_memory,
+    file_layout,
+    mask_of,
+    missing,
+    ranges,
+    ranges_by_node,
+    true_sums,
+)
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
-from treecast.schedule import Schedule
-from treecast.simulation.faults import Faults
+from treecast.schedule import Schedule, Sends
+from treecast.simulation.faults import Faults, wanted
 
-_MOST_BYTES = 8 * 2**30
-_MOST_CHUNKS = 10_000_000
+_FEW = 32  # sends
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,54 +78,6 @@ class Execution:
         return dict(zip(trees.tolist(), counts.tolist(), strict=True))
 
 
-def chunk_bounds(size: int, chunks: int) -> Ints:
-    """Return where each of ``chunks`` chunks of ``size`` bytes begins, and the end: int64 (chunks + 1,).
-
-    Chunk c is the bytes ⌊c·size/C⌋ … ⌊(c+1)·size/C⌋-1; lengths differ by one at most, and may be 0.
-    """
-    return np.array([chunk * size // chunks for chunk in range(chunks + 1)], np.int64)
-
-
-def ranges(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the ranges (first, stop) of the entries that are set."""
-    ends = np.flatnonzero(np.diff(np.concatenate(([0], mask, [0]))))
-    return list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True))
-
-
-def wanted_chunks(collective: Collective, faults: Faults) -> NDArray[np.bool_]:
-    """Return what each node is to end with under faults: bool (N, chunks).
-
-    Nothing where the node fails, and nothing that a node alone had that was dead from the start.
-    """
-    wanted = np.zeros((collective.nodes, collective.chunks), bool)
-    holdings = collective.wanted()
-    for node, first, stop in zip(*(c.tolist() for c in (holdings.node, holdings.first, holdings.stop)), strict=True):
-        wanted[node, first:stop] = True
-    wanted[list(faults.nodes)] = False
-    return wanted & faults.ever_existed(collective, np.arange(collective.chunks))
-
-
-def check_size(collective: Collective, buffers: int, size: int) -> None:
-    """Raise PlanError when ``buffers`` buffers of ``size`` bytes, or the chunks, are too many to be moved one by one."""
-    if buffers * (size + (8 if collective.sums else 4) * collective.chunks) > _MOST_BYTES:
-        raise PlanError(
-            f"{buffers:,} buffers of {size:,} bytes and {collective.chunks:,} chunks do not fit in {_MOST_BYTES >> 30} GiB: "
-            "take a smaller file or network"
-        )
-    if collective.chunks > _MOST_CHUNKS:
-        raise PlanError(
-            f"{collective.chunks:,} chunks take too long to move one by one: plan for at most {_MOST_CHUNKS:,}"
-        )
-
-
-def sha256(values: NDArray[np.uint8] | Ints, bounds: Ints, chunks: NDArray[np.bool_]) -> str:
-    """Return the SHA-256, in hexadecimal, of the chunks that a mask marks: chunk c is values ``bounds[c] … bounds[c+1]-1``."""
-    digest = hashlib.sha256()
-    for first, stop in ranges(chunks):
-        digest.update(values[bounds[first] : bounds[stop]].data)
-    return digest.hexdigest()
-
-
 def run(
     schedule: Schedule,
     data: bytes | memoryview,
@@ -124,127 +87,204 @@ def run(
 ) -> Execution:
     """Carry out a schedule on ``data``, moving its bytes between per-node buffers one step at a time.
 
-    ``data`` is that of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with
-    zeros: node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
     Nobody knows of ``faults``: each node sends what the schedule says when it is alive and holds it, else nothing; a sum, when
-    all is there that it adds to it. Raises PlanError when the buffers would not fit in memory, FaultError when the root is
-    dead from the start.
+    all is there that it adds to it.
+
+    Parameters
+    ----------
+    schedule
+        Any schedule but a scatterv or gatherv: those take a file for each node (``treecast.execution.relay``).
+    data
+        The data of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with zeros:
+        node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
+    faults
+        The nodes and arcs that fail, and when; none by default.
+    progress
+        Called after each step with the steps done, all steps, and ``"steps"``.
+
+    Returns
+    -------
+    What each node ended with.
+
+    Raises
+    ------
+    PlanError
+        The buffers would not fit in memory.
+    FaultError
+        The root is dead from the start, or a fault names what is not there.
     """
     with reporting(progress):
-        return _run(schedule, data, faults)
+        return _run(schedule, data, faults or Faults())
 
 
-def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults | None) -> Execution:
+def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execution:
     began = time.perf_counter()
-    faults = faults or Faults()
     faults.check(schedule)
-    collective, network = schedule.collective, schedule.network
-    part = -(-len(data) // network.nodes)  # bytes that each node contributes to sums
-    numbers = part * (2 if collective.results else 1)
-    check_size(collective, network.nodes, 8 * numbers if collective.sums else len(data))
-    if collective.sums:
-        bounds, true, buffers = _contributions(collective, data, part)
-    else:
-        bounds, true = chunk_bounds(len(data), collective.chunks), np.frombuffer(data, np.uint8)
-        buffers = np.zeros((network.nodes, len(data)), np.uint8)
-    node_dies, arc_dies = faults.by_step(network)
-
-    held = np.zeros((network.nodes, collective.chunks), bool)
-    first_tree = np.full(held.shape, -1, np.int16)
-    missing = _to_be_added(schedule)
-    if collective.sums:
-        held[:, : collective.sums] = (missing == 0) & (node_dies > 0)[:, None]
-        _finish(collective, bounds, buffers, held, *np.nonzero(held[:, : collective.sums]))
-    else:
-        given = collective.given()
-        for node, first, stop in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
-            if node_dies[node] > 0:
-                buffers[node, bounds[first] : bounds[stop]] = true[bounds[first] : bounds[stop]]
-                held[node, first:stop] = True
-
-    said, heard_of = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
-    steps = transmissions = 0
+    collective, nodes = schedule.collective, schedule.network.nodes
+    layout = file_layout(collective, len(data))
+    check_memory(collective, nodes, layout.size)
+    true, state = _start(schedule, layout, data, faults)
+    steps, transmissions, last = 0, 0, schedule.steps
     for sends in schedule.expand():
-        arc = network.arc(sends.src, sends.port)
-        speaks = (node_dies[sends.src] > sends.step) & held[sends.src, sends.chunk]
-        if schedule.sparing:
-            back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
-            speaks &= ~said[arc, sends.chunk] & ~heard_of[back, sends.chunk]
-            said[arc[speaks], sends.chunk[speaks]] = True
-        sent = np.flatnonzero(speaks & (arc_dies[arc] > sends.step))
+        sent = _sent(state, sends)
         transmissions += len(sent)
         steps = sends.step + 1 if len(sent) else steps
-        heard = sent[node_dies[sends.dst[sent]] > sends.step]
-        src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
-        if schedule.sparing:
-            heard_of[arc[heard], chunk] = True
-        added = chunk < collective.sums
-        for u, v, a, b, add in zip(
-            *(c.tolist() for c in (src, dst, bounds[chunk], bounds[chunk + 1], added)), strict=True
-        ):
-            if add:
-                buffers[v, a:b] += buffers[u, a:b]
-            else:
-                buffers[v, a:b] = buffers[u, a:b]
-        np.subtract.at(missing, (dst[added], chunk[added]), 1)
-        there = ~added
-        there[added] = missing[dst[added], chunk[added]] == 0
-        dst, chunk, tree = dst[there], chunk[there], tree[there]
-        new = ~held[dst, chunk]
-        first_tree[dst[new], chunk[new]] = tree[new]
-        held[dst, chunk] = True
-        if added.any():
-            _finish(collective, bounds, buffers, held, dst, chunk)
-        report(sends.step + 1, schedule.steps, "steps")
-
-    wanted = wanted_chunks(collective, faults)
+        _receive(state, sends, sent[state.node_dies[sends.dst[sent]] > sends.step])
+        report(sends.step + 1, last, "steps")
+    to_have = wanted(collective, faults)
+    digests, true_digests = _digests(layout, state.memory, true, ranges_by_node(to_have, nodes))
     return Execution(
-        schedule, faults, len(data), hashlib.sha256(data).hexdigest(),
-        [None if v in faults.nodes else sha256(buffers[v], bounds, wanted[v]) for v in range(network.nodes)],
-        [sha256(true, bounds, wanted[v]) for v in range(network.nodes)],
-        wanted, held, first_tree, steps, transmissions, time.perf_counter() - began,
-    )  # fmt: skip
+        schedule=schedule,
+        faults=faults,
+        size=len(data),
+        digest=hashlib.sha256(data).hexdigest(),
+        digests=[None if node in faults.nodes else digest for node, digest in enumerate(digests)],
+        true_digests=true_digests,
+        wanted=mask_of(to_have, nodes, collective.chunks),
+        held=state.held,
+        first_tree=state.first_tree,
+        steps=steps,
+        transmissions=transmissions,
+        seconds=time.perf_counter() - began,
+    )
 
 
-def _contributions(collective: Collective, data: bytes | memoryview, part: int) -> tuple[Ints, Ints, Ints]:
-    """Return where each chunk begins, and the end; the true sums; and a buffer per node with its contribution.
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What all nodes have at some step; the arrays change as the schedule goes on.
 
-    Finished sums lie behind the sums: int64 (chunks + 1,), (numbers,) and (N, numbers), for ``part`` numbers or twice as many.
+    ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as of an Execution. ``missing``: int32 (N, sums), the contributions
+    that a node has still to add. ``said``, ``heard_of``: bool (arcs, chunks), of a sparing schedule what went over each arc, and
+    what got there. ``node_dies``, ``arc_dies``: the step of each fault.
     """
-    padded = np.zeros(collective.nodes * part, np.uint8)
-    padded[: len(data)] = np.frombuffer(data, np.uint8)
-    parts = padded.reshape(collective.nodes, part)
-    bounds, true = chunk_bounds(part, collective.sums), parts.sum(axis=0, dtype=np.int64)
-    buffers = np.zeros((collective.nodes, part * (2 if collective.results else 1)), np.int64)
-    buffers[:, :part] = parts
-    if collective.results:
-        bounds, true = np.concatenate([bounds, part + bounds[1:]]), np.tile(true, 2)
-    return bounds, true, buffers
+
+    schedule: Schedule
+    layout: Layout
+    memory: NDArray[np.uint8]
+    held: NDArray[np.bool_]
+    first_tree: NDArray[np.int16]
+    missing: NDArray[np.int32]
+    said: NDArray[np.bool_]
+    heard_of: NDArray[np.bool_]
+    node_dies: Ints
+    arc_dies: Ints
 
 
-def _to_be_added(schedule: Schedule) -> NDArray[np.int32]:
-    """Return how many contributions each node is to add to each sum: int32 (N, sums)."""
-    count = np.zeros((schedule.network.nodes, schedule.collective.sums), np.int32)
-    if count.size:
-        for sends in schedule.expand():
-            added = sends.chunk < schedule.collective.sums
-            np.add.at(count, (sends.dst[added], sends.chunk[added]), 1)
-    return count
+def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults: Faults) -> tuple[Bytes, _State]:
+    """Return the true data, laid out like a node's memory, and what the nodes have before the first step."""
+    collective, nodes = schedule.collective, schedule.network.nodes
+    node_dies, arc_dies = faults.by_step(schedule.network)
+    memory = np.zeros((nodes, layout.size), np.uint8)
+    held = np.zeros((nodes, collective.chunks), bool)
+    said, heard_of = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
+    state = _State(
+        schedule,
+        layout,
+        memory,
+        held,
+        first_tree=np.full(held.shape, -1, np.int16),
+        missing=missing(schedule),
+        said=said,
+        heard_of=heard_of,
+        node_dies=node_dies,
+        arc_dies=arc_dies,
+    )
+    if collective.sums:
+        parts = [data[node * layout.part : (node + 1) * layout.part] for node in range(nodes)]
+        for node, part in enumerate(parts):
+            add_contribution(memory[node], part)
+        held[:, : collective.sums] = (state.missing == 0) & (node_dies > 0)[:, None]
+        _finish(state, *np.nonzero(held[:, : collective.sums]))
+        return true_sums(collective, layout, parts), state
+    true = np.frombuffer(data, np.uint8)
+    for node, chunks in enumerate(ranges_by_node(collective.given(), nodes)):
+        for first, stop in chunks if node_dies[node] > 0 else ():
+            place = layout.slice_of(first, stop)
+            memory[node, place] = true[place]
+            held[node, first:stop] = True
+    return true, state
 
 
-def _finish(
-    collective: Collective,
-    bounds: Ints,
-    buffers: NDArray[np.uint8] | Ints,
-    held: NDArray[np.bool_],
-    node: Ints,
-    chunk: Ints,
-) -> None:
+def _sent(state: _State, sends: Sends) -> Ints:
+    """Return which sends of a step take place: places in ``sends``."""
+    network = state.schedule.network
+    arc = network.arc(sends.src, sends.port)
+    speaks = (state.node_dies[sends.src] > sends.step) & state.held[sends.src, sends.chunk]
+    if state.schedule.sparing:
+        back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
+        speaks &= ~state.said[arc, sends.chunk] & ~state.heard_of[back, sends.chunk]
+        state.said[arc[speaks], sends.chunk[speaks]] = True
+    return np.flatnonzero(speaks & (state.arc_dies[arc] > sends.step))
+
+
+def _receive(state: _State, sends: Sends, heard: Ints) -> None:
+    """Let nodes take in the sends that reach them in a step: add them to sums, or keep the first copy."""
+    src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
+    if state.schedule.sparing:
+        state.heard_of[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
+    sums = state.schedule.collective.sums
+    if sums:
+        added = chunk < sums
+        _move(state, src[added], dst[added], chunk[added], add=True)
+        np.subtract.at(state.missing, (dst[added], chunk[added]), 1)
+        _move(state, src[~added], dst[~added], chunk[~added])
+        there = ~added
+        there[added] = state.missing[dst[added], chunk[added]] == 0
+        dst, chunk, tree = dst[there], chunk[there], tree[there]
+        new = ~state.held[dst, chunk]
+    else:
+        new = ~state.held[dst, chunk]
+        _move(state, src[new], dst[new], chunk[new])
+    state.first_tree[dst[new], chunk[new]] = tree[new]
+    state.held[dst, chunk] = True
+    if sums:
+        _finish(state, dst, chunk)
+
+
+def _move(state: _State, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -> None:
+    """Copy chunks from node to node, or add them: consecutive chunks between the same two nodes are one run of bytes."""
+    memory, bounds = state.memory, state.layout.bounds
+    first = last = np.arange(len(chunk))
+    if len(chunk) > _FEW:  # to look for runs among fewer would take longer than to move each chunk
+        goes_on = (src[1:] == src[:-1]) & (dst[1:] == dst[:-1]) & (chunk[1:] == chunk[:-1] + 1)
+        first = np.flatnonzero(np.append(True, ~goes_on))
+        last = np.append(first[1:], len(chunk)) - 1
+    columns = zip(
+        *(column.tolist() for column in (src[first], dst[first], bounds[chunk[first]], bounds[chunk[last] + 1])),
+        strict=True,
+    )
+    if add:
+        for u, v, a, b in columns:
+            add_numbers(memory[v, a:b], memory[u, a:b])
+        return
+    for u, v, a, b in columns:
+        memory[v, a:b] = memory[u, a:b]
+
+
+def _finish(state: _State, node: Ints, chunk: Ints) -> None:
     """Where a node has the last contribution to a sum that is its own, it has the finished sum; others' are passed over."""
+    collective, layout = state.schedule.collective, state.layout
     if not collective.results:
         return
     own = (chunk < collective.sums) & (collective.source_of(chunk) == node)
     for v, c in zip(node[own].tolist(), chunk[own].tolist(), strict=True):
         result = collective.sums + c
-        buffers[v, bounds[result] : bounds[result + 1]] = buffers[v, bounds[c] : bounds[c + 1]]
-        held[v, result] = True
+        state.memory[v, layout.slice_of(result, result + 1)] = state.memory[v, layout.slice_of(c, c + 1)]
+        state.held[v, result] = True
+
+
+def _digests(
+    layout: Layout, memory: NDArray[np.uint8], true: Bytes, chunks: list[Ranges]
+) -> tuple[list[str], list[str]]:
+    """Return the SHA-256 of what each node has of its chunks, and of what it should have; of equal bytes it is taken once."""
+    right: dict[tuple[tuple[int, int], ...], str] = {}
+    found, true_digests = list[str](), list[str]()
+    for node, mine in enumerate(chunks):
+        key = tuple(mine)
+        if key not in right:
+            right[key] = layout.digest(true, mine)
+        places = [layout.slice_of(first, stop) for first, stop in mine]
+        same = all(np.array_equal(memory[node, place], true[place]) for place in places)
+        found.append(right[key] if same else layout.digest(memory[node], mine))
+        true_digests.append(right[key])
+    return found, true_digests

@@ -1,18 +1,21 @@
 """Scatterv and gatherv on real bytes, flit by flit: no node keeps what is not for it beyond the step in which it came."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import Lengths
 from treecast.errors import FormatError, PlanError
+from treecast.execution.layout import Bytes, Layout, message_layout
 from treecast.files import named, read_whole, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, Sends
 from treecast.simulation.faults import Faults
 
 
@@ -46,71 +49,144 @@ def relay(
     flit: int,
     faults: Faults | None = None,
 ) -> Relay:
-    """Carry out a scatterv or gatherv: ``messages[v]`` is the one for, or from, node v, moved in flits of ``flit`` bytes.
+    """Carry out a scatterv or gatherv on real bytes, flit by flit.
 
     A node sends a flit on in the step after it came, from the one place that it has for it, or loses it. Nobody knows of
-    ``faults``. Raises PlanError when the schedule is of another collective, or the messages have other lengths than it was
-    planned for.
+    ``faults``.
+
+    Parameters
+    ----------
+    schedule
+        A schedule of a scatterv or gatherv.
+    messages
+        The message for, or from, each node; a node that is left out has none.
+    flit
+        How many bytes a flit has.
+    faults
+        The nodes and arcs that fail, and when; none by default.
+
+    Returns
+    -------
+    What arrived.
+
+    Raises
+    ------
+    PlanError
+        The schedule is of another collective, or the messages have other lengths than it was planned for.
     """
     began = time.perf_counter()
     faults = faults or Faults()
     faults.check(schedule)
-    lengths, collective, network = schedule.collective.lengths, schedule.collective, schedule.network
+    lengths, collective = schedule.collective.lengths, schedule.collective
     if lengths is None:
         raise PlanError(f"{collective.kind} has no messages of different lengths: give a file, not a folder")
-    _check(schedule, lengths, messages, flit)
-    node_dies, arc_dies = faults.by_step(network)
-    scattered = collective.direction == "from"
-    arrived = {node: bytearray(len(message)) for node, message in messages.items()}
-    there = np.zeros(lengths.total, bool)
-    passing: dict[tuple[int, int], bytes] = {}
-    held = steps = transmissions = 0
+    sizes = _sizes(schedule, lengths, messages, flit)
+    data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
+    state = _start(schedule, lengths, message_layout(lengths, sizes, flit), data, faults)
+    held, steps, transmissions, last = 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        arc = network.arc(sends.src, sends.port)
-        owner = lengths.node_of(sends.chunk)
-        goes = (node_dies[sends.src] > sends.step) & (arc_dies[arc] > sends.step)
-        hears = goes & (node_dies[sends.dst] > sends.step)
-        came: dict[tuple[int, int], bytes] = {}
-        columns = sends.src, sends.dst, sends.chunk, owner, goes, hears
-        for src, dst, chunk, node, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
-            at = (chunk - int(lengths.first[node])) * flit
-            if src == (collective.root if scattered else node):
-                data = bytes(messages[node][at : at + flit])
-            elif (src, chunk) in passing:
-                data = passing[src, chunk]
-            else:
-                continue
-            transmissions += sent
-            steps = sends.step + 1 if sent else steps
-            if not heard:
-                continue
-            if dst == (node if scattered else collective.root):
-                arrived[node][at : at + flit] = data
-                there[chunk] = True
-            else:
-                came[dst, chunk] = data
-        passing = came
-        held = max(held, max(np.unique([node for node, _ in came], return_counts=True)[1].tolist(), default=0))
-        report(sends.step + 1, schedule.steps, "steps")
-    rows = schedule.rows
-    told = rows.control & (node_dies[rows.src] > rows.step) & (arc_dies[network.arc(rows.src, rows.port)] > rows.step)
+        sent = _move_on(state, sends)
+        transmissions += sent
+        steps = sends.step + 1 if sent else steps
+        held = max(held, max(Counter(node for node, _ in state.passing).values(), default=0))
+        report(sends.step + 1, last, "steps")
+    spoken = _control_flits(state)
     missing = lengths.flits.copy()
-    np.subtract.at(missing, lengths.node_of(np.flatnonzero(there)), 1)
+    np.subtract.at(missing, lengths.node_of(np.flatnonzero(state.there)), 1)
+    place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
     return Relay(
-        schedule, faults, sum(map(len, messages.values())),
-        {node: bytes(data) for node, data in arrived.items()}, missing, held,
-        max(steps, int((rows.step[told] + 1).max(initial=0))), transmissions + int(told.sum()), time.perf_counter() - began,
-    )  # fmt: skip
+        schedule=schedule,
+        faults=faults,
+        size=sum(map(len, messages.values())),
+        contents={node: state.arrived[place[node]].tobytes() for node in messages},
+        lost=missing,
+        held=held,
+        steps=max(steps, int(spoken.max(initial=-1)) + 1),
+        transmissions=transmissions + len(spoken),
+        seconds=time.perf_counter() - began,
+    )
 
 
-def _check(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes | memoryview], flit: int) -> None:
-    for node in range(schedule.network.nodes):
-        size = len(messages.get(node, b""))
-        if -(-size // flit) != lengths.flits[node]:
-            raise PlanError(
-                f"the message of node {schedule.network.label(node)} has {size:,} bytes, {-(-size // flit):,} flits of {flit:,}; "
-                f"the schedule was planned for {lengths.flits[node]:,}: plan with these files, or give --flit as then"
-            )
+def _sizes(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes | memoryview], flit: int) -> Ints:
+    """Return how many bytes each node's message has: int64 (N,). Raises PlanError where it was planned for another length."""
+    sizes = np.array([len(messages.get(node, b"")) for node in range(schedule.network.nodes)], np.int64)
+    flits = -(-sizes // flit)
+    if (flits != lengths.flits).any():
+        node = int(np.argmax(flits != lengths.flits))
+        raise PlanError(
+            f"the message of node {schedule.network.label(node)} has {int(sizes[node]):,} bytes, "
+            f"{int(flits[node]):,} flits of {flit:,}; the schedule was planned for {int(lengths.flits[node]):,}: "
+            "plan with these files, or give --flit as then"
+        )
+    return sizes
+
+
+@dataclass(eq=False)
+class _State:
+    """What is where at some step. ``home``: int64 (chunks,), the node at which each chunk begins; ``target``: where it must end.
+
+    ``data``: all messages, in the order of their chunks; ``arrived``: what of it has come, laid out alike; ``there``: which
+    chunks. ``passing``: by node and chunk, what nodes got for others in the last step.
+    """
+
+    schedule: Schedule
+    layout: Layout
+    data: Bytes
+    home: Ints
+    target: Ints
+    node_dies: Ints
+    arc_dies: Ints
+    arrived: Bytes
+    there: NDArray[np.bool_]
+    passing: dict[tuple[int, int], Bytes]
+
+
+def _start(schedule: Schedule, lengths: Lengths, layout: Layout, data: bytes, faults: Faults) -> _State:
+    chunks = np.arange(lengths.total)
+    node_dies, arc_dies = faults.by_step(schedule.network)
+    return _State(
+        schedule,
+        layout,
+        np.frombuffer(data, np.uint8),
+        home=schedule.collective.source_of(chunks),
+        target=schedule.collective.destination_of(chunks),
+        node_dies=node_dies,
+        arc_dies=arc_dies,
+        arrived=np.zeros(layout.size, np.uint8),
+        there=np.zeros(lengths.total, bool),
+        passing={},
+    )
+
+
+def _move_on(state: _State, sends: Sends) -> int:
+    """Carry out the sends of one step: what a node gets for others it has in the next step alone. Return how many took place."""
+    arc = state.schedule.network.arc(sends.src, sends.port)
+    goes = (state.node_dies[sends.src] > sends.step) & (state.arc_dies[arc] > sends.step)
+    hears = goes & (state.node_dies[sends.dst] > sends.step)
+    begins, ends = state.home[sends.chunk] == sends.src, state.target[sends.chunk] == sends.dst
+    came: dict[tuple[int, int], Bytes] = {}
+    columns = sends.src, sends.dst, sends.chunk, begins, ends, goes, hears
+    moved = 0
+    for src, dst, chunk, at_home, at_end, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
+        place = state.layout.slice_of(chunk, chunk + 1)
+        flit = state.data[place] if at_home else state.passing.get((src, chunk))
+        if flit is None:
+            continue
+        moved += sent
+        if heard and at_end:
+            state.arrived[place] = flit
+            state.there[chunk] = True
+        elif heard:
+            came[dst, chunk] = flit.copy()
+    state.passing = came
+    return moved
+
+
+def _control_flits(state: _State) -> Ints:
+    """Return the steps of the control flits that are really sent."""
+    rows, network = state.schedule.rows, state.schedule.network
+    sent = (state.node_dies[rows.src] > rows.step) & (state.arc_dies[network.arc(rows.src, rows.port)] > rows.step)
+    return rows.step[rows.control & sent].astype(np.int64)
 
 
 def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:

@@ -23,9 +23,10 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective, Lengths
 from treecast.errors import DeliveryError, PlanError
+from treecast.execution.layout import even_layout, message_layout
 from treecast.mpi.api.buffers import Message, message
 from treecast.mpi.engine.channel import Channel, channel_of
-from treecast.mpi.engine.choose import chunk_of, contributions, lanes_for, messages_of
+from treecast.mpi.engine.choose import chunk_of, lanes_for, messages_of
 from treecast.mpi.engine.engine import Bytes, Outcome, Part, failed_ranks
 from treecast.mpi.engine.lanes import lanes_of
 from treecast.plans import plan
@@ -147,11 +148,10 @@ def Allreduce(  # noqa: N802
     collective, lanes, missing = lanes_for("allreduce", where, me, 0, count, 0, channel.tags)
     sums, item = collective.sums, received.itemsize
     # chunks are cut across the whole vector; a finished sum takes the place of the contribution, which is gone by then
-    cuts = _cuts(len(received.data), sums, item)
+    layout = even_layout(len(received.data), sums, item)
 
     def view(chunk: int) -> Bytes:
-        place = chunk % sums
-        return received.data[cuts[place] : cuts[place + 1]]
+        return received.data[layout.slice_of(chunk % sums, chunk % sums + 1)]
 
     def add(into: Bytes, contribution: Bytes) -> None:
         numbers = len(into) // item
@@ -208,26 +208,27 @@ def _different(channel: Channel, kind: str, many: Any, one: Any, root: int, aske
     name = "farthest-first" if scatters else "nearest-first"
     whole = plan(kind, where, root=root, lengths=flits.tolist(), builder=name, model="bufferless-multiport")
     mine = whole.program(me)
-    layout: Lengths = mine.collective.lengths or Lengths.of(flits)
+    numbers: Lengths = mine.collective.lengths or Lengths.of(flits)
+    layout = message_layout(numbers, np.where(flits, lengths, 0), flit)
     passing: dict[int, Bytes] = {}
 
     def view(chunk: int) -> Bytes:
-        rank = int(layout.node_of(chunk))
-        first = (chunk - int(layout.first[rank])) * flit
+        rank = int(numbers.node_of(chunk))
+        where, begin = layout.slice_of(chunk, chunk + 1), int(layout.bounds[numbers.first[rank]])
         if blocks or rank == me:
-            return (blocks[rank] if blocks else own)[first : first + flit]
+            return (blocks[rank] if blocks else own)[where.start - begin : where.stop - begin]
         if chunk not in passing:
-            passing[chunk] = np.empty(min(flit, int(lengths[rank]) - first), np.uint8)
+            passing[chunk] = np.empty(where.stop - where.start, np.uint8)
         return passing[chunk]
 
-    everything, mine_alone = range(layout.total), range(int(layout.first[me]), int(layout.stop[me]))
+    everything, mine_alone = range(numbers.total), range(int(numbers.first[me]), int(numbers.stop[me]))
     held, wanted = (everything, mine_alone) if scatters else (mine_alone, everything)
     if me != root:
         held, wanted = (range(0), mine_alone) if scatters else (mine_alone, range(0))
     elif scatters:
         wanted = range(0)
     lanes = lanes_of(mine, me, channel.tags)
-    outcome = channel.run(lanes, Part(view, held, contributions(mine, me)), asked.deadline)
+    outcome = channel.run(lanes, Part(view, held), asked.deadline)
     return _finished(channel, mine.collective, outcome, wanted)
 
 
@@ -266,23 +267,18 @@ class _Places:
     """Where chunks lie: in blocks of ``count`` chunks, ``block(b)`` the memory of block b, or None if it only passes."""
 
     def __init__(self, size: int, count: int, block: Callable[[int], Bytes | None]) -> None:
-        self._cuts, self._count, self._block = _cuts(size, count), count, block
+        self._layout, self._count, self._block = even_layout(size, count), count, block
         self._passing: dict[int, Bytes] = {}
 
     def __call__(self, chunk: int) -> Bytes:
         b, place = divmod(chunk, self._count)
         memory = self._block(b)
-        first, stop = self._cuts[place], self._cuts[place + 1]
+        where = self._layout.slice_of(place, place + 1)
         if memory is not None:
-            return memory[first:stop]
+            return memory[where]
         if chunk not in self._passing:
-            self._passing[chunk] = np.empty(stop - first, np.uint8)
+            self._passing[chunk] = np.empty(where.stop - where.start, np.uint8)
         return self._passing[chunk]
-
-
-def _cuts(size: int, count: int, item: int = 1) -> list[int]:
-    """Return where each of ``count`` chunks of ``size`` bytes begins, and the end, between items."""
-    return [c * (size // max(item, 1)) // count * item for c in range(count + 1)]
 
 
 def _finished(channel: Channel, collective: Collective, outcome: Outcome, wanted: Iterable[int]) -> tuple[int, ...]:

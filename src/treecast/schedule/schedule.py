@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import ScheduleError
@@ -217,6 +217,10 @@ class Schedule:
                 step, cayley.translate(source, src[again]), cayley.translate(source, dst[again]),
                 port[again], tree[again], self.collective.of_source(source, chunk[again], cayley.translate), row[again],
             )  # fmt: skip
+
+    def translate(self, source: int, node: ArrayLike) -> Ints:
+        """Return where the translation by ``source`` carries a node: in an orbit, the part of node 0 into that of ``source``."""
+        return self._cayley.translate(source, node)
 
     @property
     def _cayley(self) -> Cayley:

@@ -11,13 +11,13 @@ from math import comb
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Holdings
 from treecast.errors import FaultError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, reporting
+from treecast.ragged import places, runs
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut, moves
 from treecast.steps import NEVER
@@ -76,18 +76,28 @@ class Faults:
         if min((*self.nodes.values(), *self.arcs.values()), default=0) < 0:
             raise FaultError("a fault happens at a step from 0 on")
 
-    def ever_existed(self, collective: Collective, chunk: Ints) -> NDArray[np.bool_]:
-        """Return which chunks ever existed: bool, of the shape of ``chunk``.
-
-        A chunk whose only source was dead from the start never existed. Every node contributes to a sum.
-        """
-        dead = [node for node, step in self.nodes.items() if step == 0]
-        if collective.sums or not dead:
-            return np.ones(len(chunk), bool)
-        return ~np.isin(collective.source_of(chunk), dead)
-
     def __len__(self) -> int:
         return len(self.nodes) + len(self.arcs)
+
+
+def wanted(collective: Collective, faults: Faults) -> Holdings:
+    """Return what each node must end with under faults, the ranges of a node in ascending order.
+
+    Nothing where the node fails, and nothing that came from one node alone which was dead from the start: there never was
+    anything to send. To a sum every node adds, so it is wanted without those.
+    """
+    holdings = collective.wanted()
+    living = ~np.isin(holdings.node, list(faults.nodes))
+    node, first, stop = holdings.node[living], holdings.first[living], holdings.stop[living]
+    dead = [node for node, step in faults.nodes.items() if step == 0]
+    if collective.sums or not dead:
+        return Holdings(node, first, stop)
+    ends = collective.ends()  # between two of them all chunks come from one node
+    begins, behind = (ends[place] for place in runs(~np.isin(collective.source_of(ends[:-1]), dead)))
+    low = np.searchsorted(behind, first, side="right")  # the first part of what was ever there that a range meets
+    count = np.searchsorted(begins, stop, side="left") - low
+    which, part = np.repeat(np.arange(len(node)), count), np.repeat(low, count) + places(count)
+    return Holdings(node[which], np.maximum(first[which], begins[part]), np.minimum(stop[which], behind[part]))
 
 
 def parse_faults(network: Network, nodes: Iterable[str] = (), links: Iterable[str] = ()) -> Faults:

@@ -11,7 +11,7 @@ from treecast.machine import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut, moves
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Faults, wanted
 from treecast.steps import NEVER
 
 _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
@@ -54,9 +54,7 @@ class Trace:
     @cached_property
     def _wanted(self) -> tuple[Ints, Ints]:
         """The (node, atom) pairs to deliver: each atom that a living node wants and that ever existed."""
-        node, atom = self.atoms.table(self.schedule.part.wanted())
-        had = self.faults.ever_existed(self.schedule.part, self.atoms.bounds[:-1])[atom] & self.living[node]
-        return node[had], atom[had]
+        return self.atoms.table(wanted(self.schedule.part, self.faults))
 
     @cached_property
     def lost(self) -> list[tuple[int, int, int]]:

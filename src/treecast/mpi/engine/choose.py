@@ -5,7 +5,8 @@ from math import factorial, isqrt
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
-from treecast.mpi.engine.lanes import Lane, contributions, lanes_of
+from treecast.execution.layout import missing_at
+from treecast.mpi.engine.lanes import Lane, lanes_of
 from treecast.networks import Complete, Network, Rotational, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
@@ -123,7 +124,8 @@ def lanes_for(
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
         mine = schedule_for(kind, where, root, messages, survive).program(rank)
-    return mine.collective, lanes_of(mine, rank, tags), contributions(mine, rank)
+    missing: list[int] = missing_at(mine, rank).tolist()
+    return mine.collective, lanes_of(mine, rank, tags), dict(enumerate(missing))
 
 
 @lru_cache(8)

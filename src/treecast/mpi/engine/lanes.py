@@ -62,18 +62,6 @@ def lanes_of(program: Schedule, rank: int, tags: int) -> tuple[Lane, ...]:
     return _tagged(found, tags)
 
 
-def contributions(program: Schedule, rank: int) -> dict[int, int]:
-    """Return how many contributions a rank is to add to each sum."""
-    sums, rows = program.collective.sums, program.rows
-    missing = dict.fromkeys(range(sums), 0)
-    adding: list[int] = rows.payload[rows.dst == rank].tolist() if sums else []
-    for payload in adding:
-        for first, stop in rows.payloads.ranges(payload):
-            for chunk in range(first, min(stop, sums)):
-                missing[chunk] += 1
-    return missing
-
-
 def _cut(ends: np.ndarray, first: int, stop: int) -> list[int]:
     inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
     return [first, *inside.tolist(), stop]

@@ -4,27 +4,30 @@ A rank has one range of memory as long as all data, in which every chunk has its
 are touched. A rank reads no more of the input than it brings.
 """
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
 from treecast.execution.folders import flits_of, node_files
-from treecast.execution.local import chunk_bounds
+from treecast.execution.layout import (
+    Bytes,
+    Layout,
+    add_contribution,
+    add_numbers,
+    file_layout,
+    message_layout,
+    missing_at,
+    ranges_at,
+    true_sums,
+)
 from treecast.execution.relay import check_target, write_message
 from treecast.files import named
-from treecast.mpi.engine.engine import Bytes, Part
-from treecast.mpi.engine.lanes import contributions
+from treecast.mpi.engine.engine import Part
 from treecast.networks import Network
-from treecast.networks.core import Ints
-from treecast.ragged import starts
 from treecast.schedule import Schedule
 
 _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4
@@ -32,15 +35,14 @@ _LARGEST = 2**31 - 1  # bytes of a message, in MPI before version 4
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The input: a file of ``size`` bytes, or of scatterv and gatherv a file for each node. ``bounds``: where each chunk begins
-    in a rank's memory, in bytes, and the end: int64 (chunks + 1,). ``part``: the numbers that each rank adds to sums.
+    """The input: a file of ``size`` bytes, or of scatterv and gatherv a file for each node, and where each chunk lies in the
+    memory of a rank.
     """
 
     collective: Collective
     name: str
     size: int
-    bounds: Ints
-    part: int = 0
+    layout: Layout
     files: dict[int, Path] | None = None
 
 
@@ -63,14 +65,8 @@ def find_source(network: Network, collective: Collective, name: str, flit: int, 
             raise FormatError(f"{named(name)} cannot be read: {error.strerror}") from None
         if not path.is_file():
             raise FormatError(f"{named(name)} is no file: over MPI every rank reads its own part of one")
-        if collective.sums:
-            part = -(-size // collective.nodes)
-            bounds = 8 * chunk_bounds(part, collective.sums)
-            bounds = np.concatenate([bounds, 8 * part + bounds[1:]]) if collective.results else bounds
-            source = Source(collective, name, size, bounds, part)
-        else:
-            source = Source(collective, name, size, chunk_bounds(size, collective.chunks))
-    if int(np.diff(source.bounds).max(initial=0)) > _LARGEST:
+        source = Source(collective, name, size, file_layout(collective, size))
+    if source.layout.longest > _LARGEST:
         raise PlanError("chunks of 2 GiB and more cannot be sent: plan more --messages")
     return source
 
@@ -78,57 +74,49 @@ def find_source(network: Network, collective: Collective, name: str, flit: int, 
 def _folder(network: Network, collective: Collective, name: str, flit: int) -> Source:
     lengths = collective.lengths
     files = node_files(network, name, collective.root)
-    flits = flits_of(network, files, flit)
-    if lengths is None or not np.array_equal(flits, lengths.flits):
+    if lengths is None or not np.array_equal(flits_of(network, files, flit), lengths.flits):
         raise PlanError(
             f"the files in {named(name)} are not as long as planned: plan with --files of them, or give --flit as then"
         )
-    sizes = np.full(lengths.total, flit, np.int64)
+    sizes = np.zeros(network.nodes, np.int64)
     for node, path in files.items():
-        if flits[node]:
-            sizes[lengths.stop[node] - 1] = path.stat().st_size - (int(flits[node]) - 1) * flit
-    bounds = starts(sizes)
-    return Source(collective, name, int(bounds[-1]), bounds, files=files)
+        sizes[node] = path.stat().st_size
+    layout = message_layout(lengths, sizes, flit)
+    return Source(collective, name, layout.size, layout, files)
 
 
 def part_of(program: Schedule, rank: int, source: Source) -> tuple[Part, Bytes]:
     """Return a rank's part in a run, and its memory, with what it brings in it. Raises FormatError when that cannot be read."""
-    collective, bounds = program.collective, source.bounds
-    memory = np.zeros(int(bounds[-1]), np.uint8)
+    collective, layout = program.collective, source.layout
+    memory = np.zeros(layout.size, np.uint8)
 
     def view(chunk: int) -> Bytes:
-        return memory[bounds[chunk] : bounds[chunk + 1]]
+        return memory[layout.slice_of(chunk, chunk + 1)]
 
     if collective.sums:
-        contribution = np.frombuffer(_piece(Path(source.name), rank * source.part, source.part), np.uint8)
-        memory[: 8 * len(contribution)].view(np.int64)[:] = contribution
-        missing = contributions(program, rank)
+        add_contribution(memory, _piece(Path(source.name), rank * layout.part, layout.part))
+        missing: list[int] = missing_at(program, rank).tolist()
         own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
-        return Part(view, (), missing, own if collective.results else {}, add), memory
-    given, held = collective.given(), list[int]()
-    for node, first, stop in zip(given.node.tolist(), given.first.tolist(), given.stop.tolist(), strict=True):
-        if node == rank:
-            _read_into(source, rank, memory, first, stop)
-            held.extend(range(first, stop))
+        return Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers), memory
+    held = list[int]()
+    for first, stop in ranges_at(collective.given(), rank):
+        _read_into(source, memory, first, stop)
+        held.extend(range(first, stop))
     return Part(view, held), memory
 
 
-def add(into: Bytes, contribution: Bytes) -> None:
-    """Add a contribution to a sum of 64-bit numbers."""
-    total = into.view(np.int64)
-    total += contribution.view(np.int64)
-
-
-def _read_into(source: Source, rank: int, memory: Bytes, first: int, stop: int) -> None:
-    bounds, lengths = source.bounds, source.collective.lengths
+def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
+    """Read the chunks ``first … stop-1`` into their place; of messages only whole ones."""
+    lengths = source.collective.lengths
     if source.files is None or lengths is None:
-        a, b = int(bounds[first]), int(bounds[stop])
-        memory[a:b] = np.frombuffer(_piece(Path(source.name), a, b - a, exact=True), np.uint8)
+        place = source.layout.slice_of(first, stop)
+        piece = _piece(Path(source.name), place.start, place.stop - place.start, exact=True)
+        memory[place] = np.frombuffer(piece, np.uint8)
         return
     for node, path in source.files.items():
-        a, b = int(bounds[lengths.first[node]]), int(bounds[lengths.stop[node]])
+        place = source.layout.slice_of(lengths.first[node], lengths.stop[node])
         if first <= lengths.first[node] and lengths.stop[node] <= stop:
-            memory[a:b] = np.frombuffer(_piece(path, 0, b - a, exact=True), np.uint8)
+            memory[place] = np.frombuffer(_piece(path, 0, place.stop - place.start, exact=True), np.uint8)
 
 
 def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:
@@ -156,42 +144,16 @@ def write_arrived(source: Source, rank: int, memory: Bytes, held: set[int], fold
     for node in mine:
         chunks = range(int(lengths.first[node]), int(lengths.stop[node]))
         if node in source.files and held.issuperset(chunks):
-            a, b = int(source.bounds[chunks.start]), int(source.bounds[chunks.stop])
-            write_message(memory[a:b].data, source.files[node], folder)
-
-
-def wanted_ranges(collective: Collective, rank: int, dead: frozenset[int]) -> list[tuple[int, int]]:
-    """Return the chunks (first, stop) that a rank is to end with, without those that only a dead rank had."""
-    wanted, ends = collective.wanted(), collective.ends()
-    mine = wanted.node == rank
-    found: list[tuple[int, int]] = []
-    for first, stop in zip(wanted.first[mine].tolist(), wanted.stop[mine].tolist(), strict=True):
-        inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
-        for a, b in pairwise([first, *inside.tolist(), stop]):
-            if collective.sums or int(collective.source_of(a)) not in dead:
-                found.append((a, b))
-    return found
-
-
-def digest(memory: NDArray[np.uint8], bounds: Ints, chunks: Sequence[tuple[int, int]]) -> str:
-    """Return the SHA-256, in hexadecimal, of ranges of chunks, one behind the other."""
-    found = hashlib.sha256()
-    for first, stop in chunks:
-        found.update(memory[bounds[first] : bounds[stop]].data)
-    return found.hexdigest()
+            place = source.layout.slice_of(chunks.start, chunks.stop)
+            write_message(memory[place].data, source.files[node], folder)
 
 
 def truth(source: Source) -> Bytes:
     """Return what every chunk should be, each in its place, from the input alone. Raises FormatError when it cannot be read."""
-    collective = source.collective
-    memory = np.zeros(int(source.bounds[-1]), np.uint8)
-    if not collective.sums:
-        _read_into(source, -1, memory, 0, collective.chunks)
-        return memory
-    half = memory[: 8 * source.part].view(np.int64)
-    for rank in range(collective.nodes):
-        contribution = np.frombuffer(_piece(Path(source.name), rank * source.part, source.part), np.uint8)
-        half[: len(contribution)] += contribution
-    if collective.results:
-        memory[8 * source.part :] = memory[: 8 * source.part]
+    collective, layout = source.collective, source.layout
+    if collective.sums:
+        parts = (_piece(Path(source.name), rank * layout.part, layout.part) for rank in range(collective.nodes))
+        return true_sums(collective, layout, parts)
+    memory = np.zeros(layout.size, np.uint8)
+    _read_into(source, memory, 0, collective.chunks)
     return memory

@@ -13,7 +13,7 @@ import numpy as np
 
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.execution.local import ranges
+from treecast.execution.layout import ranges, ranges_at, ranges_by_node
 from treecast.formats.native.header import header_of, without_rows
 from treecast.mpi.engine.engine import Engine, Outcome, failed_ranks
 from treecast.mpi.engine.lanes import lanes_of
@@ -23,7 +23,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.plans import plan_again, program_again
 from treecast.schedule import Schedule
-from treecast.simulation.faults import parse_faults
+from treecast.simulation.faults import Faults, parse_faults, wanted
 
 _RECORD = 1 << 16  # bytes that a rank's closing words may have
 _TAGS = 16  # from here on: of what is passed on, by exchange and rank
@@ -205,10 +205,10 @@ def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int], out
         if output else (None, "")
     )  # fmt: skip
     collective = prepared.program.collective
-    wanted = data_of.wanted_ranges(collective, rank, frozenset(dead))
-    lacks = [pair for first, stop in wanted for pair in _lacking(first, stop, outcome.held)]
+    mine = ranges_at(wanted(collective, Faults(dict.fromkeys(dead, 0))), rank)
+    lacks = [pair for first, stop in mine for pair in _lacking(first, stop, outcome.held)]
     return json.dumps({
-        "digest": data_of.digest(prepared.memory, prepared.source.bounds, wanted), "lacks": lacks[:_MOST_LOST],
+        "digest": prepared.source.layout.digest(prepared.memory, mine), "lacks": lacks[:_MOST_LOST],
         "by_tree": {tree: count for tree, count in sorted(outcome.by_tree.items()) if tree >= 0},
         "sent": outcome.sent, "received": outcome.received, "seconds": round(outcome.seconds, 6),
         "cut": sorted(outcome.cut), "rows": len(prepared.program), "unwritten": unwritten,
@@ -225,6 +225,7 @@ def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set
     schedule, source = prepared.program, prepared.source
     network, collective = schedule.network, schedule.collective
     true = data_of.truth(source)
+    to_have = ranges_by_node(wanted(collective, Faults(dict.fromkeys(dead, 0))), network.nodes)
     nodes, rights = list[Found](), dict[tuple[tuple[int, int], ...], str]()
     for rank in range(network.nodes):
         node: Found = {"node": network.label(rank), "rank": rank}
@@ -232,10 +233,10 @@ def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set
             nodes.append({**node, "verdict": "dead"})
             continue
         record = records[rank]
-        wanted = tuple(data_of.wanted_ranges(collective, rank, frozenset(dead)))
-        if wanted not in rights:
-            rights[wanted] = data_of.digest(true, source.bounds, wanted)
-        right = rights[wanted]
+        mine = tuple(to_have[rank])
+        if mine not in rights:
+            rights[mine] = source.layout.digest(true, mine)
+        right = rights[mine]
         intact = record["digest"] == right and not record["lacks"]
         nodes.append({
             **node, "verdict": "intact" if intact else "INCOMPLETE", "sha256": record["digest"], "true_sha256": right,

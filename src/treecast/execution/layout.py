@@ -1,0 +1,234 @@
+"""Where the chunks of a run lie in bytes, and what a node must still add to its sums.
+
+Local runs, elections, relays and MPI all read it here, so that a chunk is the same bytes wherever a schedule is carried out.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.collectives import Collective, Holdings, Lengths
+from treecast.errors import PlanError
+from treecast.networks.core import Ints
+from treecast.ragged import explode, runs, starts
+from treecast.schedule import Rows, Schedule
+
+Bytes = NDArray[np.uint8]
+"""Memory, byte by byte."""
+Ranges = list[tuple[int, int]]
+"""Ranges of chunks, (first, stop) each, the stop left out."""
+
+_NUMBER = 8  # bytes of a number of a sum: int64
+_MOST_BYTES = 8 * 2**30
+_MOST_CHUNKS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where each chunk's bytes lie in the memory of a node.
+
+    Attributes
+    ----------
+    bounds : int64 (chunks + 1,)
+        Chunk c is the bytes ``bounds[c] … bounds[c+1]-1``.
+    part : int
+        How many bytes of the input each node adds to the sums, each as a number of 8 bytes; 0 where nothing is added.
+    """
+
+    bounds: Ints
+    part: int = 0
+
+    def __post_init__(self) -> None:
+        self.bounds.setflags(write=False)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of all chunks together."""
+        return int(self.bounds[-1])
+
+    @property
+    def longest(self) -> int:
+        """The number of bytes of the longest chunk."""
+        return int(np.diff(self.bounds).max(initial=0))
+
+    def slice_of(self, first: int, stop: int) -> slice:
+        """Return where the chunks ``first … stop-1`` lie."""
+        return slice(int(self.bounds[first]), int(self.bounds[stop]))
+
+    def digest(self, memory: Bytes, chunks: Iterable[tuple[int, int]]) -> str:
+        """Return the SHA-256, in hexadecimal, of ranges of chunks, one behind the other."""
+        found = hashlib.sha256()
+        for first, stop in chunks:
+            found.update(memory[self.slice_of(first, stop)].data)
+        return found.hexdigest()
+
+
+def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
+    """Return the layout of one file that is cut into equal chunks.
+
+    Parameters
+    ----------
+    size
+        The bytes of the file.
+    chunks
+        How many chunks it is cut into: their lengths differ by one item at most, and may be 0.
+    item
+        The bytes of an item, which is never cut; what is left over behind the last whole item belongs to no chunk.
+
+    Examples
+    --------
+    >>> even_layout(10, 4).bounds.tolist()
+    [0, 2, 5, 7, 10]
+    >>> even_layout(10, 4, item=3).bounds.tolist()
+    [0, 0, 3, 6, 9]
+    """
+    each, over = divmod(size // item, max(chunks, 1))
+    at = np.arange(chunks + 1, dtype=np.int64)
+    return Layout((at * each + at * over // max(chunks, 1)) * item)
+
+
+def file_layout(collective: Collective, size: int) -> Layout:
+    """Return the layout of a collective on one file.
+
+    The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each node, the
+    last filled up with zeros: node h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums.
+    """
+    if not collective.sums:
+        return even_layout(size, collective.chunks)
+    part = -(-size // collective.nodes)
+    bounds = even_layout(part * _NUMBER, collective.sums, _NUMBER).bounds
+    if collective.results:
+        bounds = np.concatenate([bounds, part * _NUMBER + bounds[1:]])
+    return Layout(bounds, part)
+
+
+def message_layout(lengths: Lengths, sizes: ArrayLike, flit: int) -> Layout:
+    """Return the layout of messages of different lengths, one for each node, in the order of their chunks.
+
+    Parameters
+    ----------
+    lengths
+        How many flits each message has.
+    sizes
+        How many bytes each message has: int (N,).
+    flit
+        How many bytes a flit has; the last of a message has what is left over.
+
+    Examples
+    --------
+    >>> message_layout(Lengths.of([0, 2, 1]), [0, 15, 4], 10).bounds.tolist()
+    [0, 10, 15, 19]
+    """
+    size_of = np.full(lengths.total, flit, np.int64)
+    some = np.flatnonzero(lengths.flits)
+    size_of[lengths.stop[some] - 1] = np.asarray(sizes, np.int64)[some] - (lengths.flits[some] - 1) * flit
+    return Layout(starts(size_of))
+
+
+def check_memory(collective: Collective, buffers: int, size: int) -> None:
+    """Raise PlanError when ``buffers`` buffers of ``size`` bytes, or the chunks, are too many to be moved one by one."""
+    if buffers * (size + (8 if collective.sums else 4) * collective.chunks) > _MOST_BYTES:
+        raise PlanError(
+            f"{buffers:,} buffers of {size:,} bytes and {collective.chunks:,} chunks do not fit in {_MOST_BYTES >> 30} GiB: "
+            "take a smaller file or network"
+        )
+    if collective.chunks > _MOST_CHUNKS:
+        raise PlanError(
+            f"{collective.chunks:,} chunks take too long to move one by one: plan for at most {_MOST_CHUNKS:,}"
+        )
+
+
+# -- ranges of chunks --------------------------------------------------------------------------------------------------
+
+
+def ranges(mask: NDArray[np.bool_]) -> Ranges:
+    """Return the ranges (first, stop) of the chunks that a mask marks.
+
+    >>> ranges(np.array([True, True, False, True]))
+    [(0, 2), (3, 4)]
+    """
+    first, stop = runs(mask)
+    return list(zip(first.tolist(), stop.tolist(), strict=True))
+
+
+def ranges_by_node(holdings: Holdings, nodes: int) -> list[Ranges]:
+    """Return the ranges of each node, as they come."""
+    found = [list[tuple[int, int]]() for _ in range(nodes)]
+    columns = (column.tolist() for column in (holdings.node, holdings.first, holdings.stop))
+    for node, first, stop in zip(*columns, strict=True):
+        found[int(node)].append((int(first), int(stop)))
+    return found
+
+
+def ranges_at(holdings: Holdings, node: int) -> Ranges:
+    """Return the ranges of one node, as they come."""
+    mine = holdings.node == node
+    return list(zip(holdings.first[mine].tolist(), holdings.stop[mine].tolist(), strict=True))
+
+
+def mask_of(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
+    """Return which chunks each node holds: bool (nodes, chunks). The ranges of a node share no chunks."""
+    marks = np.zeros((nodes, chunks + 1), np.int8)
+    np.add.at(marks, (holdings.node, holdings.first), 1)
+    np.add.at(marks, (holdings.node, holdings.stop), -1)
+    return np.add.accumulate(marks, axis=1, dtype=np.int8, out=marks)[:, :-1] > 0
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+
+
+def missing(schedule: Schedule) -> NDArray[np.int32]:
+    """Return how many contributions each node is to add to each sum before it sends it on: int32 (N, sums)."""
+    rows, part, nodes = schedule.rows, schedule.part, schedule.network.nodes
+    count = _additions(rows, rows.payload, rows.dst, (nodes, part.sums))
+    if not schedule.orbit or not part.sums:
+        return count
+    every, whole = np.arange(nodes), np.empty((nodes, nodes, part.sums), np.int32)
+    for owner in range(nodes):  # its sums are added where the translation by it carries those of node 0
+        whole[schedule.translate(owner, every), owner] = count
+    return whole.reshape(nodes, -1)
+
+
+def missing_at(program: Schedule, node: int) -> NDArray[np.int32]:
+    """Return how many contributions a node is to add to each sum, from its own program: int32 (sums,)."""
+    payload = program.rows.payload[program.rows.dst == node]
+    return _additions(program.rows, payload, np.zeros(len(payload), np.int64), (1, program.part.sums))[0]
+
+
+def _additions(
+    rows: Rows, payload: NDArray[np.int32], place: NDArray[Any], shape: tuple[int, int]
+) -> NDArray[np.int32]:
+    """Return how often payloads bring each sum to each place: int32 of ``shape`` (places, sums)."""
+    marks = np.zeros((shape[0], shape[1] + 1), np.int32)  # where a range begins, and behind its end
+    if shape[1]:
+        which, entry = explode(rows.payloads.start, payload)
+        first, stop = rows.payloads.first[entry], np.minimum(rows.payloads.stop[entry], shape[1])
+        sums = first < stop
+        np.add.at(marks, (place[which[sums]], first[sums]), 1)
+        np.add.at(marks, (place[which[sums]], stop[sums]), -1)
+    return np.add.accumulate(marks, axis=1, out=marks)[:, :-1]
+
+
+def add_contribution(memory: Bytes, part: bytes | memoryview) -> None:
+    """Add a part of the input, byte by byte as unsigned numbers, to the sums at the beginning of a node's memory."""
+    memory[: _NUMBER * len(part)].view(np.int64)[:] += np.frombuffer(part, np.uint8)
+
+
+def add_numbers(total: Bytes, contribution: Bytes) -> None:
+    """Add a contribution, numbers of 8 bytes, to a sum."""
+    numbers = total.view(np.int64)
+    numbers += contribution.view(np.int64)
+
+
+def true_sums(collective: Collective, layout: Layout, parts: Iterable[bytes | memoryview]) -> Bytes:
+    """Return what the sums of all nodes' parts should be, and the finished sums behind them, laid out like a node's memory."""
+    memory = np.zeros(layout.size, np.uint8)
+    for part in parts:
+        add_contribution(memory, part)
+    if collective.results:
+        memory[_NUMBER * layout.part :] = memory[: _NUMBER * layout.part]
+    return memory
