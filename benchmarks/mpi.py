@@ -156,14 +156,14 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
 
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
-    from treecast.mpi.engine import choose
-    from treecast.mpi.engine.channel import channel_of
+    from treecast.mpi.engine.choose import Operation, messages_of, schedule_of
+    from treecast.mpi.engine.communicator import communicator_of
 
-    channel = channel_of(comm)
-    where = channel.network(collective, options["survive"], options["network"])
+    ours = communicator_of(comm)
+    where = ours.network(collective, options["survive"], options["network"])
     data = size if collective == "broadcast" else size // comm.size
-    count = choose.messages_of(collective, where, data, options["survive"], channel.rate(where))
-    return choose.schedule_for(collective, where, 0, count, options["survive"]).steps
+    count = messages_of(collective, where, data, options["survive"], ours.rate(where))
+    return schedule_of(Operation(collective, where, 0, count, options["survive"])).steps
 
 
 def bound(comm: Any, collective: str, size: int) -> float:

@@ -57,7 +57,6 @@ ALLOWED = (
             "docs/commands.md",
         )
     ),
-    Allowed("channel", "src/treecast/mpi/*", "", "to be renamed: what is known of a communicator"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "src/treecast/cli/mpi_report.py", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),

@@ -1,12 +1,20 @@
 """What one rank does: both ends of a link find the same messages with the same tags, without MPI."""
 
+import subprocess
+import sys
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import treecast
 from treecast import plan, verify
 from treecast.errors import PlanError
 from treecast.mpi.engine.choose import check_survive, family, messages_of, most_survived, network_of
-from treecast.mpi.engine.lanes import lanes_of
+from treecast.mpi.engine.transfers import Expected, Transfer, transfers_of
+from treecast.mpi.job import run
 from treecast.networks import network
 
 JOBS = [
@@ -24,11 +32,13 @@ def test_both_ends_agree_on_every_message(job, tags):
     nodes = schedule.network.nodes
     said = {True: [], False: []}
     for rank in range(nodes):
-        for lane in lanes_of(schedule.program(rank), rank, tags):
-            ends = (rank, lane.peer) if lane.sends else (lane.peer, rank)
-            for chunk in range(lane.first, lane.stop):
-                assert 0 <= lane.tag_of(chunk) < tags
-                said[lane.sends].append((*ends, lane.step_of(chunk), chunk, lane.tree, lane.tag_of(chunk)))
+        for transfer in transfers_of(schedule.program(rank), rank, tags):
+            ends = (rank, transfer.peer) if transfer.sends else (transfer.peer, rank)
+            for chunk in range(transfer.first, transfer.stop):
+                assert 0 <= transfer.tag_of(chunk) < tags
+                said[transfer.sends].append(
+                    (*ends, transfer.step_of(chunk), chunk, transfer.tree, transfer.tag_of(chunk))
+                )
     assert sorted(said[True]) == sorted(said[False])
     assert len(said[True]) == schedule.transmissions
     if tags > 1000:
@@ -38,9 +48,9 @@ def test_both_ends_agree_on_every_message(job, tags):
 def test_steps_are_those_of_the_schedule():
     schedule = plan("broadcast", "hypercube:3", messages=5, survive=1)
     found = sorted(
-        (lane.step_of(c), rank, lane.peer, c)
-        for rank in range(8) for lane in lanes_of(schedule.program(rank), rank, 1000) if lane.sends
-        for c in range(lane.first, lane.stop)
+        (transfer.step_of(c), rank, transfer.peer, c)
+        for rank in range(8) for transfer in transfers_of(schedule.program(rank), rank, 1000) if transfer.sends
+        for c in range(transfer.first, transfer.stop)
     )  # fmt: skip
     wanted = sorted(
         (sends.step, *entry) for sends in schedule.expand()
@@ -49,10 +59,46 @@ def test_steps_are_those_of_the_schedule():
     assert found == wanted
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(-1, 2)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 2)), max_size=9),
+)
+def test_what_may_still_come_is_counted_as_by_chunk_and_tree(received, voids):
+    transfers = [Transfer(False, 1, first, first + length, 0, 1, tree, 0, 1) for first, length, tree in received]
+    count = Counter((c, t.tree) for t in transfers for c in range(t.first, t.stop))
+    expected, gone = Expected(transfers), Counter(voids)
+    for chunk, tree in voids:
+        expected.note_void(chunk, tree)
+    for chunk in range(15):
+        for tree in range(-1, 3):
+            assert expected.planned(chunk, tree) == count[chunk, tree]
+            assert expected.left(chunk, tree) == count[chunk, tree] - gone[chunk, tree]
+        assert expected.planned(chunk) == sum(count[chunk, tree] for tree in range(-1, 3))
+        assert expected.left(chunk) == sum(count[chunk, tree] - gone[chunk, tree] for tree in range(-1, 3))
+
+
+def test_each_rank_reads_the_plan_once(tmp_path, monkeypatch):
+    path = tmp_path / "plan.tc"
+    treecast.save(plan("scatter", "ring:5"), path)
+    reads, read = [], run.formats.read
+    monkeypatch.setattr(run.formats, "read", lambda name: reads.append(name) or read(name))
+    asked = run.Request(str(path), "", 1, {}, 1.0, None)
+    assert len(run.own_program(asked, 3, 5)) > 0
+    assert reads == [str(path)]
+    with pytest.raises(PlanError, match="mpirun started 6 ranks: start it with -n 5"):
+        run.own_program(asked, 3, 6)
+
+
+def test_starting_ranks_needs_neither_numpy_nor_mpi4py():
+    code = "import sys, treecast.mpi.job.launch; print(sorted({'numpy', 'mpi4py'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_too_few_tags_are_refused():
     schedule = plan("scatter", "star:4", messages=2)
     with pytest.raises(PlanError, match="tags"):
-        lanes_of(schedule.program(0), 0, 2)
+        transfers_of(schedule.program(0), 0, 2)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from typing import Any
 
 from treecast.cli import console
-from treecast.mpi.job.run import Found, Request
+from treecast.mpi.job.findings import Found
+from treecast.mpi.job.run import Request
 from treecast.schedule import Schedule
 from treecast.verification.report import Report, figures
 

@@ -788,7 +788,7 @@ def _run_over_mpi(
         if not mpi.has_mpi4py():
             raise _usage(mpi.MISSING)
         schedule, report = _load(file)
-        what = runs.request(schedule, file, data, flit, kill, deadline, output)
+        what = runs.request(schedule, file, data, flit=flit, kill=kill, deadline=deadline, output=output)
         found = run_ranks(what, schedule.network.nodes, timeout)
         show_run(found, what, schedule, report, as_json)
         return _status(found["delivered"] == found["living"])
@@ -796,7 +796,7 @@ def _run_over_mpi(
 
     def ask() -> runs.Request:
         loaded[:] = _load(file)
-        return runs.request(loaded[0], file, data, flit, kill, deadline, output)
+        return runs.request(loaded[0], file, data, flit=flit, kill=kill, deadline=deadline, output=output)
 
     found, status, what = runs.run_rank(ask)
     if found is not None and "error" in found:

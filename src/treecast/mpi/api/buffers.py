@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.mpi.engine.engine import Bytes
+from treecast.execution.layout import Bytes
 
 
 class Message(NamedTuple):

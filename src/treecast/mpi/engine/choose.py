@@ -1,12 +1,13 @@
-"""Which network a number of ranks is taken for, in how many chunks data goes, and a rank's lanes: found once, then kept."""
+"""Which network a number of ranks is taken for, in how many chunks data goes, and what a rank does: found once, then kept."""
 
 from functools import lru_cache
 from math import factorial, isqrt
+from typing import NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
 from treecast.execution.layout import missing_at
-from treecast.mpi.engine.lanes import Lane, lanes_of
+from treecast.mpi.engine.transfers import Transfer, transfers_of
 from treecast.networks import Complete, Network, Rotational, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
@@ -114,23 +115,41 @@ def trees_of(where: Network, survive: int) -> int:
     return max(1, where.ports) if disjoint else 1
 
 
+class Operation(NamedTuple):
+    """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures."""
+
+    kind: str
+    network: Network
+    root: int
+    messages: int
+    survive: int = 0
+
+
+class Program(NamedTuple):
+    """What one rank does in an operation: its transfers, and of sums how many contributions it is to add to each."""
+
+    collective: Collective
+    transfers: tuple[Transfer, ...]
+    missing: dict[int, int]
+
+
 @lru_cache(_KEPT)
-def lanes_for(
-    kind: str, where: Network, rank: int, root: int, messages: int, survive: int, tags: int
-) -> tuple[Collective, tuple[Lane, ...], dict[int, int]]:
-    """Return a collective on a network, the lanes of one rank, and of sums how many contributions it is to add."""
+def program_of(what: Operation, rank: int, tags: int) -> Program:
+    """Return what one rank does in an operation; tags are from 0 to ``tags`` - 1."""
+    kind, where, root, messages, survive = what
     check_survive(kind, where, survive)
     if COLLECTIVES[kind].one_to_all and trees_of(where, survive) > 1:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
-        mine = schedule_for(kind, where, root, messages, survive).program(rank)
+        mine = schedule_of(what).program(rank)
     missing: list[int] = missing_at(mine, rank).tolist()
-    return mine.collective, lanes_of(mine, rank, tags), dict(enumerate(missing))
+    return Program(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
 
 
 @lru_cache(8)
-def schedule_for(kind: str, where: Network, root: int, messages: int, survive: int) -> Schedule:
+def schedule_of(what: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
+    kind, where, root, messages, survive = what
     straight = COLLECTIVES[kind].one_to_all and isinstance(where, Complete) and not survive
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)

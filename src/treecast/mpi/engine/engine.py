@@ -1,10 +1,10 @@
-"""The engine: carries out the lanes of one rank over MPI, and goes on past neighbours that die.
+"""The engine: carries out the transfers of one rank over MPI, and goes on past neighbours that die.
 
-A rank sends a chunk over each of its lanes as soon as it holds it, whichever way it came, each lane in its own order. What will
-not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty message, a *void*, in
-the same tree. So every receive from a living neighbour ends, with data or without, and a rank has finished when all its lanes
-have; nobody has to know who failed, or to agree on anything. Lanes do not wait for one another: along a way without failures
-chunks flow in order whatever happens elsewhere, so copies on disjoint ways arrive as the schedule promises.
+A rank sends a chunk in each of its transfers as soon as it holds it, whichever way it came, each transfer in its own order. What
+will not come, because the neighbour that was to bring it is dead or has nothing itself, is passed on as an empty message, a
+*void*, in the same tree. So every receive from a living neighbour ends, with data or without, and a rank has finished when all
+its transfers have; nobody has to know who failed, or to agree on anything. Transfers do not wait for one another: along a way
+without failures chunks flow in order whatever happens elsewhere, so copies on disjoint ways arrive as the schedule promises.
 """
 
 import os
@@ -13,17 +13,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treecast.mpi.engine.lanes import Lane
-
-Bytes = NDArray[np.uint8]
+from treecast.execution.layout import Bytes
+from treecast.mpi.engine.transfers import Expected, Transfer
 
 WINDOW = 4
-"""How many messages of a lane are under way at once: more gain nothing in shared memory."""
+"""How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _NAP_AFTER = 2  # looks in vain before a rank sleeps: looks cost others time
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 100e-6, 1e-3  # of the time since something moved, in seconds
 _LACKING = 4  # times as long a rank waits when it lacks something
@@ -61,27 +59,46 @@ class Outcome:
     seconds: float = 0.0
 
 
-@dataclass(eq=False)
-class _Moving:
-    """A lane as it goes: the next chunk to post, and what is under way in order: (request, chunk, buffer, whether that is where
-    the chunk belongs).
-    """
+class _Message(NamedTuple):
+    """A message under way. ``lands``: whether its buffer is where the chunk belongs."""
 
-    lane: Lane
+    request: Any
+    chunk: int
+    buffer: Bytes
+    lands: bool
+
+
+@dataclass(eq=False)
+class _Active:
+    """A transfer as it goes: the next chunk to post, and the messages under way, in order."""
+
+    transfer: Transfer
     next: int
-    under_way: deque[tuple[Any, int, Bytes, bool]] = field(default_factory=deque[tuple[Any, int, Bytes, bool]])
+    under_way: deque[_Message] = field(default_factory=deque[_Message])
     closed: bool = False
 
     @property
     def finished(self) -> bool:
-        return self.closed or (self.next == self.lane.stop and not self.under_way)
+        return self.closed or (self.next == self.transfer.stop and not self.under_way)
+
+    def outstanding(self) -> list[int]:
+        """Return the chunks that have not gone through yet."""
+        return [*(message.chunk for message in self.under_way), *range(self.next, self.transfer.stop)]
 
 
 _NOTHING = np.empty(0, np.uint8)
 
 
+class Endpoint(NamedTuple):
+    """Where a rank sends and receives: mpi4py's module, a communicator that returns errors, and the first tag to use."""
+
+    mpi: Any
+    comm: Any
+    first_tag: int = 0
+
+
 class Engine:
-    """One rank's part of one collective under way on a communicator that returns errors.
+    """One rank's part of one collective under way.
 
     ``patience``: when nothing has moved for so many seconds, all neighbours that are waited for count as cut off; four times as
     long while the rank still lacks something. A dead link is noticed by nothing else. ``kill_at``: the process kills itself in
@@ -89,93 +106,96 @@ class Engine:
     """
 
     def __init__(
-        self, mpi: Any, comm: Any, lanes: tuple[Lane, ...], part: Part, patience: float, first_tag: int = 0,
+        self,
+        endpoint: Endpoint,
+        transfers: tuple[Transfer, ...],
+        part: Part,
+        patience: float,
+        *,
         kill_at: int | None = None,
-    ) -> None:  # fmt: skip
-        self._mpi, self._comm, self._part, self._patience = mpi, comm, part, patience
-        self._first_tag, self._kill_at = first_tag, kill_at
-        self._status = mpi.Status()
+    ) -> None:
+        self._mpi, self._comm, self._first_tag = endpoint
+        self._part, self._patience, self._kill_at = part, patience, kill_at
+        self._status = self._mpi.Status()
         self._missing = dict(part.missing)
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
         self.outcome = Outcome(set(part.held), {}, set(), set())
-        self._lanes = [_Moving(lane, lane.first) for lane in lanes]
-        self._awaiting: dict[int, list[_Moving]] = {}  # lanes whose next chunk is not there yet
-        self._expected: dict[tuple[int, int], int] = {}  # by chunk and tree: how many messages may still bring it
+        self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
+        self._awaiting: dict[int, list[_Active]] = {}  # transfers whose next chunk is not there yet
+        self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
         self._void: set[int] = set()  # sums that lack a contribution for good
         self._landing: set[int] = set()  # chunks that are being received where they belong
         self._spare: dict[int, list[Bytes]] = {}
         self._left: list[tuple[Any, Bytes]] = []  # what was under way with whom nothing more is expected
-        self._moved = 0.0
+        self._last_moved = 0.0
 
     def run(self) -> Outcome:
         """Carry the part out, to its end or until nothing more can come."""
-        began = self._moved = time.monotonic()
-        for lane in (moving.lane for moving in self._lanes if not moving.lane.sends):
-            for chunk in range(lane.first, lane.stop):
-                self._expected[chunk, lane.tree] = self._expected.get((chunk, lane.tree), 0) + 1
+        began = self._last_moved = time.monotonic()
         for chunk, count in self._missing.items():
             if not count:
                 self._complete(chunk)
-        for moving in self._lanes:
-            self._post(moving)
+        for active in self._transfers:
+            self._post(active)
         idle = 0
-        active = [moving for moving in self._lanes if not moving.finished]
-        while active:
+        going = self._unfinished()
+        while going:
             moved = False
-            for moving in active:
-                if moving.under_way and self._poll(moving):
+            for active in going:
+                if active.under_way and self._poll(active):
                     moved = True
             if moved:
-                idle, self._moved = 0, time.monotonic()
-                active = [moving for moving in active if not moving.finished]
+                idle, self._last_moved = 0, time.monotonic()
+                going = self._unfinished()
                 continue
             idle += 1
             os.sched_yield()
             if idle > _NAP_AFTER:
-                waited = time.monotonic() - self._moved
+                waited = time.monotonic() - self._last_moved
                 time.sleep(min(max(_NAP_SHARE * waited, _SHORTEST_NAP), _LONGEST_NAP))
                 self._give_up_in_time()
-                active = [moving for moving in active if not moving.finished]
+                going = self._unfinished()
         self._leave()
         self.outcome.seconds = time.monotonic() - began
         return self.outcome
 
-    # -- lanes -------------------------------------------------------------------------------------------------------
+    def _unfinished(self) -> list[_Active]:
+        return [active for active in self._transfers if not active.finished]
 
-    def _post(self, moving: _Moving) -> None:
-        """Begin what may begin on a lane."""
-        lane = moving.lane
-        while not moving.closed and moving.next < lane.stop and len(moving.under_way) < WINDOW:
-            chunk = moving.next
-            if lane.sends:
-                buffer, lands = self._outgoing(lane, chunk), False
+    # -- transfers ---------------------------------------------------------------------------------------------------
+
+    def _post(self, active: _Active) -> None:
+        """Begin what may begin of a transfer."""
+        transfer = active.transfer
+        while not active.closed and active.next < transfer.stop and len(active.under_way) < WINDOW:
+            chunk = active.next
+            if transfer.sends:
+                buffer, lands = self._outgoing(transfer, chunk), False
                 if buffer is None:
-                    self._awaiting.setdefault(chunk, []).append(moving)
+                    self._awaiting.setdefault(chunk, []).append(active)
                     return
             else:
                 buffer, lands = self._landing_place(chunk)
             try:
-                begin = self._comm.Isend if lane.sends else self._comm.Irecv
-                request = begin([buffer, self._mpi.BYTE], lane.peer, self._first_tag + lane.tag_of(chunk))
+                begin = self._comm.Isend if transfer.sends else self._comm.Irecv
+                request = begin([buffer, self._mpi.BYTE], transfer.peer, self._first_tag + transfer.tag_of(chunk))
             except self._mpi.Exception as error:
-                self._failed(lane.peer, error)
+                self._note_failure(transfer.peer, error)
                 return
-            if lane.sends:
-                self._die_at(lane.step_of(chunk))
-            moving.under_way.append((request, chunk, buffer, lands))
-            moving.next += 1
+            if transfer.sends:
+                self._die_at(transfer.step_of(chunk))
+            active.under_way.append(_Message(request, chunk, buffer, lands))
+            active.next += 1
 
-    def _outgoing(self, lane: Lane, chunk: int) -> Bytes | None:
-        """Return what a lane sends of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
+    def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
+        """Return what is sent of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
         if chunk in self.outcome.held:
             return self._part.view(chunk)
         total = self._sum_of.get(chunk, chunk)
         if total in self._missing:
             return _NOTHING if total in self._void else None
-        expected = self._expected.get((chunk, lane.tree))
-        if expected is None:  # it comes over other trees alone
-            expected = sum(count for (c, _), count in self._expected.items() if c == chunk)
-        return None if expected else _NOTHING
+        over_this_tree = self._expected.planned(chunk, transfer.tree) > 0  # else it comes over other trees alone
+        return None if self._expected.left(chunk, transfer.tree if over_this_tree else None) else _NOTHING
 
     def _landing_place(self, chunk: int) -> tuple[Bytes, bool]:
         """Return where a chunk is received, and whether it belongs there: unless it is there, or on its way, or a sum."""
@@ -186,32 +206,33 @@ class Engine:
         self._landing.add(chunk)
         return own, True
 
-    def _poll(self, moving: _Moving) -> bool:
-        """Take from a lane what has gone through; return whether anything has."""
-        lane, moved = moving.lane, False
-        while moving.under_way:
-            request, chunk, buffer, lands = moving.under_way[0]
+    def _poll(self, active: _Active) -> bool:
+        """Take from a transfer what has gone through; return whether anything has."""
+        transfer, moved = active.transfer, False
+        while active.under_way:
+            message = active.under_way[0]
             try:
-                if not request.Test(self._status):
+                if not message.request.Test(self._status):
                     break
             except self._mpi.Exception as error:
-                self._failed(lane.peer, error)
+                self._note_failure(transfer.peer, error)
                 return True
-            moving.under_way.popleft()
+            active.under_way.popleft()
             moved = True
-            if lane.sends:
+            if transfer.sends:
                 self.outcome.sent += 1
             else:
-                self._die_at(lane.step_of(chunk))
+                self._die_at(transfer.step_of(message.chunk))
                 self.outcome.received += 1
-                self._arrived(lane, chunk, buffer, lands, self._status.Get_count(self._mpi.BYTE) == len(buffer))
+                full = self._status.Get_count(self._mpi.BYTE) == len(message.buffer)
+                self._take_in(transfer, message, full)
         if moved:
-            self._post(moving)
+            self._post(active)
         return moved
 
-    def _arrived(self, lane: Lane, chunk: int, buffer: Bytes, lands: bool, full: bool) -> None:
+    def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
         """Take in what has arrived: add it, keep it, or note that it was void."""
-        new = False
+        chunk, buffer, new = message.chunk, message.buffer, False
         if not full:
             self.outcome.voids += 1
         elif chunk in self._missing:
@@ -222,27 +243,27 @@ class Engine:
                 self._complete(chunk)
                 new = True
         elif chunk not in self.outcome.held:
-            if not lands:
+            if not message.lands:
                 self._part.view(chunk)[:] = buffer
             self._hold(chunk)
             new = True
         if new:
-            self.outcome.by_tree[lane.tree] = self.outcome.by_tree.get(lane.tree, 0) + 1
-        if lands:
+            self.outcome.by_tree[transfer.tree] = self.outcome.by_tree.get(transfer.tree, 0) + 1
+        if message.lands:
             self._landing.discard(chunk)
         else:
             self._spare.setdefault(len(buffer), []).append(buffer)
-        self._settled(lane, chunk, full)
+        if not full:
+            self._note_void(transfer, chunk)
 
-    def _settled(self, lane: Lane, chunk: int, full: bool) -> None:
-        """Note that a message that might have brought a chunk is over; what waited for it may send it, or a void."""
+    def _note_void(self, transfer: Transfer, chunk: int) -> None:
+        """Note that a message did not bring its chunk, or never will; what waited for it may then send a void."""
         if chunk in self._missing:
-            if not full:
-                self._void.add(chunk)
-                self._wake(chunk)
+            self._void.add(chunk)
+            self._wake(chunk)
             return
-        left = self._expected[chunk, lane.tree] = self._expected[chunk, lane.tree] - 1
-        if not full and not left:
+        self._expected.note_void(chunk, transfer.tree)
+        if not self._expected.left(chunk, transfer.tree):
             self._wake(chunk)
 
     def _complete(self, chunk: int) -> None:
@@ -260,8 +281,8 @@ class Engine:
         self._wake(chunk)
 
     def _wake(self, chunk: int) -> None:
-        for moving in self._awaiting.pop(chunk, ()):
-            self._post(moving)
+        for active in self._awaiting.pop(chunk, ()):
+            self._post(active)
         result = self._part.results.get(chunk)
         if chunk in self._void and result is not None:  # nor will the finished sum come
             self._wake(result)
@@ -272,7 +293,7 @@ class Engine:
         if self._kill_at is not None and step >= self._kill_at:
             os.kill(os.getpid(), signal.SIGKILL)  # a message has begun, and nobody will end it
 
-    def _failed(self, peer: int, error: Any) -> None:
+    def _note_failure(self, peer: int, error: Any) -> None:
         """Note that a neighbour is dead. Raises the error again when it says something else."""
         if error.Get_error_class() not in deaths(self._mpi):
             raise error
@@ -280,36 +301,34 @@ class Engine:
         self._close_all(peer)
 
     def _give_up_in_time(self) -> None:
-        idle = time.monotonic() - self._moved
+        idle = time.monotonic() - self._last_moved
         if idle < self._patience or (idle < _LACKING * self._patience and self._lacks()):
             return
-        self._moved = time.monotonic()
-        for peer in {moving.lane.peer for moving in self._lanes if moving.under_way and not moving.finished}:
+        self._last_moved = time.monotonic()
+        for peer in {active.transfer.peer for active in self._unfinished() if active.under_way}:
             self.outcome.cut.add(peer)
             self._close_all(peer)
 
     def _lacks(self) -> bool:
         """Return whether something is still to come that the rank does not hold."""
-        return any(
-            any(chunk not in self.outcome.held for chunk in _outstanding(moving))
-            for moving in self._lanes if not moving.finished and not moving.lane.sends
-        )  # fmt: skip
+        receives = (active for active in self._unfinished() if not active.transfer.sends)
+        return any(chunk not in self.outcome.held for active in receives for chunk in active.outstanding())
 
     def _close_all(self, peer: int) -> None:
         """Expect nothing more from a neighbour, and tell it nothing more."""
-        closing = [moving for moving in self._lanes if moving.lane.peer == peer and not moving.finished]
-        for moving in closing:
-            moving.closed = True
-        for moving in closing:
-            lost = [] if moving.lane.sends else _outstanding(moving)
-            for request, chunk, buffer, _ in moving.under_way:
-                if not moving.lane.sends:
-                    self._landing.discard(chunk)
-                    self._cancel(request)
-                self._left.append((request, buffer))
-            moving.under_way.clear()
+        closing = [active for active in self._unfinished() if active.transfer.peer == peer]
+        for active in closing:
+            active.closed = True
+        for active in closing:
+            lost = [] if active.transfer.sends else active.outstanding()
+            for message in active.under_way:
+                if not active.transfer.sends:
+                    self._landing.discard(message.chunk)
+                    self._cancel(message.request)
+                self._left.append((message.request, message.buffer))
+            active.under_way.clear()
             for chunk in lost:
-                self._settled(moving.lane, chunk, False)
+                self._note_void(active.transfer, chunk)
 
     def _cancel(self, request: Any) -> None:
         try:
@@ -320,13 +339,13 @@ class Engine:
     def _leave(self) -> None:
         """Test what is left under way a last few times, and keep the memory of what never ends from being freed."""
         for _ in range(50):
-            self._left = [pair for pair in self._left if not self._ended(pair[0])]
+            self._left = [pair for pair in self._left if not self._is_over(pair[0])]
             if not self._left:
                 return
             time.sleep(0.001)
         _ABANDONED.extend(self._left)
 
-    def _ended(self, request: Any) -> bool:
+    def _is_over(self, request: Any) -> bool:
         try:
             return bool(request.Test())
         except self._mpi.Exception:
@@ -334,10 +353,6 @@ class Engine:
 
 
 _ABANDONED: list[tuple[Any, Bytes]] = []  # MPI may still write there
-
-
-def _outstanding(moving: _Moving) -> list[int]:
-    return [*(chunk for _, chunk, *_ in moving.under_way), *range(moving.next, moving.lane.stop)]
 
 
 def deaths(mpi: Any) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ are touched. A rank reads no more of the input than it brings.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -85,8 +85,17 @@ def _folder(network: Network, collective: Collective, name: str, flit: int) -> S
     return Source(collective, name, layout.size, layout, files)
 
 
-def part_of(program: Schedule, rank: int, source: Source) -> tuple[Part, Bytes]:
-    """Return a rank's part in a run, and its memory, with what it brings in it. Raises FormatError when that cannot be read."""
+class Prepared(NamedTuple):
+    """What one rank needs for a run: its rows, the input, its part in the transfer, and its memory, with what it brings in it."""
+
+    program: Schedule
+    source: Source
+    part: Part
+    memory: Bytes
+
+
+def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
+    """Return what one rank needs for a run. Raises FormatError when what it brings cannot be read."""
     collective, layout = program.collective, source.layout
     memory = np.zeros(layout.size, np.uint8)
 
@@ -97,12 +106,13 @@ def part_of(program: Schedule, rank: int, source: Source) -> tuple[Part, Bytes]:
         add_contribution(memory, _piece(Path(source.name), rank * layout.part, layout.part))
         missing: list[int] = missing_at(program, rank).tolist()
         own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
-        return Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers), memory
+        part = Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers)
+        return Prepared(program, source, part, memory)
     held = list[int]()
     for first, stop in ranges_at(collective.given(), rank):
         _read_into(source, memory, first, stop)
         held.extend(range(first, stop))
-    return Part(view, held), memory
+    return Prepared(program, source, Part(view, held), memory)
 
 
 def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
@@ -135,8 +145,9 @@ def _read_at(file: BinaryIO, start: int, length: int) -> bytes:
     return file.read(length)
 
 
-def write_arrived(source: Source, rank: int, memory: Bytes, held: set[int], folder: str) -> None:
+def write_arrived(prepared: Prepared, rank: int, held: set[int], folder: str) -> None:
     """Write the files that a rank of a scatterv or gatherv has got, and all of them, into ``folder``; raises FormatError."""
+    source, memory = prepared.source, prepared.memory
     collective, lengths = source.collective, source.collective.lengths
     if source.files is None or lengths is None:
         return
@@ -148,7 +159,7 @@ def write_arrived(source: Source, rank: int, memory: Bytes, held: set[int], fold
             write_message(memory[place].data, source.files[node], folder)
 
 
-def truth(source: Source) -> Bytes:
+def true_memory(source: Source) -> Bytes:
     """Return what every chunk should be, each in its place, from the input alone. Raises FormatError when it cannot be read."""
     collective, layout = source.collective, source.layout
     if collective.sums:

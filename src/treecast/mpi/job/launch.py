@@ -51,6 +51,7 @@ def launch(
     ranks: int,
     program: Sequence[str],
     timeout: float | None = None,
+    *,
     environment: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
     stderr: int | None = None,

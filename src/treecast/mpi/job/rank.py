@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from treecast.mpi.job.run import Request, run_rank, write_findings
+from treecast.mpi.job.findings import write_findings
+from treecast.mpi.job.run import Request, run_rank
 
 
 def main(request: str, findings: str) -> None:

@@ -4,32 +4,25 @@ import atexit
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.execution.layout import ranges, ranges_at, ranges_by_node
 from treecast.formats.native.header import header_of, without_rows
-from treecast.mpi.engine.engine import Engine, Outcome, failed_ranks
-from treecast.mpi.engine.lanes import lanes_of
+from treecast.mpi.engine.engine import Endpoint, Engine
+from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
+from treecast.mpi.job.data import Prepared
+from treecast.mpi.job.exchange import Circle, exchange, relays_of
+from treecast.mpi.job.findings import Found, closing_words, findings
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.plans import plan_again, program_again
 from treecast.schedule import Schedule
-from treecast.simulation.faults import Faults, parse_faults, wanted
-
-_RECORD = 1 << 16  # bytes that a rank's closing words may have
-_TAGS = 16  # from here on: of what is passed on, by exchange and rank
-_NAP_SHARE = 0.1  # of the time since something was heard, until the next look
-_RELAYS = 16  # neighbours at most who pass on what they hear
-_MOST_LOST = 20  # ranges of chunks that a rank names at most
+from treecast.simulation.faults import parse_faults
 
 
 class Request(NamedTuple):
@@ -49,8 +42,15 @@ class Request(NamedTuple):
 
 
 def request(
-    schedule: Schedule, path: str, name: str, flit: int, kill: tuple[str, ...], deadline: float, output: str | None = None
-) -> Request:  # fmt: skip
+    schedule: Schedule,
+    path: str,
+    name: str,
+    *,
+    flit: int,
+    kill: tuple[str, ...],
+    deadline: float,
+    output: str | None = None,
+) -> Request:
     """Return the run of a verified schedule on an input. Raises PlanError or FaultError when it cannot be."""
     if schedule.sparing:
         raise PlanError(
@@ -79,14 +79,25 @@ def _rule(schedule: Schedule) -> dict[str, str] | None:
     return header
 
 
-def own_program(what: Request, rank: int) -> Schedule:
-    """Return the rows of one rank: from its label, or from the file."""
-    mine = None if what.rule is None else program_again(without_rows(what.rule), rank)
-    return formats.read(what.plan).program(rank) if mine is None else mine
+def own_program(what: Request, rank: int, ranks: int | None = None) -> Schedule:
+    """Return the rows of one rank: from its label, or from the file.
+
+    Raises PlanError when the plan is for another number of nodes than there are ``ranks``.
+    """
+    if what.rule is not None:
+        _check_ranks(find_network(what.rule["network"]), ranks)
+        mine = program_again(without_rows(what.rule), rank)
+        if mine is not None:
+            return mine
+    whole = formats.read(what.plan)
+    _check_ranks(whole.network, ranks)
+    return whole.program(rank)
 
 
-Found = dict[str, Any]
-"""The findings of a run: what a report needs, as JSON can hold it."""
+def _check_ranks(network: Network, ranks: int | None) -> None:
+    nodes = network.nodes
+    if ranks is not None and ranks != nodes:
+        raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {ranks:,} ranks: start it with -n {nodes}")
 
 
 def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, Any]:
@@ -98,64 +109,64 @@ def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, 
     mpi = load_mpi()
     world = mpi.COMM_WORLD
     world.Set_errhandler(mpi.ERRORS_RETURN)
-    rank, size = int(world.Get_rank()), int(world.Get_size())
-    if callable(what):
-        error, wanted = "", None
-        if rank == 0:
-            wanted, error = _attempt(what)
-        error, wanted = world.bcast((error, wanted))
-    else:
-        error, wanted = "", what
-    prepared: _Prepared | None = None
-    if wanted is not None and not error:
-        prepared, error = _attempt(lambda: _prepare(mpi, wanted, rank, size))
+    asked, error = _request_of_all(world, what)
+    prepared: Prepared | None = None
+    if asked is not None:
+        prepared, error = _attempt(lambda: _prepare(asked, int(world.Get_rank()), int(world.Get_size())))
     errors: list[str] = world.allgather(error)
     first = next((place for place, text in enumerate(errors) if text), None)
-    if first is not None or prepared is None or wanted is None:
-        return ({"error": errors[first or 0]} if rank == first else None), 2, wanted
-    comm, closing = world.Dup(), world.Dup()
+    if first is not None or prepared is None or asked is None:
+        return ({"error": errors[first or 0]} if world.Get_rank() == first else None), 2, asked
+    records, dead = _carry_out(mpi, prepared, asked)
+    found, status = _conclude(prepared, records, dead, int(world.Get_rank()))
+    return found, status, asked
+
+
+def _request_of_all(world: Any, what: Request | Callable[[], Request]) -> tuple[Request | None, str]:
+    """Return the request that all ranks carry out, or why there is none."""
+    if not callable(what):
+        return what, ""
+    asked, error = _attempt(what) if world.Get_rank() == 0 else (None, "")
+    return world.bcast((asked, error))
+
+
+def _carry_out(mpi: Any, prepared: Prepared, asked: Request) -> tuple[dict[int, dict[str, Any]], set[int]]:
+    """Send and receive, then tell all ranks what became of it; return what each living rank said, and who is dead."""
+    world = mpi.COMM_WORLD
+    rank, comm, closing = int(world.Get_rank()), world.Dup(), world.Dup()
     for each in (comm, closing):
         each.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
-    network, patience = prepared.program.network, 6 * wanted.deadline
-    lanes = lanes_of(prepared.program, rank, tags_of(mpi))
-    near = frozenset({lane.peer for lane in lanes if network.degree <= _RELAYS} | set(_relays(network, rank)))
-    # opens all connections: later a cut link would let none through
-    exchange(mpi, closing, b"", 0, set(), patience, near)
+    transfers = transfers_of(prepared.program, rank, tags_of(mpi))
+    near = relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers))
+    circle = Circle(mpi, closing, 6 * asked.deadline, near)
+    exchange(circle, b"", 0, set())  # opens all connections: later a cut link would let none through
     world.Barrier()  # all begin at once
     if rank == 0:
         _begin_time()
-    outcome = Engine(
-        mpi,
-        comm,
-        lanes,
-        prepared.part,
-        wanted.deadline,
-        kill_at=wanted.kill.get(rank),
-    ).run()
-    near -= outcome.cut  # what is told over a cut link would never be under way
-    _, dead = exchange(mpi, closing, b"", 1, outcome.dead, patience, near)
-    words, dead = exchange(mpi, closing, _words(prepared, rank, outcome, dead, wanted.output), 2, dead, patience, near)
-    records = {place: json.loads(text) for place, text in words.items()}
-    status = int(any(record["lacks"] for record in records.values()))
-    found = None
+    endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)
+    outcome = Engine(endpoint, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
+    circle = circle._replace(near=near - outcome.cut)  # what is told over a cut link would never be under way
+    _, dead = exchange(circle, b"", 1, outcome.dead)
+    unwritten = _write(prepared, rank, outcome.held, asked.output)
+    words, dead = exchange(circle, closing_words(prepared, rank, outcome, dead, unwritten), 2, dead)
+    return {place: json.loads(text) for place, text in words.items()}, dead
+
+
+def _conclude(
+    prepared: Prepared, records: dict[int, dict[str, Any]], dead: set[int], rank: int
+) -> tuple[Found | None, int]:
+    """Return the findings, at one living rank alone, and the exit status."""
+    found, status = None, int(any(record["lacks"] for record in records.values()))
     if rank == min(records):
-        found = _findings(prepared, records, dead)
+        found = findings(prepared, records, dead)
         status = int(found["delivered"] < found["living"])
         failed = [record["unwritten"] for record in records.values() if record["unwritten"]]
         if failed:
             found, status = {"error": failed[0]}, 2
     if any(record["cut"] for record in records.values()):
         atexit.register(_leave_unfinalized, status)
-    return found, status, wanted
-
-
-def _relays(network: Network, rank: int) -> list[int]:
-    """Return to whom a rank passes on what it has heard: its neighbours, or where they are many some that join all ranks."""
-    if network.degree <= _RELAYS:
-        return network.neighbors(rank)
-    ways = [1 << place for place in range((network.nodes - 1).bit_length())]
-    return [(rank + way) % network.nodes for away in ways for way in (away, -away)]
+    return found, status
 
 
 def _begin_time() -> None:
@@ -172,13 +183,6 @@ def _leave_unfinalized(status: int) -> None:
     os._exit(status)
 
 
-class _Prepared(NamedTuple):
-    program: Schedule
-    source: data_of.Source
-    part: Any
-    memory: Any
-
-
 def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
     try:
         return work(), ""
@@ -188,165 +192,14 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
         return None, "there is not enough memory for the data of a rank"
 
 
-def _prepare(mpi: Any, what: Request, rank: int, size: int) -> _Prepared:
-    nodes = formats.read(what.plan).network.nodes if what.rule is None else find_network(what.rule["network"]).nodes
-    if nodes != size:
-        raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {size:,} ranks: start it with -n {nodes}")
-    mine = own_program(what, rank)
+def _prepare(what: Request, rank: int, ranks: int) -> Prepared:
+    mine = own_program(what, rank, ranks)
     source = data_of.find_source(mine.network, mine.collective, what.input, what.flit)
-    part, memory = data_of.part_of(mine, rank, source)
-    return _Prepared(mine, source, part, memory)
+    return data_of.prepare(mine, rank, source)
 
 
-def _words(prepared: _Prepared, rank: int, outcome: Outcome, dead: set[int], output: str | None) -> bytes:
-    """Write the files of a rank, and return what it says at the end: the digest of what it has, and what is missing."""
-    _, unwritten = (
-        _attempt(lambda: data_of.write_arrived(prepared.source, rank, prepared.memory, outcome.held, output))
-        if output else (None, "")
-    )  # fmt: skip
-    collective = prepared.program.collective
-    mine = ranges_at(wanted(collective, Faults(dict.fromkeys(dead, 0))), rank)
-    lacks = [pair for first, stop in mine for pair in _lacking(first, stop, outcome.held)]
-    return json.dumps({
-        "digest": prepared.source.layout.digest(prepared.memory, mine), "lacks": lacks[:_MOST_LOST],
-        "by_tree": {tree: count for tree, count in sorted(outcome.by_tree.items()) if tree >= 0},
-        "sent": outcome.sent, "received": outcome.received, "seconds": round(outcome.seconds, 6),
-        "cut": sorted(outcome.cut), "rows": len(prepared.program), "unwritten": unwritten,
-    }).encode()  # fmt: skip
-
-
-def _lacking(first: int, stop: int, held: set[int]) -> list[tuple[int, int]]:
-    mask = np.array([chunk not in held for chunk in range(first, stop)], bool)
-    return [(first + a, first + b) for a, b in ranges(mask)]
-
-
-def _findings(prepared: _Prepared, records: dict[int, dict[str, Any]], dead: set[int]) -> Found:
-    """Return what a report says, from the words of the living and from the input itself."""
-    schedule, source = prepared.program, prepared.source
-    network, collective = schedule.network, schedule.collective
-    true = data_of.truth(source)
-    to_have = ranges_by_node(wanted(collective, Faults(dict.fromkeys(dead, 0))), network.nodes)
-    nodes, rights = list[Found](), dict[tuple[tuple[int, int], ...], str]()
-    for rank in range(network.nodes):
-        node: Found = {"node": network.label(rank), "rank": rank}
-        if rank not in records:
-            nodes.append({**node, "verdict": "dead"})
-            continue
-        record = records[rank]
-        mine = tuple(to_have[rank])
-        if mine not in rights:
-            rights[mine] = source.layout.digest(true, mine)
-        right = rights[mine]
-        intact = record["digest"] == right and not record["lacks"]
-        nodes.append({
-            **node, "verdict": "intact" if intact else "INCOMPLETE", "sha256": record["digest"], "true_sha256": right,
-            **{key: record[key] for key in ("by_tree", "lacks", "sent", "received", "seconds", "rows")},
-            "cut_off": [network.label(peer) for peer in record["cut"]],
-        })  # fmt: skip
-    return {
-        "bytes": source.size, "ranks": network.nodes, "killed": [network.label(rank) for rank in sorted(dead)],
-        "living": len(records), "delivered": sum(node["verdict"] == "intact" for node in nodes),
-        "messages_sent": sum(record["sent"] for record in records.values()),
-        "transfer_seconds": max(record["seconds"] for record in records.values()), "node_reports": nodes,
-    }  # fmt: skip
-
-
-def exchange(
-    mpi: Any,
-    comm: Any,
-    words: bytes,
-    tag: int,
-    dead: set[int],
-    patience: float,
-    neighbours: frozenset[int] = frozenset(),
-) -> tuple[dict[int, bytes], set[int]]:
-    """Tell every living rank something and hear it from each; return what was heard, own words too, and who is dead.
-
-    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. What a
-    rank hears first it passes on to its ``neighbours``, so a link that is cut, by which others would talk, holds nothing up.
-    It ends when every other rank has been heard of or has failed, or nothing was heard for ``patience`` seconds.
-    """
-    me, size = int(comm.Get_rank()), int(comm.Get_size())
-    gone, heard, near = set(dead), {me: words}, neighbours - {me}
-    incoming: dict[tuple[int, int], tuple[Any, Any]] = {}  # by who says it, and of whom
-    outgoing: list[tuple[int, Any, Any]] = []
-
-    def tag_of(teller: int, of: int) -> int:
-        return tag if teller == of else _TAGS + tag * size + of
-
-    def listen(peer: int, of: int) -> None:
-        place = np.empty(_RECORD if words else 0, np.uint8)
-        try:
-            incoming[peer, of] = comm.Irecv([place, mpi.BYTE], peer, tag_of(peer, of)), place
-        except mpi.Exception:
-            gone.add(peer)
-
-    def tell(peer: int, of: int) -> None:
-        out = np.frombuffer(heard[of], np.uint8)
-        try:
-            outgoing.append((peer, comm.Isend([out, mpi.BYTE], peer, tag_of(me, of)), out))
-        except mpi.Exception:
-            gone.add(peer)
-
-    for peer in (p for p in range(size) if p != me and p not in gone):
-        listen(peer, peer)
-        for of in range(size) if peer in near else ():
-            if of not in (me, peer):
-                listen(peer, of)
-        tell(peer, me)
-    moved = looked = time.monotonic()
-    while time.monotonic() - moved < patience:
-        outgoing = [(peer, request, out) for peer, request, out in outgoing if _ended(mpi, request) is False]
-        for (peer, of), (request, place) in list(incoming.items()):
-            status = mpi.Status()
-            ended = _ended(mpi, request, status)
-            if ended is False:
-                continue
-            del incoming[peer, of]
-            if ended is None:
-                gone.add(peer)
-            elif of not in heard:
-                heard[of] = place[: status.Get_count(mpi.BYTE)].tobytes()
-                moved = time.monotonic()
-                for other in near - gone - {peer, of}:
-                    tell(other, of)
-        all_told = all(peer in gone or peer not in near for peer, _, _ in outgoing)
-        if all_told and all(peer in heard or peer in gone for peer in range(size)):
-            break
-        time.sleep(
-            min(max(_NAP_SHARE * (time.monotonic() - moved), 0.0005), 0.02)
-        )  # others may still need the processor
-        if time.monotonic() - looked > 0.05:
-            looked = time.monotonic()
-            gone.update(failed_ranks(mpi, comm))
-    _leave(mpi, incoming)
-    _kept.append(outgoing)  # what is still under way needs its memory
-    return heard, gone - set(heard)
-
-
-_kept: list[Any] = []
-
-
-def _leave(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Any]]) -> None:
-    """Take back what was listened for and is not needed: told by somebody else, or never."""
-    for request, place in incoming.values():
-        try:
-            request.Cancel()
-            request.Wait()
-        except mpi.Exception:
-            _kept.append((request, place))
-
-
-def _ended(mpi: Any, request: Any, status: Any = None) -> bool | None:
-    """Return whether a request has gone through; None when it failed."""
-    try:
-        return bool(request.Test(status))
-    except mpi.Exception:
-        return None
-
-
-def write_findings(path: str, found: Mapping[str, object]) -> None:
-    """Write findings where whoever started the ranks looks for them, whole."""
-    beside = Path(path).with_suffix(".part")
-    beside.write_text(json.dumps(found))
-    beside.replace(path)
+def _write(prepared: Prepared, rank: int, held: set[int], output: str | None) -> str:
+    """Write the files that a rank has got; return why that cannot be, or nothing."""
+    if output is None:
+        return ""
+    return _attempt(lambda: data_of.write_arrived(prepared, rank, held, output))[1]

@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 from treecast.errors import PlanError
+from treecast.mpi.job.findings import Found
 from treecast.mpi.job.launch import TIMED_OUT, launch
-from treecast.mpi.job.run import Found, Request
+from treecast.mpi.job.run import Request
 from treecast.mpi.library import MISSING, has_mpi4py
 
 DEFAULT_TIMEOUT = 600.0
@@ -25,7 +26,7 @@ def run_ranks(what: Request, ranks: int, timeout: float = DEFAULT_TIMEOUT) -> Fo
         asked, findings = Path(folder, "request.json"), Path(folder, "findings.json")
         asked.write_text(json.dumps(what._asdict()))
         program = [sys.executable, "-m", "treecast.mpi.job.rank", str(asked), str(findings)]
-        status = launch(ranks, program, timeout, {"PYTHONPATH": _path()})
+        status = launch(ranks, program, timeout, environment={"PYTHONPATH": _path()})
         if not findings.exists():
             if status == TIMED_OUT:
                 raise PlanError(

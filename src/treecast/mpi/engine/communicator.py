@@ -7,8 +7,8 @@ import numpy as np
 
 from treecast.errors import PlanError
 from treecast.mpi.engine.choose import check_survive, network_of
-from treecast.mpi.engine.engine import Engine, Outcome, Part
-from treecast.mpi.engine.lanes import Lane
+from treecast.mpi.engine.engine import Endpoint, Engine, Outcome, Part
+from treecast.mpi.engine.transfers import Transfer
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
@@ -18,7 +18,7 @@ _FOREVER = 1e9
 _PROBE = 1 << 18  # bytes by which the rate of links is measured
 
 
-class Channel:
+class Communicator:
     """A duplicate of the user's communicator, which returns errors, and how many operations went over it.
 
     ``near``: whether all ranks share one memory.
@@ -46,11 +46,12 @@ class Channel:
             # over the last port, since the first may lead to the same host
             aims = [where.neighbors(u)[-1] for u in range(self.size)]
             sources = [u for u, aim in enumerate(aims) if aim == self.rank]
-            self._probed(1, aims[self.rank], sources)  # opens connections
-            self._rates[where] = _PROBE / min(self._probed(_PROBE, aims[self.rank], sources) for _ in range(2))
+            self._time_probe(1, aims[self.rank], sources)  # opens connections
+            self._rates[where] = _PROBE / min(self._time_probe(_PROBE, aims[self.rank], sources) for _ in range(2))
         return self._rates[where]
 
-    def _probed(self, size: int, aim: int, sources: list[int]) -> float:
+    def _time_probe(self, size: int, aim: int, sources: list[int]) -> float:
+        """Return the seconds until every rank has sent ``size`` bytes to one rank and got as many from each of some."""
         probe, places = np.zeros(size, np.uint8), [np.empty(size, np.uint8) for _ in sources]
         self.comm.Barrier()
         began = time.monotonic()
@@ -74,28 +75,31 @@ class Channel:
         check_survive(kind, where, survive)
         return where
 
-    def run(self, lanes: tuple[Lane, ...], part: Part, deadline: float | None) -> Outcome:
+    def run(self, transfers: tuple[Transfer, ...], part: Part, deadline: float | None) -> Outcome:
         """Carry out one operation, with tags that no operation shortly before it had."""
         self.epoch = (self.epoch + 1) % _EPOCHS
         patience = _FOREVER if deadline is None else deadline
-        return Engine(self.mpi, self.comm, lanes, part, patience, self.epoch * self.tags).run()
+        return Engine(Endpoint(self.mpi, self.comm, self.epoch * self.tags), transfers, part, patience).run()
 
 
-_KEY: list[int] = []  # under which a communicator keeps its channel
+_KEY: list[int] = []  # under which a communicator keeps what we know of it
 
 
-def channel_of(comm: Any) -> Channel:
-    """Return the channel of a communicator; all its ranks make it together when they first ask. Raises PlanError without MPI."""
+def communicator_of(comm: Any) -> Communicator:
+    """Return what a communicator is to treecast; all its ranks make it together when they first ask.
+
+    Raises PlanError without MPI.
+    """
     mpi = load_mpi()
     if not _KEY:
         _KEY.append(mpi.Comm.Create_keyval(delete_fn=_forget))
     found = comm.Get_attr(_KEY[0])
     if found is None:
-        found = Channel(comm, mpi)
+        found = Communicator(comm, mpi)
         comm.Set_attr(_KEY[0], found)
     return found
 
 
-def _forget(comm: Any, key: int, channel: Any) -> None:
-    if not channel.mpi.Is_finalized():
-        channel.comm.Free()
+def _forget(comm: Any, key: int, ours: Any) -> None:
+    if not ours.mpi.Is_finalized():
+        ours.comm.Free()

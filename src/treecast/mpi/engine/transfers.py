@@ -1,0 +1,119 @@
+"""What one rank does, as transfers: the chunks that one row brings over one arc, in order, with the tags of their messages.
+
+Both ends of an arc find the same transfers with the same tags, each from its own rows alone: rows are sorted by what they say, so
+those of one arc come in the same order in either program.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.schedule import Schedule
+
+
+class Transfer(NamedTuple):
+    """The chunks ``first … stop-1`` on their way to, or from, ``peer``, one behind the other.
+
+    ``step``: of the first; each further one is ``stride`` steps later (0: all combined in one). ``tag``: of the first chunk;
+    the others count on, and begin anew after ``span`` tags.
+    """
+
+    sends: bool
+    peer: int
+    first: int
+    stop: int
+    step: int
+    stride: int
+    tree: int
+    tag: int
+    span: int
+
+    def tag_of(self, chunk: int) -> int:
+        """Return the tag of a chunk's message."""
+        return self.tag + (chunk - self.first) % self.span
+
+    def step_of(self, chunk: int) -> int:
+        """Return the step in which the schedule has a chunk pass."""
+        return self.step + self.stride * (chunk - self.first)
+
+
+def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...]:
+    """Return the transfers of a rank, in the order of their steps, from its rows alone; tags are from 0 to ``tags`` - 1.
+
+    A row is cut where what belongs to one source or one target begins, so that what never comes holds nothing else up. Control
+    rows are left out. Every message of an arc has a tag of its own; where there are more messages than tags, those of a
+    transfer use theirs again, which cannot be confused: a transfer's messages are sent, and awaited, in order. Raises PlanError
+    when an arc has more transfers than there are tags.
+    """
+    rows, ends = program.rows, program.collective.ends()
+    found: list[Transfer] = []
+    piece = rows.pieces
+    src, dst = rows.src[piece.row], rows.dst[piece.row]
+    mine = np.flatnonzero(((src == rank) | (dst == rank)) & (src != dst))
+    row = piece.row[mine]
+    sends, peer = src[mine] == rank, np.where(src[mine] == rank, dst[mine], src[mine])
+    step, stride = rows.leaves(row, piece.place[mine]), rows.streaming[row].astype(np.int64)
+    columns = (sends, peer, piece.first[mine], piece.stop[mine], step, stride, rows.tree[row])
+    for leaves, other, first, stop, at, apart, tree in zip(*(column.tolist() for column in columns), strict=True):
+        for a, b in pairwise(_cut_at(ends, first, stop)):
+            found.append(Transfer(leaves, other, a, b, at + apart * (a - first), apart, tree, 0, 0))
+    return _with_tags(found, tags)
+
+
+def _cut_at(ends: np.ndarray, first: int, stop: int) -> list[int]:
+    inside = ends[np.searchsorted(ends, first, side="right") : np.searchsorted(ends, stop, side="left")]
+    return [first, *inside.tolist(), stop]
+
+
+def _with_tags(transfers: list[Transfer], tags: int) -> tuple[Transfer, ...]:
+    arcs: dict[tuple[bool, int], list[int]] = {}
+    for place, transfer in enumerate(transfers):
+        arcs.setdefault((transfer.sends, transfer.peer), []).append(place)
+    done = list(transfers)
+    for places in arcs.values():
+        if len(places) > tags:
+            raise PlanError(
+                f"{len(places):,} rows over one link are more than this MPI has tags ({tags:,}): plan fewer messages"
+            )
+        enough = sum(transfers[p].stop - transfers[p].first for p in places) <= tags
+        tag = 0
+        for p in places:
+            span = transfers[p].stop - transfers[p].first if enough else max(1, tags // len(places))
+            done[p] = transfers[p]._replace(tag=tag, span=span)
+            tag += span
+    return tuple(sorted(done, key=lambda transfer: transfer.step))
+
+
+class Expected:
+    """How many messages may still bring a chunk to a rank: counted from the ranges of what it is to receive.
+
+    Of each chunk that came as a void only that is kept; a chunk that has come needs no count.
+    """
+
+    def __init__(self, transfers: Iterable[Transfer]) -> None:
+        self._first, self._stop = defaultdict[int | None, list[int]](list), defaultdict[int | None, list[int]](list)
+        for transfer in transfers:
+            for tree in (transfer.tree, None):
+                self._first[tree].append(transfer.first)
+                self._stop[tree].append(transfer.stop)
+        for ends in (*self._first.values(), *self._stop.values()):
+            ends.sort()
+        self._void: Counter[tuple[int, int | None]] = Counter()
+
+    def planned(self, chunk: int, tree: int | None = None) -> int:
+        """Return how many messages were to bring a chunk at all, or over one tree."""
+        return bisect_right(self._first[tree], chunk) - bisect_right(self._stop[tree], chunk)
+
+    def left(self, chunk: int, tree: int | None = None) -> int:
+        """Return how many of them have not come as voids."""
+        return self.planned(chunk, tree) - self._void[chunk, tree]
+
+    def note_void(self, chunk: int, tree: int) -> None:
+        """Note that a message of a tree came, or will come, without its chunk."""
+        self._void[chunk, tree] += 1
+        self._void[chunk, None] += 1

@@ -1,0 +1,153 @@
+"""How the ranks of a run tell each other something at the end, when any of them may die and any link may be cut."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.execution.layout import Bytes
+from treecast.mpi.engine.engine import failed_ranks
+from treecast.networks import Network
+
+_RECORD = 1 << 16  # bytes that a rank's closing words may have
+_TAGS = 16  # from here on: of what is passed on, by exchange and rank
+_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.1, 0.0005, 0.02  # of the time since something was heard, in seconds
+_LOOK = 0.05  # seconds after which MPI is asked again who has failed
+_RELAYS = 16  # neighbours at most who pass on what they hear
+
+
+class Circle(NamedTuple):
+    """Who takes part: all ranks of a communicator that returns errors. What a rank hears first it passes on to those ``near``.
+
+    ``patience``: an exchange ends when nothing was heard for so many seconds.
+    """
+
+    mpi: Any
+    comm: Any
+    patience: float
+    near: frozenset[int]
+
+
+def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[int]:
+    """Return to whom a rank passes on what it has heard: its neighbours and those with whom it has transfers (``peers``), or
+    where neighbours are many some that join all ranks.
+    """
+    if network.degree <= _RELAYS:
+        return frozenset(network.neighbors(rank)) | frozenset(peers)
+    ways = [1 << place for place in range((network.nodes - 1).bit_length())]
+    return frozenset((rank + way) % network.nodes for away in ways for way in (away, -away))
+
+
+def exchange(circle: Circle, words: bytes, tag: int, dead: set[int]) -> tuple[dict[int, bytes], set[int]]:
+    """Tell every living rank something and hear it from each; return what was heard, own words too, and who is dead.
+
+    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. A link
+    that is cut, by which others would talk, holds nothing up, since what is heard is passed on. It ends when every other rank has
+    been heard of or has failed, or when the circle's patience does. ``tag``: another one for each exchange, from 0 to 15.
+    """
+    return _Exchange(circle, words, tag, dead).run()
+
+
+class _Exchange:
+    """An exchange under way. Messages are known by who sends them and whose words they are."""
+
+    def __init__(self, circle: Circle, words: bytes, tag: int, dead: set[int]) -> None:
+        self._mpi, self._comm, self._patience, near = circle
+        self._me, self._size, self._tag = int(self._comm.Get_rank()), int(self._comm.Get_size()), tag
+        self._near, self._gone, self._heard = near - {self._me}, set(dead), {self._me: words}
+        self._room = _RECORD if words else 0
+        self._incoming: dict[tuple[int, int], tuple[Any, Bytes]] = {}
+        self._outgoing: list[tuple[int, Any, Bytes]] = []
+
+    def run(self) -> tuple[dict[int, bytes], set[int]]:
+        """Talk until all is heard, or nothing more is."""
+        self._begin()
+        moved = looked = time.monotonic()
+        while time.monotonic() - moved < self._patience:
+            still = [(peer, request, out) for peer, request, out in self._outgoing if self._is_over(request) is False]
+            self._outgoing = still
+            if self._listen():
+                moved = time.monotonic()
+            if self._is_done():
+                break
+            # others may still need the processor
+            time.sleep(min(max(_NAP_SHARE * (time.monotonic() - moved), _SHORTEST_NAP), _LONGEST_NAP))
+            if time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                self._gone.update(failed_ranks(self._mpi, self._comm))
+        _cancel_all(self._mpi, self._incoming)
+        _kept.append(self._outgoing)  # what is still under way needs its memory
+        return self._heard, self._gone - set(self._heard)
+
+    def _begin(self) -> None:
+        """Wait for the words of all, from themselves and from those near, and tell all one's own."""
+        for peer in (p for p in range(self._size) if p != self._me and p not in self._gone):
+            self._await(peer, peer)
+            for of in range(self._size) if peer in self._near else ():
+                if of not in (self._me, peer):
+                    self._await(peer, of)
+            self._tell(peer, self._me)
+
+    def _listen(self) -> bool:
+        """Take in what has come, and pass on what is new; return whether anything is."""
+        news = False
+        for (peer, of), (request, place) in list(self._incoming.items()):
+            status = self._mpi.Status()
+            over = self._is_over(request, status)
+            if over is False:
+                continue
+            del self._incoming[peer, of]
+            if over is None:
+                self._gone.add(peer)
+            elif of not in self._heard:
+                self._heard[of] = place[: status.Get_count(self._mpi.BYTE)].tobytes()
+                news = True
+                for other in self._near - self._gone - {peer, of}:
+                    self._tell(other, of)
+        return news
+
+    def _is_done(self) -> bool:
+        told = all(peer in self._gone or peer not in self._near for peer, _, _ in self._outgoing)
+        return told and all(peer in self._heard or peer in self._gone for peer in range(self._size))
+
+    def _tag_of(self, teller: int, of: int) -> int:
+        return self._tag if teller == of else _TAGS + self._tag * self._size + of
+
+    def _await(self, peer: int, of: int) -> None:
+        place = np.empty(self._room, np.uint8)
+        try:
+            request = self._comm.Irecv([place, self._mpi.BYTE], peer, self._tag_of(peer, of))
+        except self._mpi.Exception:
+            self._gone.add(peer)
+        else:
+            self._incoming[peer, of] = request, place
+
+    def _tell(self, peer: int, of: int) -> None:
+        out = np.frombuffer(self._heard[of], np.uint8)
+        try:
+            request = self._comm.Isend([out, self._mpi.BYTE], peer, self._tag_of(self._me, of))
+        except self._mpi.Exception:
+            self._gone.add(peer)
+        else:
+            self._outgoing.append((peer, request, out))
+
+    def _is_over(self, request: Any, status: Any = None) -> bool | None:
+        """Return whether a request has gone through; None when it failed."""
+        try:
+            return bool(request.Test(status))
+        except self._mpi.Exception:
+            return None
+
+
+_kept: list[Any] = []
+
+
+def _cancel_all(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Bytes]]) -> None:
+    """Take back what was listened for and is not needed: told by somebody else, or never."""
+    for request, place in incoming.values():
+        try:
+            request.Cancel()
+            request.Wait()
+        except mpi.Exception:
+            _kept.append((request, place))
