@@ -44,10 +44,7 @@ class Relay:
 
 
 def relay(
-    schedule: Schedule,
-    messages: Mapping[int, bytes | memoryview],
-    flit: int,
-    faults: Faults | None = None,
+    schedule: Schedule, messages: Mapping[int, bytes | memoryview], flit: int, faults: Faults | None = None
 ) -> Relay:
     """Carry out a scatterv or gatherv on real bytes, flit by flit.
 
