@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-lab clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-lab clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -55,6 +55,9 @@ check: lint types imports test  ## all of the above
 
 bench: $(VENV)/.dev  ## measure, and print ratios
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-cold: $(VENV)/.dev  ## measure small commands on a machine that has compiled nothing yet
+	$(BIN)/python benchmarks/cold.py $(ARGS)
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
 	$(BIN)/python benchmarks/lab.py $(ARGS)

@@ -1,4 +1,4 @@
-"""The compiled inner loops: functions over arrays, one file per part of the theory.
+"""The inner loops: functions over arrays, one file per part of the theory.
 
-They are imported only where one is about to run, since numba takes a third of a second to import.
+Small work runs as the Python it is written in; work that pays for it is compiled (compiled.py).
 """

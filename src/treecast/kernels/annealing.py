@@ -18,7 +18,7 @@ def _next(state):
     return state ^ (state << np.uint64(17))
 
 
-@njit
+@njit(arrays=True)
 def _message(role, sign, sides, strides, orders, parent, step, place, usage):
     """Put the message to a role on its links, or take it off (``sign`` -1); return its distance and how often it meets others."""
     here, there, total, meets = place[parent[role]], place[role], 0, 0
@@ -40,7 +40,7 @@ def _message(role, sign, sides, strides, orders, parent, step, place, usage):
     return total, meets
 
 
-@njit
+@njit(arrays=True)
 def _below(role, top, parent):
     """Whether a role is ``top`` or hears by way of it."""
     while role >= 0 and role != top:
@@ -48,7 +48,7 @@ def _below(role, top, parent):
     return role == top
 
 
-@njit
+@njit(arrays=True)
 def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold, price, seed):
     """Try so many changes while it cools down from ``hot`` to ``cold``; a meeting costs ``price``.
 

@@ -1,69 +1,362 @@
-"""How the inner loops are compiled, and run over both cores with progress and a clean Ctrl-C."""
+"""How the inner loops run: small work as the Python it is written in, large work compiled, and blocks of it on all cores.
+
+Compiling a loop takes a second or two, once per machine; even what is compiled already takes a third of a second to load. So
+a *kernel* runs interpreted until the time that it has taken so, or is about to take, would have paid for that. Its results are
+the same either way. ``NUMBA_DISABLE_JIT=1`` keeps all of them interpreted.
+"""
 
 import os
-from collections.abc import Callable, Sequence
+import pickle
+import sys
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache, update_wrapper
+from hashlib import blake2b
 from importlib import import_module
 from itertools import islice
-from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from pathlib import Path
+from threading import RLock
+from time import thread_time
+from types import FunctionType
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+
+from treecast.kernels.views import from_views, numbers, to_views
 
 from treecast.progress import report
 
 Result = TypeVar("Result")
+Policy = Literal["pay", "interpret", "compile"]
+"""When kernels are compiled: where it pays; never; always."""
 
-_numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
-_extending: Any = import_module("numba.extending")
+_STEP, _ARRAY_STEP = 0.1e-6, 0.5e-6  # seconds that a step of an inner loop takes interpreted, with views, with arrays
+_IMPORT = 0.3  # … that it takes to import numba
+_LOAD = 0.03  # … to load a compiled kernel
+_COMPILE, _PER_BYTE = 0.3, 0.8e-3  # … to compile one, and for each byte of its bytecode
+
+_lock = RLock()
+_policy: Policy = "interpret" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else "pay"
+_interpreted = 0.0  # seconds that all kernels have run interpreted, in calls from elsewhere
+_blocks = 1  # how many such calls as the one under way are to follow, that included
+_told = False
+_spaces: dict[tuple[int, int, str, bool], dict[str, Any]] = {}
 
 
-def njit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` when it is first called, keep it on disk, and let it run beside other threads."""
-    return _numba.njit(cache=True, nogil=True)(function)
+class Kernel:
+    """A function over arrays that is compiled when that pays.
 
-
-def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` into each of its callers."""
-    return _numba.njit(cache=True, nogil=True, inline="always")(function)
-
-
-def compiled(module: ModuleType, names: Sequence[str], **others: Any) -> dict[str, Any]:
-    """Return functions of a module, each before those that call it, compiled into their callers; ``others`` stand in for what
-    else they call. The module's own stay as they are.
+    Parameters
+    ----------
+    function
+        The loop. Names of other kernels in it mean the interpreted ones while it is interpreted, else the compiled ones.
+    work
+        About how many steps its innermost loops take, given its arguments; by default the sizes of the arrays.
+    arrays
+        Whether it does more with its arrays than to read and write elements, ask for their length and shape, and make new
+        ones. Those that do not are given memoryviews when interpreted, whose elements are Python's own numbers: twice as
+        fast as NumPy's, and never too large.
+    inline
+        Whether it is compiled into each of its callers.
+    others
+        What names in it mean instead of what they mean in its module.
     """
-    found: dict[str, Any] = {**vars(module), **others}
-    for name in names:
-        plain: FunctionType = getattr(module, name)
-        copy = FunctionType(plain.__code__, found, name, plain.__defaults__)
-        copy.__module__, copy.__qualname__ = module.__name__, plain.__qualname__
-        found[name] = inline(copy)
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        work: Callable[..., float] | None = None,
+        *,
+        arrays: bool = False,
+        inline: bool = False,
+        others: dict[str, Any] | None = None,
+    ) -> None:
+        update_wrapper(self, function)
+        self.function: Any = function
+        self.arrays, self.inline, self.work = arrays, inline, work
+        self.others = others if others is not None else {}
+        self.spent = 0.0  # seconds interpreted
+        self._plain: Any = None
+        self._machine_code: Any = None
+        self._run: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it, interpreted or compiled."""
+        run = self._run
+        if run is not None and _policy != "interpret":
+            return run(*arguments)
+        if self._pays(arguments):
+            return self._load()(*arguments)
+        return self.interpret(*arguments)
+
+    def interpret(self, *arguments: Any) -> Any:
+        """Run it as Python."""
+        global _interpreted
+        began = thread_time()
+        try:
+            if self.arrays:
+                with np.errstate(over="ignore"):  # compiled code wraps around
+                    return from_views(self.plain(*arguments))
+            return from_views(self.plain(*map(to_views, arguments)))
+        finally:
+            taken = thread_time() - began
+            self.spent += taken
+            _interpreted += taken
+
+    @property
+    def plain(self) -> Callable[..., Any]:
+        """The Python function, which calls other kernels interpreted."""
+        if self._plain is None:
+            self._plain = _copy(self.function, _space(self, "plain"), self.function.__qualname__)
+        return self._plain
+
+    @property
+    def machine_code(self) -> Any:
+        """The compiler's object, which compiles when it is called, and calls other kernels compiled."""
+        if self._machine_code is None:
+            numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
+            copy = _copy(self.function, _space(self, "machine_code"), f"{self.function.__qualname__}_{_stamp()}")
+            options: dict[str, Any] = {"nogil": True} | ({"inline": "always"} if self.inline else {})
+            try:
+                self._machine_code = numba.njit(cache=True, **options)(copy)
+                _forgive(self._machine_code)
+            except RuntimeError:  # nowhere to keep it
+                self._machine_code = numba.njit(**options)(copy)
+        return self._machine_code
+
+    def _pays(self, arguments: Sequence[Any]) -> bool:
+        if _policy != "pay":
+            return _policy == "compile"
+        steps = self.work(*arguments) if self.work else sum(a.size for a in arguments if isinstance(a, np.ndarray))
+        ahead = steps * _blocks * (_ARRAY_STEP if self.arrays else _STEP)
+        if self.spent + ahead < _LOAD:
+            return False
+        here = 0.0 if "numba" in sys.modules else _IMPORT
+        price = _LOAD if f"{self.function.__qualname__}_{_stamp()}" in _stored() else self.compile_seconds
+        return self.spent + ahead >= price and _interpreted + ahead >= here
+
+    @property
+    def compile_seconds(self) -> float:
+        """About how long it takes to compile, with all that it calls."""
+        return _COMPILE + _PER_BYTE * sum(len(f.__code__.co_code) for f in self._called())
+
+    def _called(self) -> set[Any]:
+        found: set[Any] = {self.function}
+        fresh: list[Kernel] = [self]
+        while fresh:
+            kernel = fresh.pop()
+            space = kernel.function.__globals__ | kernel.others
+            for name in kernel.function.__code__.co_names:
+                other = space.get(name)
+                if isinstance(other, Kernel) and other.function not in found:
+                    found.add(other.function)
+                    fresh.append(other)
+        return found
+
+    def _load(self) -> Any:
+        with _lock:
+            if self._run is None:
+                if f"{self.function.__qualname__}_{_stamp()}" not in _stored():
+                    _tell()
+                self._run = self.machine_code
+        return self._run
+
+
+class Instruction(Kernel):
+    """A function of numbers that the compiler has one machine instruction for: ``build`` returns that, ``function`` is it."""
+
+    def __init__(self, function: Callable[..., Any], build: Callable[[], Any]) -> None:
+        super().__init__(function)
+        self.build = build
+
+    @property
+    def machine_code(self) -> Any:
+        """The compiler's object."""
+        if self._machine_code is None:
+            self._machine_code = self.build()
+        return self._machine_code
+
+
+@overload
+def njit(function: Callable[..., Any], /) -> Kernel: ...
+@overload
+def njit(
+    *, work: Callable[..., float] | None = None, arrays: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def njit(
+    function: Callable[..., Any] | None = None, /, *, work: Callable[..., float] | None = None, arrays: bool = False
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a kernel of ``function``; see there for ``work`` and ``arrays``."""
+    if function is not None:
+        return Kernel(function)
+    return lambda later: Kernel(later, work, arrays=arrays)
+
+
+def inline(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel of ``function`` that is compiled into each of its callers."""
+    return Kernel(function, inline=True)
+
+
+def inline_all(functions: Sequence[Callable[..., Any]], **others: Any) -> dict[str, Kernel]:
+    """Make such kernels of functions that call each other, which stay as they are; ``others``: what else they call."""
+    kernels = dict(others)
+    for function in functions:
+        kernels[function.__name__] = Kernel(function, inline=True, others=kernels)
+    return kernels
+
+
+def _count_trailing_zeros() -> Any:
+    numba: Any = import_module("numba")
+    ir: Any = import_module("llvmlite.ir")
+
+    def typed(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+        return numba.int64(numba.int64), generate
+
+    return import_module("numba.extending").intrinsic(typed)
+
+
+def _lowest_bit(value: int) -> int:
+    """Return the place of the lowest bit set in an int64 that is not 0."""
+    return (value & -value).bit_length() - 1
+
+
+lowest_bit = Instruction(_lowest_bit, _count_trailing_zeros)
+
+
+def _copy(function: Any, space: dict[str, Any], name: str) -> Any:
+    copy = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+    copy.__module__, copy.__qualname__ = function.__module__, name
+    return copy
+
+
+def _space(kernel: Kernel, form: Literal["plain", "machine_code"]) -> dict[str, Any]:
+    """Return what names mean in a kernel: as in its module, but kernels in one of their forms."""
+    known = kernel.function.__globals__
+    views = form == "plain" and not kernel.arrays
+    key = id(known), id(kernel.others) if kernel.others else 0, form, views
+    if key not in _spaces:
+        space = _spaces[key] = known | kernel.others  # kept before it is filled: kernels call each other
+        for name, value in list(space.items()):
+            if isinstance(value, Kernel):
+                space[name] = getattr(value, form)
+        if views and "np" in space:
+            space["np"] = numbers
+    return _spaces[key]
+
+
+@cache
+def _stamp() -> str:
+    """Return what tells these kernels from those of another version: compiled code is kept with that of what it calls."""
+    digest = blake2b(digest_size=4)
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _stored() -> set[str]:
+    """Return which kernels have been compiled on this machine, as numba names its files, wherever it may keep them."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numba"
+    folders = [Path(__file__).parent / "__pycache__"]
+    for parent in (os.environ.get("NUMBA_CACHE_DIR"), home):
+        try:
+            folders += Path(parent).iterdir() if parent else ()
+        except OSError:
+            continue
+    found = set[str]()
+    for folder in folders:
+        try:
+            found |= {name.split(".")[1].split("-")[0] for name in os.listdir(folder) if name.endswith(".nbi")}
+        except OSError:
+            continue
     return found
 
 
-@_extending.intrinsic
-def lowest_bit(typing_context: Any, value: Any) -> Any:
-    """Return the place of the lowest bit set in an int64 that is not 0 (one machine instruction)."""
-    ir: Any = import_module("llvmlite.ir")
+def _forgive(dispatcher: Any) -> None:
+    """Let what cannot be kept, or be read again, be no error."""
+    kept = dispatcher._cache
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+    def forgiving(method: Callable[..., Any]) -> Callable[..., Any]:
+        def attempt(*arguments: Any) -> Any:
+            try:
+                return method(*arguments)
+            except (OSError, EOFError, ValueError, pickle.PickleError):  # full, taken away, or cut short
+                return None
 
-    return _numba.int64(_numba.int64), generate
+        return attempt
+
+    kept.save_overload, kept.load_overload = forgiving(kept.save_overload), forgiving(kept.load_overload)
+
+
+def _tell() -> None:
+    """Say once on a terminal why nothing else happens for some seconds."""
+    global _told
+    if not _told and sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write("compiling what large work needs (once per machine) …\n")
+        sys.stderr.flush()
+    _told = True
+
+
+@contextmanager
+def policy(chosen: Policy) -> Generator[None]:
+    """Run kernels interpreted only, compiled only, or as it pays, whatever the environment says."""
+    global _policy
+    before, _policy = _policy, chosen
+    try:
+        yield
+    finally:
+        _policy = before
 
 
 def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what: str = "") -> list[Result]:
     """Run ``work(start, stop)`` over the blocks of ``0 … total-1`` on all cores; return the results in order.
 
-    ``work`` must be compiled code that leaves the interpreter free. An exception, Ctrl-C too, stops after the blocks that
-    are under way. ``what``: under which name to report how far the work is; empty: not at all.
+    ``work`` should run kernels. While they run interpreted, one thread does it all, since others would wait for it. An
+    exception, Ctrl-C too, stops after the blocks that are under way.
     """
-    if total <= block:  # threads take longer to start than such work takes
-        found = [work(0, total)] if total else []
-        if what:
-            report(total, total, what)
-        return found
-    starts = iter(range(0, total, block))
     results: dict[int, Result] = {}
-    done, workers = 0, os.cpu_count() or 1
+    compiled = "numba" in sys.modules
+    start = 0
+    while start < total and not (compiled and total - start > block):
+        before = _interpreted
+        with _followed_by(-(-(total - start) // block)):
+            results[start] = work(start, min(start + block, total))
+        compiled = before == _interpreted
+        start = min(start + block, total)
+        if progress:
+            progress(start, total)
+    if start < total:
+        _in_threads(work, start, total, block, results, progress)
+    elif progress and not total:
+        progress(0, 0)
+    return [results[start] for start in sorted(results)]
+
+
+@contextmanager
+def _followed_by(blocks: int) -> Generator[None]:
+    global _blocks
+    before, _blocks = _blocks, blocks
+    try:
+        yield
+    finally:
+        _blocks = before
+
+
+def _in_threads(
+    work: Callable[[int, int], Result],
+    first: int,
+    total: int,
+    block: int,
+    results: dict[int, Result],
+    progress: Progress | None,
+) -> None:
+    """Add to ``results`` those of the blocks from ``first`` on."""
+    starts = iter(range(first, total, block))
+    done, workers = first, os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         waiting: dict[Future[Result], int] = {}
         try:
@@ -81,4 +374,3 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return [results[start] for start in sorted(results)]

@@ -14,39 +14,26 @@ from treecast.kernels.spanning import arcs_into
 
 
 @njit
-def seed(value):
-    """Begin the random numbers of compiled code anew."""
-    np.random.seed(value)
-
-
-@njit
 def nearest(first, target, link, root, order, distance, flits, parent, by, depth, used, dealt):
     """Begin a cover with one tree of shortest ways, each node below the neighbour whose branch has least so far.
 
-    Of a level the longest messages come first, equal ones in any order.
+    ``order``: the nodes, nearest first. The root and its neighbours are there already when the others come in that order.
     """
     k = len(parent)
     load = np.zeros(k, np.float64)
     start, source, number = arcs_into(first, target)
     _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
-    low = k + 1
-    while low < len(order):
-        high = low
-        while high < len(order) and distance[order[high]] == distance[order[low]]:
-            high += 1
-        level = order[low:high]
-        for i in np.argsort(-(flits[level] + np.random.random(len(level))), kind="mergesort"):
-            v = level[i]
-            best, way = -1, -1
-            for j in range(start[v], start[v + 1]):
-                u = source[j]
-                if distance[u] == distance[v] - 1 and (best < 0 or load[dealt[u]] < load[best]):
-                    best, way = dealt[u], j
-            parent[best, v], by[best, v], depth[best, v] = source[way], number[way], distance[v]
-            used[link[number[way]]] = True
-            dealt[v] = best
-            load[best] += flits[v] + 1e-3
-        low = high
+    for i in range(k + 1, len(order)):
+        v = order[i]
+        best, way = -1, -1
+        for j in range(start[v], start[v + 1]):
+            u = source[j]
+            if distance[u] == distance[v] - 1 and (best < 0 or load[dealt[u]] < load[best]):
+                best, way = dealt[u], j
+        parent[best, v], by[best, v], depth[best, v] = source[way], number[way], distance[v]
+        used[link[number[way]]] = True
+        dealt[v] = best
+        load[best] += flits[v] + 1e-3
 
 
 @njit
@@ -54,6 +41,7 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
     """Begin a cover with trees that grow at once: the one with the least so far takes the next node it can."""
     k, n = parent.shape
     load = np.zeros(k, np.float64)
+    full = np.zeros(k, np.bool_)
     _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
     queue = np.empty((k, n), np.int32)
     head, tail, at = np.zeros(k, np.int64), np.ones(k, np.int64), np.zeros(k, np.int64)
@@ -61,7 +49,10 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
         queue[t, 0] = target[first[root] + t]
     alive, count = k, k + 1
     while count < n and alive:
-        t = np.argmin(load)
+        t = -1
+        for s in range(k):
+            if not full[s] and (t < 0 or load[s] < load[t]):
+                t = s
         found = False
         while head[t] < tail[t] and not found:
             u = queue[t, head[t]]
@@ -83,7 +74,7 @@ def in_turn(first, target, link, root, flits, parent, by, depth, used, dealt):
                 head[t] += 1
                 at[t] = 0
         if not found:
-            load[t] = np.inf
+            full[t] = True
             alive -= 1
 
 
@@ -104,11 +95,20 @@ def extend(first, target, link, root, trees, most, parent, by, depth, used):
     """Let trees grow over links that are free, level by level, in the order ``trees``, no deeper than ``most``."""
     k, n = parent.shape
     member, count = np.empty((k, n), np.int32), np.zeros(k, np.int64)
-    for t in range(k):
-        here = np.flatnonzero(depth[t] > 0)
-        here = here[np.argsort(depth[t][here], kind="mergesort")]
-        count[t] = len(here)
-        member[t, : len(here)] = here
+    place = np.empty(n + 1, np.int64)
+    for t in range(k):  # its nodes by depth
+        for d in range(n + 1):
+            place[d] = 0
+        for v in range(n):
+            if depth[t, v] > 0:
+                place[depth[t, v]] += 1
+        for d in range(n):
+            place[d + 1] += place[d]
+        count[t] = place[n]
+        for v in range(n - 1, -1, -1):
+            if depth[t, v] > 0:
+                place[depth[t, v]] -= 1
+                member[t, place[depth[t, v]]] = v
     grown, grown_to = np.empty((k, n), np.int32), np.zeros(k, np.int64)
     at, level = np.zeros(k, np.int64), 1
     now = np.zeros(k, np.int64)
@@ -161,30 +161,45 @@ def prune(link, root, dealt, parent, by, depth, used):
 
 
 @njit
-def steps_of(held):
+def _steps_of(held, t):
     """Return the steps of one tree."""
     most, sent = 0, 0
-    for d in range(len(held) - 1, 0, -1):
-        if held[d]:
-            sent += held[d]
-            most = max(most, sent + d - 1)
+    for d in range(held.shape[1] - 1, 0, -1):
+        if held[t, d]:
+            sent += held[t, d]
+            if sent + d - 1 > most:
+                most = sent + d - 1
     return most
 
 
 @njit
-def _with(held, d, flits):
+def _with(held, t, d, flits):
     """Return the steps of one tree with a message more, or, of a negative length, less."""
-    held[d] += flits
-    found = steps_of(held)
-    held[d] -= flits
+    held[t, d] += flits
+    found = _steps_of(held, t)
+    held[t, d] -= flits
     return found
+
+
+@njit
+def _slowest_first(steps, turn):
+    """Fill ``turn`` with the trees by their steps, most first; return the most."""
+    for t in range(len(steps)):
+        i = t
+        while i > 0 and steps[turn[i - 1]] < steps[t]:
+            turn[i] = turn[i - 1]
+            i -= 1
+        turn[i] = t
+    return steps[turn[0]]
 
 
 @njit
 def deal(order, flits, depth, held, dealt):
     """Deal the messages in an order, each to the tree in which all would then be there soonest, or else the nearest one."""
     k = len(depth)
-    held[:] = 0
+    for t in range(k):
+        for d in range(held.shape[1]):
+            held[t, d] = 0
     quick = held.shape[1] > 512
     so_far, load = np.zeros(k, np.int64), np.zeros(k, np.int64)
     for v in order:
@@ -193,7 +208,7 @@ def deal(order, flits, depth, held, dealt):
             d = depth[t, v]
             if d > 0:
                 # the quick way is right where the farthest come first
-                there = load[t] + flits[v] + d - 1 if quick else _with(held[t], d, flits[v])
+                there = load[t] + flits[v] + d - 1 if quick else _with(held, t, d, flits[v])
                 new = max(so_far[t], there)
                 new = new * held.shape[1] + d if flits[v] else d
                 if best < 0 or new < value:
@@ -213,13 +228,14 @@ def improve(flits, depth, held, dealt, goal, left):
     k, n = depth.shape
     steps = np.empty(k, np.int64)
     for t in range(k):
-        steps[t] = steps_of(held[t])
+        steps[t] = _steps_of(held, t)
     levels = held.shape[1]
     mine, others = np.empty(n, np.int64), np.empty(n, np.int64)
     floor = left[0] - left[0] // 4
+    turn = np.empty(k, np.int64)
     slower = 0  # trees from which nothing can be taken as things are
-    while slower < k and left[0] > floor and steps.max() > goal:
-        t = np.argsort(-steps, kind="mergesort")[slower]
+    while slower < k and left[0] > floor and _slowest_first(steps, turn) > goal:
+        t = turn[slower]
         best, value, which, swap = -1, steps[t], -1, -1
         count = 0
         for v in range(n):
@@ -231,13 +247,13 @@ def improve(flits, depth, held, dealt, goal, left):
             if left[0] <= floor:
                 break
             v = mine[i]
-            less = _with(held[t], depth[t, v], -flits[v])
+            less = _with(held, t, depth[t, v], -flits[v])
             left[0] -= levels
             if less >= value:
                 continue
             for s in range(k):
                 if s != t and depth[s, v] > 0:
-                    new = max(less, _with(held[s], depth[s, v], flits[v]))
+                    new = max(less, _with(held, s, depth[s, v], flits[v]))
                     left[0] -= levels
                     if new < value:
                         best, value, which = s, new, v
@@ -262,9 +278,9 @@ def improve(flits, depth, held, dealt, goal, left):
                         if flits[u] > flits[v] or (flits[u] == flits[v] and depth[t, u] >= depth[t, v]):
                             continue
                         held[s, depth[s, u]] -= flits[u]
-                        new = _with(held[t], depth[t, u], flits[u])
+                        new = _with(held, t, depth[t, u], flits[u])
                         if new < value:
-                            new = max(new, steps_of(held[s]))
+                            new = max(new, _steps_of(held, s))
                         held[s, depth[s, u]] += flits[u]
                         left[0] -= 2 * levels
                         if new < value:
@@ -278,7 +294,7 @@ def improve(flits, depth, held, dealt, goal, left):
         _move(which, t, best, flits, depth, held, dealt)
         if swap >= 0:
             _move(swap, best, t, flits, depth, held, dealt)
-        steps[t], steps[best] = steps_of(held[t]), steps_of(held[best])
+        steps[t], steps[best] = _steps_of(held, t), _steps_of(held, best)
     return steps
 
 
@@ -301,13 +317,15 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
     head, after = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
     sub = np.empty(n, np.int32)
     deep = np.empty(n, np.int32)
-    into = np.zeros(levels, np.int64)
+    into = np.zeros((1, levels), np.int64)
     floor = left[0] - left[0] // 4
+    turn = np.empty(k, np.int64)
     slower = 0
-    while slower < k and left[0] > floor and steps.max() > goal:
-        t = np.argsort(-steps, kind="mergesort")[slower]
+    while slower < k and left[0] > floor and _slowest_first(steps, turn) > goal:
+        t = turn[slower]
         left[0] -= 2 * n
-        head[:] = -1
+        for v in range(n):
+            head[v] = -1
         for v in range(n):
             if depth[t, v] > 1:
                 after[v] = head[parent[t, v]]
@@ -336,7 +354,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                     if dealt[v] == t and flits[v]:
                         held[t, depth[t, v]] -= flits[v]
                         some = True
-                less = steps_of(held[t])
+                less = _steps_of(held, t)
                 left[0] -= levels
                 for s in range(k):
                     if s == t or not some or (s != best if done else less >= value):
@@ -364,15 +382,17 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                         fits = fits and deep[v] < levels
                     if not fits:
                         continue
-                    into[:] = held[s]
+                    for d in range(levels):
+                        into[0, d] = held[s, d]
                     for i in range(count):
                         v = sub[i]
                         if dealt[v] == t:
-                            into[deep[v]] += flits[v]
+                            into[0, deep[v]] += flits[v]
                     left[0] -= levels + count
-                    new = max(less, steps_of(into))
+                    new = max(less, _steps_of(into, 0))
                     if done:
-                        held[s, :] = into
+                        for d in range(levels):
+                            held[s, d] = into[0, d]
                         arc, below = way, up
                     elif new < value:
                         value, best, top = new, s, c
@@ -395,7 +415,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
                 for i in range(count):
                     v = sub[i]
                     parent[t, v] = by[t, v] = depth[t, v] = -1
-                steps[t], steps[best] = steps_of(held[t]), steps_of(held[best])
+                steps[t], steps[best] = _steps_of(held, t), _steps_of(held, best)
                 break
             if best < 0:
                 break

@@ -1,8 +1,6 @@
 """Inner loops of recursive bisection: least distances over grids, in flat arrays with the sides beside them."""
 # pyright: basic
 
-import numpy as np
-
 from treecast.kernels.compiled import njit
 
 
@@ -18,9 +16,11 @@ def sweep(field, sides, around, one):
         for low in range(0, len(field), size):
             for _ in range(2 if around[axis] else 1):  # the second time with what came round
                 for at in range(low + inner, low + size):
-                    field[at] = min(field[at], field[at - inner] + one)
+                    here, near = field[at], field[at - inner] + one
+                    field[at] = near if near < here else here
                 for at in range(low + size - inner - 1, low - 1, -1):
-                    field[at] = min(field[at], field[at + inner] + one)
+                    here, near = field[at], field[at + inner] + one
+                    field[at] = near if near < here else here
                 if around[axis]:
                     gap = (around[axis] - sides[axis] + 1) * one
                     for at in range(low, low + inner):
@@ -28,21 +28,3 @@ def sweep(field, sides, around, one):
                         field[at] = min(first, last + gap)
                         field[at + size - inner] = min(last, first + gap)
         inner = size
-
-
-@njit
-def bounds(mask, sides, low, high):
-    """Fill ``low`` and ``high``, int64 (axes,), with the first and the last place along each axis that a flat mask uses."""
-    low[:] = sides
-    high[:] = -1
-    at = np.zeros(len(sides), np.int64)
-    for i in range(len(mask)):
-        if mask[i]:
-            for axis in range(len(sides)):
-                low[axis] = min(low[axis], at[axis])
-                high[axis] = max(high[axis], at[axis])
-        for axis in range(len(sides) - 1, -1, -1):
-            at[axis] += 1
-            if at[axis] < sides[axis]:
-                break
-            at[axis] = 0

@@ -72,7 +72,7 @@ def _ones(word):
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return np.int64(((word * np.uint64(0x0101010101010101)) & np.uint64(0xFFFFFFFFFFFFFFFF)) >> np.uint64(56))
 
 
 @njit

@@ -11,7 +11,7 @@ from treecast.kernels.compiled import njit
 _ENOUGH = 64  # candidates of a port that are looked at before the best are kept
 
 
-@njit
+@njit(arrays=True)
 def spread(neighbor, back, layers, turn, columns):
     """Reach every node from node 0 in each of ``layers`` layers; return the number of steps, or -1 when that cannot be.
 
@@ -66,7 +66,7 @@ def spread(neighbor, back, layers, turn, columns):
                     break
         matched[:] = -1
         total = 0
-        order = np.argsort(kept)
+        order = np.argsort(kept, kind="mergesort")
         for p in order:
             tried[:] = False
             total += _augment(p, best_node, kept, matched, tried)
@@ -96,7 +96,7 @@ def spread(neighbor, back, layers, turn, columns):
     return step
 
 
-@njit
+@njit(arrays=True)
 def _augment(p, best_node, kept, matched, tried):
     """Find port ``p`` a candidate, moving other ports to others of theirs if need be; return whether there is one."""
     tried[p] = True

@@ -10,6 +10,8 @@ import numpy as np
 from treecast.kernels.compiled import njit
 from treecast.steps import NEVER
 
+_LAST = -(1 << 63)  # the last bit of a word, as an int64
+
 
 @njit
 def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, via, moved):
@@ -23,8 +25,8 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, 
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
     heard = np.empty(len(said), np.int64)  # … and got there
     for atom in range(len(start) - 1):
-        said[:] = NEVER
-        heard[:] = NEVER
+        for a in range(len(said)):
+            said[a] = heard[a] = NEVER
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]
             u, v = src[r], dst[r]
@@ -53,7 +55,8 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, v
     nodes = len(node_dies)
     missing = np.empty(nodes, np.int64)
     for atom in range(len(start) - 1):
-        missing[:] = 0
+        for v in range(nodes):
+            missing[v] = 0
         for i in range(start[atom], start[atom + 1]):
             missing[dst[row[i]]] += 1
         for v in range(nodes):
@@ -75,7 +78,9 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, v
 def next_sets(first, elements, sets):
     """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on."""
     m, f = sets.shape
-    current = first.copy()
+    current = np.empty(f, np.int64)
+    for j in range(f):
+        current[j] = first[j]
     for s in range(m):
         for j in range(f):
             sets[s, j] = current[j]
@@ -88,7 +93,11 @@ def next_sets(first, elements, sets):
                 current[i] = current[i - 1] + 1
 
 
-@njit
+def _sets_times_moves(sets, element_node, element_arcs, start, row, *others):
+    return (len(sets) + 63) // 64 * len(row) * 2
+
+
+@njit(work=_sets_times_moves)
 def first_failing(
     sets, element_node, element_arcs, start, row, time, src, dst, arc, nodes, arcs,
     back, given_start, given_node, wanted_start, wanted_node, failing,
@@ -111,10 +120,12 @@ def first_failing(
     for block in range(0, len(sets), 64):
         lanes = min(64, len(sets) - block)
         valid = np.int64(-1) if lanes == 64 else (np.int64(1) << lanes) - 1
-        dead_node[:] = 0
-        dead_arc[:] = 0
+        for v in range(nodes):
+            dead_node[v] = 0
+        for a in range(arcs):
+            dead_arc[a] = 0
         for lane in range(lanes):
-            bit = np.int64(1) << lane
+            bit = np.int64(1) << lane if lane < 63 else _LAST
             for j in range(sets.shape[1]):
                 e = sets[block + lane, j]
                 if element_node[e] >= 0:
@@ -123,9 +134,10 @@ def first_failing(
                     if element_arcs[e, k] >= 0:
                         dead_arc[element_arcs[e, k]] |= bit
         for atom in range(len(start) - 1):
-            held[:] = 0
-            said[:] = 0
-            heard[:] = 0
+            for v in range(nodes):
+                held[v] = 0
+            for a in range(len(said)):
+                said[a] = heard[a] = 0
             living = np.int64(0)
             for g in range(given_start[atom], given_start[atom + 1]):
                 held[given_node[g]] = ~dead_node[given_node[g]]

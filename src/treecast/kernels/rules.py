@@ -167,7 +167,7 @@ def ways(tree_of_pair, atom_of_pair, arrival, never, count):
                 count[atom_of_pair[p], v] += 1
 
 
-@njit
+@njit(arrays=True)
 def relayed(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
     """Judge what nodes send of what they got: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
 

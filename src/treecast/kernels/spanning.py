@@ -18,11 +18,13 @@ _REFRESHED = 1 << 26
 def arcs_into(first, target):
     """Return the arcs by their target: ``start``, int64 (N + 1,), and below it each arc's source and number, int32."""
     n = len(first) - 1
-    start = np.zeros(n + 1, np.int64)
-    for v in target:
-        start[v + 1] += 1
-    start = np.cumsum(start)
-    source, number, used = np.empty(len(target), np.int32), np.empty(len(target), np.int32), start[:-1].copy()
+    start, used = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
+    for i in range(len(target)):
+        start[target[i] + 1] += 1
+    for v in range(n):
+        used[v] = start[v]
+        start[v + 1] += start[v]
+    source, number = np.empty(len(target), np.int32), np.empty(len(target), np.int32)
     for u in range(n):
         for i in range(first[u], first[u + 1]):
             v = target[i]
@@ -31,7 +33,7 @@ def arcs_into(first, target):
     return start, source, number
 
 
-@njit
+@njit(arrays=True)
 def balanced(first, target, root, order, depth, flits, parent, by):
     """Fill in a tree of shortest ways whose branches, one for each child of the root, have about as many flits.
 
@@ -153,7 +155,7 @@ def bounded(first, target, order, most, parent, by, sweeps):
             break
 
 
-@njit
+@njit(arrays=True)
 def _prospects(first, target, start, source, informed, depth, order, prospect, count):
     """Fill ``prospect``: about how many rounds each node that has not heard would take to tell those behind it.
 
@@ -199,7 +201,7 @@ def _prospects(first, target, start, source, informed, depth, order, prospect, c
         high = low
 
 
-@njit
+@njit(arrays=True)
 def rounds(first, target, root, parent, by):
     """Fill in the tree of a broadcast in which a node tells one neighbour a round; return its nodes in the order told.
 
@@ -296,7 +298,7 @@ def rounds(first, target, root, parent, by):
     return told
 
 
-@njit
+@njit(arrays=True)
 def heaviest_first(parent, order, flits):
     """Return the nodes of a tree in another order: of siblings the one first whose subtree takes longest to be told.
 

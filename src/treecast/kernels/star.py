@@ -7,9 +7,11 @@ Words, positions and trees are those of ``star_node.py``.
 import numpy as np
 
 from treecast.kernels import star_node
-from treecast.kernels.compiled import compiled, inline, lowest_bit, njit
+from treecast.kernels.compiled import inline, inline_all, lowest_bit, njit
 
-_node = compiled(star_node, ("symbol", "swapped", "shortest_parent", "disjoint_parent"), lowest_bit=lowest_bit)
+_node = inline_all(
+    (star_node.symbol, star_node.swapped, star_node.shortest_parent, star_node.disjoint_parent), lowest_bit=lowest_bit
+)
 symbol, swapped = _node["symbol"], _node["swapped"]
 shortest_parent, disjoint_parent = _node["shortest_parent"], _node["disjoint_parent"]
 
@@ -125,14 +127,14 @@ def open_block(symbols, factorials, tail, change, entering):
 
 
 @inline
-def tail_change(symbols, sorted_tail, entering, changes, change):
-    """Fill ``change[d]`` for the positions d of the tail; ``changes`` are those of this block's first symbol and tail."""
+def tail_change(symbols, sorted_tail, entering, changes, smaller, r, change):
+    """Fill ``change[d]`` for the positions d of the tail, from the ``changes`` of this block's first symbol and tail."""
     head = len(symbols) - len(sorted_tail)
     for j in range(len(sorted_tail)):
         i = 0
         while sorted_tail[i] != symbols[head + j]:
             i += 1
-        change[head + j] = entering[i] + changes[j]
+        change[head + j] = entering[i] + changes[smaller, r, j]
 
 
 @njit
@@ -145,13 +147,15 @@ def fill_neighbors(start, stop, factorials, table):
     tail = min(4, n - 1)
     size = factorials[n - 1 - tail]
     changes = tail_changes(factorials, tail)
-    symbols, change, entering = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(tail, np.int64)
+    symbols, change = np.empty(n, np.int64), np.empty(n, np.int64)
+    entering, sorted_tail = np.empty(tail, np.int64), np.empty(tail, np.int64)
     unrank_into(start, factorials, symbols)
     for block in range(start, stop, size):
         smaller = open_block(symbols, factorials, tail, change, entering)
-        sorted_tail = symbols[n - tail :].copy()
+        for j in range(tail):
+            sorted_tail[j] = symbols[n - tail + j]
         for r in range(size):
-            tail_change(symbols, sorted_tail, entering, changes[smaller, r], change)
+            tail_change(symbols, sorted_tail, entering, changes, smaller, r, change)
             for position in range(1, n):
                 table[block + r - start, position - 1] = block + r + change[position]
             advance(symbols)
@@ -168,16 +172,18 @@ def fill_trees(start, stop, factorials, first_tree, parents, ports):
     tail = min(4, n - 1)
     size = factorials[n - 1 - tail]
     changes = tail_changes(factorials, tail)
-    symbols, change, entering = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(tail, np.int64)
+    symbols, change = np.empty(n, np.int64), np.empty(n, np.int64)
+    entering, sorted_tail = np.empty(tail, np.int64), np.empty(tail, np.int64)
     unrank_into(start, factorials, symbols)
     identity, _ = words_of(np.arange(n))
     for block in range(start, stop, size):
         smaller = open_block(symbols, factorials, tail, change, entering)
-        sorted_tail = symbols[n - tail :].copy()
+        for j in range(tail):
+            sorted_tail[j] = symbols[n - tail + j]
         for r in range(size):
             u = block + r
             word, inverse = words_of(symbols)
-            tail_change(symbols, sorted_tail, entering, changes[smaller, r], change)
+            tail_change(symbols, sorted_tail, entering, changes, smaller, r, change)
             for row in range(len(parents)):
                 if word == identity:
                     parents[row, u] = -1

@@ -73,7 +73,7 @@ def components(first, target, root):
     return part
 
 
-@njit
+@njit(arrays=True)
 def runs(parent, order, first, stop, offset, most):
     """Return the runs of flits that pass the arc between each node and its parent; arrays of -1 if more than ``most``.
 
@@ -139,7 +139,7 @@ def runs(parent, order, first, stop, offset, most):
     return node[:used], low[:used], high[:used], shift[:used]
 
 
-@njit
+@njit(arrays=True)
 def _longer(array, size):
     grown = np.empty(size, array.dtype)
     grown[: len(array)] = array
@@ -181,7 +181,7 @@ def shoulder_taps(order, flits, forwards):
     return start
 
 
-@njit
+@njit(arrays=True)
 def certificates(parent, order, flits, one_port, walk):
     """Return when everything happens in TRANSMISSION-CERTIFICATE, as arrays by node, int64 (N,); -1 where it does not.
 

@@ -150,11 +150,8 @@ class _Search:
 
     def best_cover(self) -> Cover:
         """Return the best cover that the search finds; it is always the same for the same network and lengths."""
-        from treecast.kernels.cover import seed
-
         least, kept = sys.maxsize, list[_Tables]()
-        for number, begin in enumerate(self._begins()):
-            seed(number)
+        for begin in self._begins():
             steps, tables = self._improve(*begin)
             if steps < least:
                 least, kept = steps, [tables]
@@ -165,21 +162,27 @@ class _Search:
     def _begins(
         self,
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], Ints]]:
-        from treecast.kernels.cover import in_turn, nearest, seed
+        from treecast.kernels.cover import in_turn, nearest
 
         for number in range(_TRIES):
             parent, by, depth = np.full((3, self.trees, self.network.nodes), -1, np.int32)
             used = np.zeros(int(self.link.max(initial=-1)) + 1, np.bool_)
             dealt = np.full(self.network.nodes, -1, np.int64)
             tables, known = (parent, by, depth, used, dealt), (*self.arcs[:2], self.link, self.root)
-            seed(number)
             if number == 1:
                 in_turn(*known, self.flits, *tables)
                 if (np.delete(dealt, self.root) < 0).any():
                     continue
             else:
-                nearest(*known, self.near.order, self.near.depth, self.flits, *tables)
+                nearest(*known, self._longest_first(number), self.near.depth, self.flits, *tables)
             yield tables
+
+    def _longest_first(self, seed: int) -> NDArray[np.int32]:
+        """Return the nodes, nearest first, of a level those with the longest messages first, equal ones in any order."""
+        order, at = self.near.order, self.trees + 1  # the root and its neighbours stay where they are
+        noise = np.zeros(len(order))
+        noise[at:] = np.random.RandomState(seed).random_sample(len(order) - at)
+        return order[np.lexsort((-(self.flits[order] + noise), self.near.depth[order]))]
 
     def _improve(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints

@@ -157,13 +157,13 @@ def _window(cut: Cut, part: int) -> tuple[slice, ...]:
 
 def _crop(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
     """Return a part within its own bounding box, and the corner of that."""
-    from treecast.kernels.distances import bounds
-
-    low, high = np.empty((2, part.ndim), np.int64)
-    bounds(part.reshape(-1), np.array(part.shape), low, high)
-    corner: list[int] = low.tolist()
-    fitted = part[tuple(slice(a, b + 1) for a, b in zip(corner, high.tolist(), strict=True))]
-    return np.ascontiguousarray(fitted), tuple(corner)
+    low, high = list[int](), list[int]()
+    for axis, side in enumerate(part.shape):
+        cells, layer = np.moveaxis(part, axis, 0).tobytes(), part.size // side  # a byte each
+        low.append(cells.find(1) // layer)
+        high.append(cells.rfind(1) // layer)
+    fitted = part[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))]
+    return np.ascontiguousarray(fitted), tuple(low)
 
 
 def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArray[np.bool_]]:
