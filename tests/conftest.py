@@ -1,11 +1,16 @@
 """Settings that all tests share."""
 
 import json
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from treecast.cli import main
+
+# a shell without job control has its background jobs ignore Ctrl-C, and so would the programs that tests start
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # compiled functions compile on their first call, which no deadline should count
 settings.register_profile("treecast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
