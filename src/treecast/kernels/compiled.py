@@ -316,7 +316,8 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what
     """Run ``work(start, stop)`` over the blocks of ``0 … total-1`` on all cores; return the results in order.
 
     ``work`` should run kernels. While they run interpreted, one thread does it all, since others would wait for it. An
-    exception, Ctrl-C too, stops after the blocks that are under way.
+    exception, Ctrl-C too, stops after the blocks that are under way. ``what``: under which name to report how far the work
+    is; empty: not at all.
     """
     results: dict[int, Result] = {}
     compiled = "numba" in sys.modules
@@ -327,12 +328,12 @@ def in_parallel(work: Callable[[int, int], Result], total: int, block: int, what
             results[start] = work(start, min(start + block, total))
         compiled = before == _interpreted
         start = min(start + block, total)
-        if progress:
-            progress(start, total)
+        if what:
+            report(start, total, what)
     if start < total:
-        _in_threads(work, start, total, block, results, progress)
-    elif progress and not total:
-        progress(0, 0)
+        _in_threads(work, range(start, total, block), total, results, what)
+    elif what and not total:
+        report(0, 0, what)
     return [results[start] for start in sorted(results)]
 
 
@@ -347,16 +348,11 @@ def _followed_by(blocks: int) -> Generator[None]:
 
 
 def _in_threads(
-    work: Callable[[int, int], Result],
-    first: int,
-    total: int,
-    block: int,
-    results: dict[int, Result],
-    progress: Progress | None,
+    work: Callable[[int, int], Result], begins: range, total: int, results: dict[int, Result], what: str
 ) -> None:
-    """Add to ``results`` those of the blocks from ``first`` on."""
-    starts = iter(range(first, total, block))
-    done, workers = first, os.cpu_count() or 1
+    """Add to ``results`` those of the blocks that begin there, of ``0 … total-1``."""
+    starts, block = iter(begins), begins.step
+    done, workers = begins.start, os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         waiting: dict[Future[Result], int] = {}
         try:

@@ -1,0 +1,81 @@
+"""Compile ahead what large jobs need: small jobs that between them run every inner loop."""
+
+import io
+import os
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from treecast.errors import TreecastError
+
+JOBS = """
+plan broadcast star:4 --messages 60 --copies 3 -o star.tc
+verify star.tc --sweep nodes
+simulate star.tc --random-faults 2 --seed 1
+draw star.tc
+plan allgather star:4 --messages 2 -o gather.tc
+simulate gather.tc --kill-nodes 2134@1
+plan allgather hypercube:4 --copies 2
+plan alltoall star:4 --copies 2
+plan scatter star:4 --copies 2
+plan reduce-scatter hypercube:3 --messages 3 -o sums.tc
+simulate sums.tc --kill-nodes 0b101@2
+plan allreduce torus:3x3
+plan broadcast mesh:3x4
+plan broadcast complete:6 --copies 3
+plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
+verify whispering.tc --sweep links --most 1
+simulate whispering.tc --kill-nodes 0b101@2
+plan allgather hypercube:7 --model shouting --survive 2 -o shouting.tc
+simulate shouting.tc --kill-nodes 0b0000101@2
+verify whispering.tc --model whispering,half
+plan broadcast mesh:3x6 --model wormhole -o mesh.tc
+plan broadcast mesh:2x4 --model wormhole --builder exhaustive
+plan multicast mesh:8x8 --root 0,0 --targets 7,7 3,4 5,1 --model wormhole
+bounds broadcast mesh:3x3 --model wormhole
+plan gatherv tree:3,2 --lengths random:9 -o collect.tc
+plan gatherv tree:3,2 --lengths random:9 --collect walk
+plan gatherv tree:3,2 --lengths random:9 --model bufferless-multiport
+plan gatherv tree:3,2 --lengths random:9 --tree depth-bounded:3
+plan gatherv path:9 --lengths random:9 --builder shoulder-tap
+plan scatterv torus:5x5 --lengths random:9
+plan scatterv torus:5x5 --lengths random:9 --tree best
+plan scatterv torus:5x5 --lengths random:9 --model bufferless-multiport --builder cover
+plan scatterv hypercube:4 --lengths random:9 --model bufferless-multiport --builder cover
+theorems star --up-to 4
+theorems hypercube --up-to 3
+"""
+
+
+def commands() -> list[list[str]]:
+    """Return the jobs as arguments of the command line, in an order in which files are written before they are read."""
+    return [line.split() for line in JOBS.strip().split("\n")]
+
+
+def warm(tell: Callable[[int, int], object] | None = None) -> None:
+    """Compile every inner loop that large jobs need and keep it on disk; some minutes, once per machine.
+
+    Parameters
+    ----------
+    tell
+        Told how many of how many jobs are done.
+    """
+    from treecast.cli.verbs import app
+    from treecast.kernels.compiled import policy
+
+    jobs, here = commands(), Path.cwd()
+    with TemporaryDirectory() as folder, policy("compile"), redirect_stdout(io.StringIO()):
+        os.chdir(folder)
+        try:
+            for done, job in enumerate(jobs):
+                if tell:
+                    tell(done, len(jobs))
+                try:
+                    app(job, exit_on_error=False, print_error=False)
+                except TreecastError:
+                    continue
+        finally:
+            os.chdir(here)
+    if tell:
+        tell(len(jobs), len(jobs))

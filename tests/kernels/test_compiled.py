@@ -1,0 +1,197 @@
+"""When kernels are compiled, where compiled code is kept, and what happens where it cannot be."""
+
+import os
+import pty
+import resource
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from treecast.kernels import compiled
+from treecast.kernels.compiled import Kernel, in_parallel, njit, policy
+from treecast.kernels.trees import depths
+
+SUM = """
+import os, sys, numpy as np
+from treecast.kernels.compiled import policy
+from treecast.kernels.trees import depths
+with policy("compile"):
+    depth = np.zeros(4, np.int32)
+    assert depths(np.array([-1, 0, 1, 2], np.int32), 0, depth) == -1
+print(depth.tolist(), file=sys.stdout)
+"""
+
+
+def python(code, *, before=None, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | environment, preexec_fn=before
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@njit(work=lambda most: most)
+def counted(most):
+    """Add up numbers, one at a time."""
+    total = 0
+    for i in range(most):
+        total += i
+    return total
+
+
+@pytest.fixture
+def fresh():
+    return Kernel(counted.function, counted.work)
+
+
+def test_small_work_imports_no_compiler():
+    out = python("""
+import sys
+from treecast.cli import main
+assert main(["plan", "broadcast", "star:4", "--messages", "60", "--copies", "3"]) == 0
+assert main(["plan", "scatterv", "torus:6x6", "--lengths", "random:9", "--builder", "cover"]) == 0
+print("numba" in sys.modules)
+""")
+    assert out.splitlines()[-1] == "False"
+
+
+def test_large_work_is_compiled_at_once(fresh):
+    assert fresh(10**9) == 10**9 * (10**9 - 1) // 2  # interpreted a minute
+    assert fresh.spent == 0
+
+
+def test_much_small_work_is_compiled_in_time(fresh, monkeypatch):
+    monkeypatch.setattr(compiled, "_COMPILE", 0.02)
+    monkeypatch.setattr(compiled, "_PER_BYTE", 0)
+    monkeypatch.setattr(compiled, "_IMPORT", 0)
+    monkeypatch.setattr(compiled, "_stored", set)
+    calls = 0
+    while fresh._run is None:
+        assert fresh(2000) == 1999000
+        calls += 1
+        assert calls < 10_000
+    assert calls > 10
+    assert fresh.spent < 0.1
+
+
+def test_without_compiling():
+    code = SUM.replace('with policy("compile"):', "if True:") + "print('numba' in sys.modules)"
+    assert python(code, NUMBA_DISABLE_JIT="1") == "[0, 1, 2, 3]\nFalse\n"
+    with policy("interpret"):
+        assert Kernel(counted.function, lambda most: 1e12)(10) == 45
+
+
+def test_a_cache_that_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path / "file")) == "[0, 1, 2, 3]\n"
+
+
+def test_a_cache_that_must_not_be_written(tmp_path):
+    (tmp_path / "cache").mkdir(mode=0o500)
+    assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == "[0, 1, 2, 3]\n"
+
+
+def test_nowhere_to_keep_compiled_code(tmp_path):
+    code = SUM.replace("with policy", """
+import numba.core.caching as caching
+def nowhere(cls, function, file): return None
+for locator in caching.FunctionCache._impl_class._locator_classes: locator.from_function = classmethod(nowhere)
+with policy""")  # fmt: skip
+    assert python(code) == "[0, 1, 2, 3]\n"
+
+
+def test_a_full_disk(tmp_path):
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+    assert python(SUM, before=no_room, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
+
+
+def test_a_cache_cut_short(tmp_path):
+    assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
+    kept = [file for file in tmp_path.rglob("*.nb?") if file.name.startswith("trees.depths")]
+    assert {file.suffix for file in kept} == {".nbi", ".nbc"}
+    for file in kept:
+        file.write_bytes(file.read_bytes()[:40])
+        assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
+
+
+def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
+    asked = "from treecast.kernels.compiled import _stamp, _stored; print(f'depths_{_stamp()}' in _stored())"
+    assert python(asked, NUMBA_CACHE_DIR=str(tmp_path), XDG_CACHE_HOME=str(tmp_path)).strip() in ("True", "False")
+    python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
+    assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "True\n"
+
+
+def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
+    leader, follower = pty.openpty()
+    code = SUM + "from treecast.kernels.streams import branches\nwith policy('compile'): branches(depth, depth)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=follower, check=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    os.close(follower)
+    assert done.stdout == b"[0, 1, 2, 3]\n"
+    assert os.read(leader, 1000).decode().splitlines() == ["compiling what large work needs (once per machine) …"]
+    os.close(leader)
+
+
+# --- blocks ---
+
+
+def test_interpreted_blocks_run_in_one_thread():
+    threads, kernel = set(), Kernel(counted.function)
+
+    def work(start, stop):
+        threads.add(threading.get_ident())
+        return kernel(stop - start)
+
+    with policy("interpret"), pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "numba", raising=False)
+        assert in_parallel(work, 100, 9) == [36] * 11 + [0]
+    assert threads == {threading.get_ident()}
+
+
+def test_compiled_blocks_run_in_several():
+    threads = set()
+    barrier = threading.Barrier(2, timeout=20)
+
+    def work(start, stop):
+        threads.add(threading.get_ident())
+        if start in (9, 18):
+            barrier.wait()
+        return counted(stop - start)
+
+    with policy("compile"), pytest.MonkeyPatch.context() as patch:
+        counted(3)
+        patch.setattr(os, "cpu_count", lambda: 2)
+        assert in_parallel(work, 100, 9) == [36] * 11 + [0]
+    assert len(threads) >= 2
+
+
+def test_blocks_count_together(monkeypatch):
+    """What is small in one block is not in a million of them."""
+    kernel = Kernel(counted.function, counted.work)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    with policy("pay"):
+        in_parallel(lambda start, stop: kernel(stop - start), 10**8, 10**5)
+    assert kernel._run is not None
+    assert kernel.spent == 0
+
+
+def test_progress_is_told_to_the_end():
+    told = []
+    assert in_parallel(lambda start, stop: stop, 10, 4, lambda done, total: told.append((done, total))) == [4, 8, 10]
+    assert told[-1] == (10, 10)
+    assert in_parallel(lambda start, stop: stop, 0, 4, lambda done, total: told.append((done, total))) == []
+    assert told[-1] == (0, 0)
+
+
+def test_arrays_come_back_as_arrays():
+    depth = np.zeros(3, np.int32)
+    assert depths.interpret(np.array([-1, 0, 0], np.int32), np.int64(0), depth) == -1
+    assert depth.tolist() == [0, 1, 1]

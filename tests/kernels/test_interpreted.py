@@ -1,0 +1,149 @@
+"""Every kernel does the same interpreted and compiled: on what small jobs give it, and on random input."""
+
+import io
+import os
+import pkgutil
+from collections import defaultdict
+from contextlib import redirect_stdout
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from treecast import kernels
+from treecast.cli import main
+from treecast.cli.warm_up import commands
+from treecast.kernels.compiled import Instruction, Kernel, policy
+
+CALLS = 40  # of each kernel
+
+
+def all_kernels():
+    found = {}
+    for module in pkgutil.iter_modules(kernels.__path__):
+        for value in vars(import_module(f"{kernels.__name__}.{module.name}")).values():
+            if isinstance(value, Kernel) and not isinstance(value, Instruction):
+                found[f"{value.__module__.split('.')[-1]}.{value.__name__}"] = value
+    return found
+
+
+KERNELS = all_kernels()
+DIRECTLY = {"annealing.anneal", "contention.unordered_pairs"}
+"""Those that small jobs give too much to do, or nothing."""
+
+
+def copied(arguments):
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def kind(argument):
+    return (argument.dtype.str, argument.ndim) if isinstance(argument, np.ndarray) else type(argument)
+
+
+def same(one, other):
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    return type(one) is type(other) and one == other
+
+
+def agree(kernel, arguments):
+    """Run a kernel both ways; compare what it returns and all that it leaves in its arrays."""
+    plain, fast = copied(arguments), copied(arguments)
+    shown = kernel.interpret(*plain)
+    with policy("compile"):
+        assert same(shown, kernel(*fast)), kernel
+    assert all(map(same, plain, fast)), kernel
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    """Return what kernels are called with in small jobs: by kernel, calls of one signature."""
+    found, seen = defaultdict(list), defaultdict(set)
+    run = Kernel.__call__
+
+    def note(kernel, *arguments):
+        name = f"{kernel.__module__.split('.')[-1]}.{kernel.__name__}"
+        key = tuple(map(kind, arguments))
+        if not found[name]:
+            seen[name] = key  # of the other kinds of numbers each would be compiled anew
+        if seen[name] == key and len(found[name]) < CALLS:
+            found[name].append(copied(arguments))
+        return run(kernel, *arguments)
+
+    here = os.getcwd()
+    with pytest.MonkeyPatch.context() as patch, policy("interpret"), redirect_stdout(io.StringIO()):
+        patch.setattr(Kernel, "__call__", note)
+        os.chdir(tmp_path_factory.mktemp("jobs"))
+        try:
+            for job in commands():
+                if "mesh:3x6" not in job:  # a million changes
+                    assert main(job) in (0, 1)
+        finally:
+            os.chdir(here)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(set(KERNELS) - DIRECTLY))
+def test_what_small_jobs_ask(calls, name):
+    kernel = KERNELS[name]
+    mine = calls.get(name, [])
+    for arguments in mine:
+        agree(kernel, arguments)
+    above = [KERNELS[other] for other in {*calls, *DIRECTLY} if calls.get(other) or other in DIRECTLY]
+    assert mine or any(kernel.function in other._called() for other in above), f"no small job runs {name}"
+
+
+@pytest.mark.parametrize("sides", [(3, 6), (2, 3, 4)])
+def test_annealing(sides):
+    from itertools import permutations
+
+    from treecast.plans.wormhole.bisection import minimum, sends
+    from treecast.plans.wormhole.local_search import _roles
+
+    strides = np.array([int(np.prod(sides[axis + 1 :])) for axis in range(len(sides))], np.int64)
+    orders = np.array(list(permutations(range(len(sides)))), np.int64)
+    messages = sends(*minimum(sides), 1)
+    steps = int(messages[0].max()) + 1
+    for seed in (1, 2):
+        columns = _roles(1, messages)
+        arguments = (np.array(sides), strides, orders, *columns, steps, 400, 0.4, 0.2, 0.5, seed)
+        agree(KERNELS["annealing.anneal"], arguments)
+
+
+def test_pairs_without_order():
+    random = np.random.default_rng(5)
+    for messages in (1, 5, 30):
+        last = np.minimum(np.arange(messages) + random.integers(0, 3, messages), messages - 1)
+        channel, message = np.sort(random.integers(0, 4, 40)), random.integers(0, messages, 40)
+        order = np.lexsort((message, channel))
+        channel, message = channel[order], message[order]
+        start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=messages))))
+        entry = np.argsort(message, kind="stable")
+        agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
+
+
+def test_large_numbers():
+    """Sets of faults use every bit of a word; bits are counted modulo 2^64; times go up to 10^18."""
+    random = np.random.default_rng(3)
+    nodes, rows = 9, 40
+    src, dst = random.integers(0, nodes, rows), random.integers(0, nodes, rows)
+    everyone, arcs = np.arange(nodes), np.arange(rows)
+    sets = np.sort(random.integers(0, nodes, (200, 2)), axis=1)
+    elements = np.full((nodes, 2), -1)
+    atoms, none = np.array([0, rows]), np.zeros(0, np.int64)
+    time = np.sort(random.integers(0, 10**18, rows))
+    given, wanted = (np.array([0, 1]), np.zeros(1, np.int64)), (np.array([0, nodes]), everyone)
+    agree(
+        KERNELS["replay.first_failing"],
+        (sets, everyone, elements, atoms, arcs, time, src, dst, arcs, nodes, rows, none, *given, *wanted,
+         np.zeros(len(sets), np.bool_)),
+    )  # fmt: skip
+    has = random.integers(0, 2**64, (128, 2), np.uint64)
+    masks = random.integers(0, 2**64, (2, 64, 2), np.uint64)
+    port, dies, arc_dies = np.array([0, 6]), np.full(128, 9), np.full((128, 7), 9)
+    gone, saying = random.integers(0, 2**64, (7, 128, 2), np.uint64), np.zeros((2, 128, 2), np.uint64)
+    agree(KERNELS["gossip.say"], (0, 128, port, masks, has, gone, dies, 1, saying))
+    KERNELS["gossip.say"].interpret(0, 128, port, masks, has, gone, dies, 1, saying)
+    agree(KERNELS["gossip.hear"], (0, 128, port, has, gone, dies, arc_dies, 1, saying))
