@@ -36,7 +36,7 @@ demo-mpi: $(VENV)/.mpi  ## the same by 24 processes over MPI, of which two are k
 	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo-mpi.sh
 
 test: $(VENV)/.dev  ## run the tests
-	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 test-long: $(VENV)/.dev  ## run the sweeps that take minutes
 	$(BIN)/python -m pytest -m long --numprocesses auto $(ARGS)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from treecast.errors import TreecastError
 
-JOBS = """
+JOBS: str = """
 plan broadcast star:4 --messages 60 --copies 3 -o star.tc
 verify star.tc --sweep nodes
 simulate star.tc --random-faults 2 --seed 1

@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from hashlib import blake2b
 from importlib import import_module
@@ -32,8 +32,8 @@ Policy = Literal["pay", "interpret", "compile"]
 """When kernels are compiled: where it pays; never; always."""
 
 _STEP, _ARRAY_STEP = 0.1e-6, 0.5e-6  # seconds that a step of an inner loop takes interpreted, with views, with arrays
-_IMPORT = 0.3  # … that it takes to import numba
-_LOAD = 0.03  # … to load a compiled kernel
+_IMPORT = 0.5  # … that it takes to import numba
+_LOAD = 0.04  # … to load a compiled kernel
 _COMPILE, _PER_BYTE = 0.3, 0.8e-3  # … to compile one, and for each byte of its bytecode
 
 _lock = RLock()
@@ -260,13 +260,11 @@ def _stamp() -> str:
 @cache
 def _stored() -> set[str]:
     """Return which kernels have been compiled on this machine, as numba names its files, wherever it may keep them."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numba"
-    folders = [Path(__file__).parent / "__pycache__"]
-    for parent in (os.environ.get("NUMBA_CACHE_DIR"), home):
-        try:
-            folders += Path(parent).iterdir() if parent else ()
-        except OSError:
-            continue
+    named, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    parent = Path(named) if named else Path(home).expanduser() / "numba"
+    folders = [] if named else [Path(__file__).parent / "__pycache__"]
+    with suppress(OSError):
+        folders += parent.iterdir()
     found = set[str]()
     for folder in folders:
         try:
