@@ -24,7 +24,6 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from treecast.kernels.views import from_views, numbers, to_views
-
 from treecast.progress import report
 
 Result = TypeVar("Result")
