@@ -8,10 +8,9 @@ one that takes the fewest steps, then the fewest transmissions, then, under worm
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import Any
 
+from treecast.discovery import import_all
 from treecast.errors import PlanError
 from treecast.machine import MODELS
 from treecast.networks import Network
@@ -181,11 +180,9 @@ def _reason(on: type[Network] | Callable[[Network], str]) -> Callable[[Network],
 @cache
 def all_builders() -> tuple[Builder, ...]:
     """Return every builder, those that run others backwards included, in the order in which they are tried."""
-    from treecast import plans
     from treecast.plans.derived import derived
 
-    for module in walk_packages(plans.__path__, f"{plans.__name__}."):
-        import_module(module.name)
+    import_all("treecast.plans")
     found = list(_ENTRIES)
     return tuple(sorted([*found, *derived(found)], key=lambda entry: (entry.baseline, entry.rank)))
 
