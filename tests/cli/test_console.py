@@ -4,6 +4,7 @@ import json
 import pytest
 
 from treecast.cli import console
+from treecast.description import Table
 from treecast.progress import report
 
 
@@ -15,7 +16,7 @@ class Terminal(io.StringIO):
 
 
 def test_figures_stand_below_one_another(capsys):
-    console.show_figures({"steps": 1234567, "a longer name": ["first", 2, True], "ratio": 1.04761, "time": 12345.6})
+    console.show_lines({"steps": 1234567, "a longer name": ["first", 2, True], "ratio": 1.04761, "time": 12345.6})
     assert capsys.readouterr().out.split("\n") == [
         "steps          1,234,567",
         "a longer name  first",
@@ -28,13 +29,13 @@ def test_figures_stand_below_one_another(capsys):
 
 
 def test_no_figures_are_no_lines(capsys):
-    console.show_figures({})
+    console.show_lines({})
     assert capsys.readouterr().out == ""
 
 
 def test_a_table_is_as_wide_as_it_needs_and_ends_in_no_spaces(capsys):
     cells = [("[bold]", ":smile:", 1000), ("\\[x]", "y" * 90, None)]
-    console.show_table(["one", "two", ""], cells, {":smile:": "green"})
+    console.show_table(Table(("one", "two", ""), cells, marks={":smile:": "good"}))
     lines = capsys.readouterr().out.split("\n")
     assert lines == [
         "one     two",

@@ -20,7 +20,7 @@ def _run(arguments: list[str]) -> int:
     # imported late: Ctrl-C is heeded from the first moment
     from cyclopts import CycloptsError
 
-    from treecast.cli.verbs import app
+    from treecast.cli.app import app
     from treecast.errors import TreecastError
 
     for stream in (sys.stdout, sys.stderr):

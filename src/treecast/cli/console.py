@@ -3,16 +3,19 @@
 import json
 import sys
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TextIO, cast
 
+from treecast.description import Description, Table, spell
 from treecast.progress import reporting
+
+_STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}
 
 
 def show_json(data: object) -> None:
-    """Print data as JSON on standard output."""
-    show_text(json.dumps(data, ensure_ascii=False, indent=2))
+    """Print data as JSON on standard output; what can only be iterated becomes a list."""
+    show_text(json.dumps(data, ensure_ascii=False, indent=2, default=list))
 
 
 def show_text(text: str) -> None:
@@ -26,48 +29,65 @@ def say(text: str) -> None:
         print(text, file=sys.stderr)  # noqa: T201
 
 
-def show_figures(figures: Mapping[str, object]) -> None:
+def show(description: Description, as_json: bool) -> int:
+    """Print a description as JSON or for people; return the exit status: 0 it holds, 1 it does not.
+
+    The parts that people read stand apart: lines, tables, notes.
+    """
+    if as_json:
+        show_json(description.figures)
+        return 0 if description.holds else 1
+    apart = False
+    if description.lines:
+        show_lines(description.lines)
+        apart = True
+    for table in description.tables:
+        if apart:
+            show_text("")
+        show_table(table)
+        apart = True
+    for note in description.notes:
+        if apart:
+            show_text("")
+        show_text(note)
+        apart = False
+    return 0 if description.holds else 1
+
+
+def show_lines(lines: Mapping[str, object]) -> None:
     """Print names and values, a line each; values in a list below one another."""
-    width = max(map(len, figures), default=0)
-    for name, value in figures.items():
+    width = max(map(len, lines), default=0)
+    for name, value in lines.items():
         first, *others = cast(list[object], value) if isinstance(value, list) else [value]
-        show_text(f"{name:<{width}}  {spelled(first)}")
+        show_text(f"{name:<{width}}  {spell(first)}")
         for other in others:
-            show_text(f"{'':<{width}}  {spelled(other)}")
+            show_text(f"{'':<{width}}  {spell(other)}")
 
 
-def show_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], marks: Mapping[str, str] | None = None
-) -> None:
-    """Print a table; ``marks`` gives the style of cells with certain contents."""
+def show_table(table: Table) -> None:
+    """Print a table with its title, and below it how much is left out, and its notes."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Table as Grid
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        cells = [spelled(value) for value in row]
-        table.add_row(*(Text(cell, (marks or {}).get(cell, "")) for cell in cells))
+    if table.title:
+        show_text(table.title)
+    grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in table.columns:
+        grid.add_column(column, overflow="fold")
+    styles = {cell: _STYLES[mark] for cell, mark in table.marks.items()}
+    for row in table.shown:
+        cells = [spell(value) for value in row]
+        grid.add_row(*(Text(cell, styles.get(cell, "")) for cell in cells))
     console = Console()
     if not console.is_terminal:
         console.width = 200
     with console.capture() as shown:
-        console.print(table, highlight=False)
+        console.print(grid, highlight=False)
     for line in shown.get().splitlines():
         show_text(line.rstrip())
-
-
-def spelled(value: object) -> str:
-    """Return a value as people read it: 1,234,567 and 0.0123."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return str(value)
+    for line in table.below:
+        show_text(line)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -10,22 +10,33 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import (
+    Described,
+    Description,
+    Table,
+    count_of,
+    describe,
+    list_few,
+    node_table,
+    spell_ranges,
+)
 from treecast.errors import FaultError
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
-from treecast.schedule import Schedule, Sends
+from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.faults import Faults, wanted
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Election:
+class Election(Described):
     """What every node elected when some nodes and arcs, ``liars``, altered what they passed on.
 
     ``elected``: int8 (N, chunks), what became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had
@@ -72,6 +83,11 @@ class Election:
         """The honest nodes that elected nothing wrong, but nothing at all for some chunk."""
         return [node for node in self.honest if self.elected[node].max(initial=0) == _UNDECIDED]
 
+    @property
+    def holds(self) -> bool:
+        """Whether every honest node elected all that it wants as it is."""
+        return len(self.right) == len(self.honest)
+
     def fooled_chunks(self, node: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of the chunks for which a node elected wrong bytes."""
         return ranges(self.elected[node] == _FOOLED)
@@ -79,6 +95,78 @@ class Election:
     def undecided_chunks(self, node: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of the chunks for which a node elected nothing."""
         return ranges(self.elected[node] == _UNDECIDED)
+
+
+@describe.register
+def _(election: Election) -> Description:
+    schedule, label, honest = election.schedule, election.schedule.network.label, len(election.honest)
+    right, fooled, undecided = election.right, election.fooled, election.undecided
+    verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
+    nodes = [
+        {
+            "node": label(node),
+            "verdict": verdicts.get(node, "lies"),
+            "sha256": digest,
+            "true_sha256": true,
+            "fooled": election.fooled_chunks(node),
+            "undecided": election.undecided_chunks(node),
+        }
+        for node, (digest, true) in enumerate(zip(election.digests, election.true_digests, strict=True))
+    ]
+    figures = {
+        "bytes": election.size,
+        "sha256": election.digest,
+        "liars": election.liars.describe(schedule.network),
+        "tolerates": election.tolerates,
+        "honest": honest,
+        "right": len(right),
+        "fooled": [label(node) for node in fooled],
+        "undecided": [label(node) for node in undecided],
+        "steps": election.steps,
+        "transmissions": election.transmissions,
+        "altered": election.altered,
+        "seconds": round(election.seconds, 6),
+        "node_reports": nodes,
+    }
+    lines: dict[str, object] = {
+        "elected": f"the right data at all {honest:,} honest nodes",
+        "liars": list_few(election.liars.describe(schedule.network)),
+        "tolerates": _tolerance(election),
+        "input": count_of(election.size, "byte"),
+        "sha256": election.digest,
+    }
+    if not election.holds:
+        wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
+        lines["elected"] = f"NOT the right data at {honest - len(right):,} of {honest:,} honest nodes: {wrong}"
+    sent = f"{election.transmissions:,}, {election.altered:,} of them altered"
+    found = Description({}, lines, holds=election.holds).joined(describe_job(schedule))
+    return found.adding(
+        figures, {"steps": election.steps, "transmissions": sent, "seconds": election.seconds}, _node_table(nodes)
+    )
+
+
+def _tolerance(election: Election) -> str:
+    copies = election.schedule.copies
+    if not election.tolerates:
+        return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
+    return f"any {count_of(election.tolerates, 'liar')}: more than half of {copies:,} copies decide"
+
+
+def _node_table(nodes: list[dict[str, Any]]) -> Table:
+    return node_table(
+        ("node", "verdict", "sha256 …", "wrong", "undecided"),
+        [
+            (
+                one["node"],
+                one["verdict"],
+                one["sha256"][:16],
+                spell_ranges(one["fooled"]),
+                spell_ranges(one["undecided"]),
+            )
+            for one in nodes
+        ],
+        {"right": "good", "lies": "quiet", "FOOLED": "bad", "UNDECIDED": "bad"},
+    )
 
 
 def elect(

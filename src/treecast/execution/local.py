@@ -3,10 +3,21 @@
 import hashlib
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import (
+    Described,
+    Description,
+    count_of,
+    describe,
+    node_table,
+    spell_counts,
+    spell_range,
+    spell_ranges,
+)
 from treecast.execution.layout import (
     Bytes,
     Layout,
@@ -23,14 +34,15 @@ from treecast.execution.layout import (
 )
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
-from treecast.schedule import Schedule, Sends
+from treecast.schedule import Schedule, Sends, describe_job
+from treecast.simulation.delivery import describe_delivery
 from treecast.simulation.faults import Faults, wanted
 
 _FEW = 32  # sends
 
 
 @dataclass(frozen=True, eq=False)
-class Execution:
+class Execution(Described):
     """What really happened when a schedule moved data between the buffers of the nodes.
 
     ``wanted``: bool (N, chunks), what each node is to end with: nothing where it fails, and nothing that a node alone had
@@ -67,6 +79,11 @@ class Execution:
             for node in self.living
             if self.digests[node] == self.true_digests[node] and not (self.wanted[node] & ~self.held[node]).any()
         ]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every living node is intact."""
+        return len(self.intact) == len(self.living)
 
     def lost(self, node: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of the chunks that a node is to end with and does not."""
@@ -288,3 +305,49 @@ def _digests(
         found.append(right[key] if same else layout.digest(memory[node], mine))
         true_digests.append(right[key])
     return found, true_digests
+
+
+@describe.register
+def _(done: Execution) -> Description:
+    label, intact = done.schedule.network.label, set(done.intact)
+    nodes: list[dict[str, Any]] = [
+        {
+            "node": label(node),
+            "verdict": "dead" if digest is None else "intact" if node in intact else "INCOMPLETE",
+            "sha256": digest,
+            "true_sha256": true,
+            "by_tree": done.by_tree(node),
+            "lost": [] if digest is None else done.lost(node),
+        }
+        for node, (digest, true) in enumerate(zip(done.digests, done.true_digests, strict=True))
+    ]
+    figures = {
+        "bytes": done.size,
+        "sha256": done.digest,
+        "lost": [{"node": one["node"], "chunks": chunks} for one in nodes for chunks in one["lost"]],
+        "steps": done.steps,
+        "transmissions": done.transmissions,
+        "seconds": round(done.seconds, 6),
+        "node_reports": nodes,
+    }
+    faults = done.faults.describe(done.schedule.network)
+    lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
+    begin = describe_delivery(len(intact), len(done.living), faults, lacking)
+    begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
+    lines = {"steps": done.steps, "transmissions": done.transmissions, "seconds": done.seconds}
+    rows = [
+        (
+            one["node"],
+            one["verdict"],
+            (one["sha256"] or "")[:16],
+            spell_counts(one["by_tree"]),
+            spell_ranges(one["lost"]),
+        )
+        for one in nodes
+    ]
+    table = node_table(
+        ("node", "verdict", "sha256 …", "tree:chunks", "lacks"),
+        rows,
+        {"intact": "good", "dead": "quiet", "INCOMPLETE": "bad"},
+    )
+    return begin.joined(describe_job(done.schedule)).adding(figures, lines, table)

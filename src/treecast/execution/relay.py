@@ -4,31 +4,36 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Lengths
+from treecast.description import Described, Description, count_of, describe, list_few, node_table
 from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import Bytes, Layout, message_layout
 from treecast.files import named, read_whole, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
-from treecast.schedule import Schedule, Sends
+from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.faults import Faults
 
 
 @dataclass(frozen=True, eq=False)
-class Relay:
+class Relay(Described):
     """What became of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
 
-    ``lost``: how many of its flits did not arrive: int64 (N,). ``held``: the most flits that a node held for others at once.
-    ``steps``: until the last flit moved; ``transmissions``: of flits of data, and of control flits.
+    ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
+    that a node held for others at once. ``steps``: until the last flit moved; ``transmissions``: of flits of data, and of
+    control flits.
     """
 
     schedule: Schedule
     faults: Faults
+    flit: int
     size: int
     contents: Mapping[int, bytes]
     lost: Ints
@@ -41,6 +46,62 @@ class Relay:
     def intact(self) -> list[int]:
         """The nodes whose messages arrived in full."""
         return [node for node in self.contents if not self.lost[node]]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every message arrived in full."""
+        return len(self.intact) == len(self.contents)
+
+
+@describe.register
+def _(done: Relay) -> Description:
+    schedule, intact = done.schedule, set(done.intact)
+    messages: list[dict[str, Any]] = [
+        {
+            "node": schedule.network.label(node),
+            "verdict": "intact" if node in intact else "LOST",
+            "bytes": len(content),
+            "lost_flits": int(done.lost[node]),
+            "sha256": sha256(content).hexdigest() if node in intact else "",
+        }
+        for node, content in sorted(done.contents.items())
+    ]
+    faults, total = done.faults.describe(schedule.network), len(messages)
+    lines = {
+        "delivered": f"{'every one' if done.holds else f'only {len(intact):,}'} of {count_of(total, 'message')}",
+        "faults": list_few(faults),
+        "input": f"{count_of(done.size, 'byte')} in flits of {done.flit:,}",
+    }
+    figures = {
+        "bytes": done.size,
+        "flit_bytes": done.flit,
+        "faults": faults,
+        "delivered": len(intact),
+        "steps": done.steps,
+        "transmissions": done.transmissions,
+        "most_held_for_others": done.held,
+        "seconds": round(done.seconds, 6),
+        "messages": messages,
+    }
+    more = {
+        "steps": done.steps,
+        "transmissions": done.transmissions,
+        "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",
+        "seconds": done.seconds,
+    }
+    table = node_table(
+        (
+            "to node" if schedule.collective.direction == "from" else "from node",
+            "verdict",
+            "bytes",
+            "lost flits",
+            "sha256 …",
+        ),
+        [(one["node"], one["verdict"], one["bytes"], one["lost_flits"] or "", one["sha256"][:16]) for one in messages],
+        {"intact": "good", "LOST": "bad"},
+        "messages",
+    )
+    return Description({}, lines, holds=done.holds).joined(describe_job(schedule)).adding(figures, more, table)
 
 
 def relay(
@@ -94,6 +155,7 @@ def relay(
     return Relay(
         schedule=schedule,
         faults=faults,
+        flit=flit,
         size=sum(map(len, messages.values())),
         contents={node: state.arrived[place[node]].tobytes() for node in messages},
         lost=missing,

@@ -3,7 +3,7 @@
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances, store_and_forward
-from treecast.lower_bounds.bound import Bound, best
+from treecast.lower_bounds.bound import Bound, best, spell_bounds
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.store_and_forward import tolerance_bounds
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
@@ -17,6 +17,7 @@ __all__ = [
     "best",
     "bounds",
     "search",
+    "spell_bounds",
     "taking_part",
     "tolerance_bounds",
 ]

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treecast.description import Description, describe
 from treecast.errors import NetworkError
+from treecast.networks import description as description
 from treecast.networks.complete import Complete
 from treecast.networks.core import Cayley, Network, Rotational
 from treecast.networks.graph import Graph
@@ -40,6 +42,12 @@ class Family(NamedTuple):
     example: str
     what: str
     make: Callable[[str], Network]
+
+
+@describe.register
+def _(family: Family) -> Description:
+    found = {"spelling": family.spelling, "example": family.example, "what": family.what}
+    return Description(found, found)
 
 
 def _whole(family: str, text: str) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.description import Described
 from treecast.errors import NetworkError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ Ints = NDArray[np.int64]
 """An array of node numbers, port numbers or distances (int64)."""
 
 
-class Network(ABC):
+class Network(Described, ABC):
     """An interconnection network: nodes ``0 … nodes-1`` joined by arcs (directed links).
 
     The arcs that leave a node are told apart by their *port*, a number in ``0 … ports-1``: the dimension of a hypercube,

@@ -13,7 +13,7 @@ from treecast.papers.statement import Finding, Statement, Verdict
 from treecast.papers.trees import statements as trees
 from treecast.progress import Progress, part_of, report, reporting
 
-__all__ = ["PAPERS", "Finding", "check_theorems"]
+__all__ = ["PAPERS", "SIZES", "Finding", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
     "star": star.STATEMENTS + star_collectives.STATEMENTS,
@@ -33,12 +33,13 @@ class _Size(NamedTuple):
     most: int
 
 
-_SIZES = {
+SIZES = {
     "star": _Size("star network", "n", 3, permutations.MAX_SYMBOLS),
     "hypercube": _Size("hypercube", "d", 1, max(statement.most for statement in hypercube.STATEMENTS)),
     "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.STATEMENTS)),
     "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.STATEMENTS)),
 }
+"""By what each paper counts the sizes for which its statements are checked."""
 
 
 def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
@@ -48,7 +49,7 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
     """
     if paper not in PAPERS:
         raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")
-    network, letter, least, most = _SIZES[paper]
+    network, letter, least, most = SIZES[paper]
     if up_to is not None and not least <= up_to <= most:
         raise PlanError(
             f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}"

@@ -5,9 +5,11 @@ bounds by formula; its Table 4 is their order of growth.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from treecast.collectives import COLLECTIVES, Collective
+from treecast.description import Description, count_of, describe
+from treecast.description import Table as Shown
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS
@@ -73,6 +75,73 @@ class Comparison:
 
     figures: tuple[Figures, ...]
     entries: tuple[Entry, ...]
+
+
+@describe.register
+def _(found: Comparison) -> Description:
+    networks = Shown(
+        ("network", "nodes", "degree", "diameter", "cost", "mean distance", "arcs"),
+        [_with_dashes(*vars(figures).values()) for figures in found.figures],
+        notes=("cost: degree x diameter; mean distance: over all pairs of nodes",),
+    )
+    width, entries = len(found.figures), found.entries
+    tables = [_describe_entries(entries[first : first + width]) for first in range(0, len(entries), width)]
+    figures = {
+        "networks": [asdict(figures) for figures in found.figures],
+        "collectives": [
+            asdict(entry) | {"ratio": _rounded(entry.ratio), "transmissions_ratio": _rounded(entry.transmissions_ratio)}
+            for entry in entries
+        ],
+    }
+    right = all(entry.verified is not False for entry in entries)
+    return Description(figures, tables=(networks, *tables, *_describe_growth(entries)), holds=right)
+
+
+def _describe_entries(entries: Sequence[Entry]) -> Shown:
+    """Return one collective on each network as a table."""
+    one = entries[0]
+    rows = [
+        (
+            e.network,
+            *_beside(e.steps, e.steps_lower_bound, e.ratio),
+            *_beside(e.transmissions, e.transmissions_lower_bound, e.transmissions_ratio),
+        )
+        for e in entries
+    ]
+    return Shown(
+        ("network", "steps", "at least", "ratio", "transmissions", "at least", "ratio"),
+        rows,
+        f"{_spell_work(one)}, {count_of(one.messages, 'message')}: measured, and lower bounds",
+        tuple(f"{entry.network}: {entry.note}" for entry in entries if entry.note),
+    )
+
+
+def _describe_growth(entries: Sequence[Entry]) -> list[Shown]:
+    """Return the orders of growth of the networks that have them; those of one family are the same."""
+    rows = dict.fromkeys(
+        (_spell_work(e), e.network.partition(":")[0], e.steps_order, e.transmissions_order)
+        for e in entries
+        if e.steps_order
+    )
+    title = "orders of growth; N = n! on star:n, 2^k on hypercube:k; equal when k = Θ(n log n)"
+    return [Shown(("", "network", "steps", "transmissions"), list(rows), title)] if rows else []
+
+
+def _with_dashes(*values: object) -> tuple[object, ...]:
+    return tuple("-" if value is None else value for value in values)
+
+
+def _spell_work(entry: Entry) -> str:
+    return entry.collective + (f", {entry.copies:,} copies" if entry.copies > 1 else "")
+
+
+def _beside(measured: int | None, bound: int | None, ratio: float | None) -> tuple[object, ...]:
+    """Return what was measured, its lower bound and their ratio as cells of a table."""
+    return _with_dashes(measured, bound, None if ratio is None else f"{ratio:.3f}")
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def compare(
@@ -210,6 +279,13 @@ class Table:
     title: str
     letters: str
     lines: tuple[Line, ...]
+
+
+@describe.register
+def _(table: Table) -> Description:
+    rows = [(ln.problem, ln.steps_formula, ln.steps, ln.transmissions_formula, ln.transmissions) for ln in table.lines]
+    columns = ("problem", "steps", "", "transmissions", "")
+    return Description(asdict(table), tables=(Shown(columns, rows, f"{table.title}\n{table.letters}"),))
 
 
 def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:

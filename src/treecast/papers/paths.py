@@ -7,10 +7,13 @@ of Fragopoulou & Akl.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.networks import Hypercube, Network, Star
 from treecast.plans import disjoint_trees
 from treecast.plans.order import check_order
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Paths(NamedTuple):
@@ -74,3 +77,34 @@ def _calling_paths(cube: Hypercube, node: int, root: int, dims: tuple[int, ...])
         ways.append(way)
         steps.append(when)
     return Paths(cube, root, node, ways, steps, cube.d)
+
+
+@describe.register
+def _(paths: Paths) -> Description:
+    network = paths.network
+    figures = {
+        "network": network.spec,
+        "root": network.label(paths.root),
+        "node": network.label(paths.node),
+        "paths": [
+            {
+                "nodes": way,
+                "labels": [network.label(node) for node in way],
+                "steps": steps,
+                "second_phase_units": [paths.unit(step) for step in steps],
+            }
+            for way, steps in zip(paths.ways, paths.steps, strict=True)
+        ],
+    }
+    notes = [_spell_way(paths, number) for number in range(len(paths.ways))]
+    if paths.phase:
+        notes.append("ⁱ: called in time unit i of the second phase; all other calls are made in the first")
+    return Description(figures, notes=notes)
+
+
+def _spell_way(paths: Paths, number: int) -> str:
+    """Return a path in a line, each node called in the second phase with its time unit raised behind it."""
+    way, units = paths.ways[number], [paths.unit(step) for step in paths.steps[number]]
+    raised = ["", *("" if unit is None else str(unit).translate(_RAISED) for unit in units)]
+    called = [f"{node}({paths.network.label(node)}){mark}" for node, mark in zip(way, raised, strict=True)]
+    return f"{number + 1}. " + " → ".join(called)

@@ -1,8 +1,10 @@
 """A statement of a paper, and the result of checking it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
+
+from treecast.description import Description, describe
 
 
 class Verdict(NamedTuple):
@@ -33,3 +35,11 @@ class Finding:
     holds: bool
     detail: str
     seconds: float
+
+
+@describe.register
+def _(finding: Finding) -> Description:
+    verdict = "holds" if finding.holds else "FALSE"
+    detail = f"  {finding.detail}" if finding.detail else ""
+    head = f"{verdict}  {finding.name:<12}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}"
+    return Description(asdict(finding), notes=(head, f"       {finding.says}"), holds=finding.holds)

@@ -6,7 +6,7 @@ from typing import Any
 from treecast.errors import PlanError
 from treecast.machine import Model
 from treecast.networks import network as find_network
-from treecast.plans.baselines import one_tree_steps, single_tree_steps
+from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
@@ -27,10 +27,12 @@ from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet
 
 __all__ = [
+    "Baseline",
     "Builder",
     "Option",
     "all_builders",
     "all_options",
+    "baseline",
     "builders",
     "collective_of",
     "copies_of",

@@ -1,6 +1,9 @@
 """What a schedule is compared with: the steps of the same job over the best single tree that is known."""
 
+from dataclasses import dataclass
+
 from treecast.collectives import Collective
+from treecast.description import Description, describe
 from treecast.networks import Network
 from treecast.plans.bufferless.gather import certificates
 from treecast.plans.trees import spanning
@@ -33,3 +36,33 @@ def one_tree_steps(schedule: Schedule) -> int:
         return spanning.streams_steps(tree, flits, ports)
 
     return steps(spanning.best(network, collective.root, flits, steps, collective.direction == "to"))
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The steps that the job of a schedule takes over the best single tree that is known; 0 where that says nothing."""
+
+    schedule: Schedule
+    steps: int
+
+
+def baseline(schedule: Schedule) -> Baseline:
+    """Return what the job of a schedule takes over a single tree."""
+    steps = 0
+    if schedule.collective.lengths is None:
+        steps = single_tree_steps(schedule.network, schedule.collective)
+    elif schedule.trees > 1:
+        steps = one_tree_steps(schedule)
+    return Baseline(schedule, 0 if schedule.model.routing else steps)
+
+
+@describe.register
+def _(single: Baseline) -> Description:
+    schedule, steps = single.schedule, single.steps
+    if not steps or not schedule.steps:
+        return Description({})
+    weak = ", survives no fault" if schedule.copies > 1 else ""
+    return Description(
+        {"single_tree_steps": steps, "speed_up": round(steps / schedule.steps, 4)},
+        {"speed-up": f"{steps / schedule.steps:.4g} over a single tree ({steps:,} steps{weak})"},
+    )

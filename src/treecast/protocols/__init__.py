@@ -11,6 +11,7 @@ import numpy as np
 
 from treecast.collectives import Lengths
 from treecast.errors import PlanError
+from treecast.protocols.agreement import Agreement, Send
 from treecast.protocols.certifying import by_slots, by_walk
 from treecast.protocols.dealing import farthest_first
 from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
@@ -22,13 +23,22 @@ from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import first_controls, trees_of_rows
 
 __all__ = [
-    "Certificate", "Content", "Conversation", "Flit", "Order", "Token", "Utterance", "WakeUp", "agrees", "differences",
+    "Agreement",
+    "Certificate",
+    "Content",
+    "Conversation",
+    "Flit",
+    "Order",
+    "Token",
+    "Utterance",
+    "WakeUp",
+    "agrees",
+    "differences",
+    "hold_against",
     "run_protocol",
-]  # fmt: skip
+]
 
 _MOST_SENDS = 2**22
-Send = tuple[int, int, int, tuple[int, int] | None]
-"""Step, source, target, and (owner, place) of a flit of data; None for a control flit."""
 
 
 def run_protocol(schedule: Schedule) -> Conversation:
@@ -64,7 +74,13 @@ def run_protocol(schedule: Schedule) -> Conversation:
 
 def agrees(schedule: Schedule) -> bool:
     """Return whether the nodes, each by itself, send exactly what the schedule has: when, to whom, and which flit."""
-    return not any(differences(schedule, run_protocol(schedule)))
+    return hold_against(schedule).holds
+
+
+def hold_against(schedule: Schedule) -> Agreement:
+    """Return what the nodes send, each by itself, beside what the schedule has. Raises as ``run_protocol`` does."""
+    said = run_protocol(schedule)
+    return Agreement(schedule, said, *differences(schedule, said))
 
 
 def differences(schedule: Schedule, said: Conversation) -> tuple[list[Send], list[Send]]:

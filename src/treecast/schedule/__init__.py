@@ -1,5 +1,6 @@
 """Schedules: who sends what to whom at which step, and what such rows are made of."""
 
+from treecast.schedule.description import describe_job
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
 from treecast.schedule.rows import COLUMNS, Pieces, Rows
@@ -16,5 +17,6 @@ __all__ = [
     "Rows",
     "Schedule",
     "Sends",
+    "describe_job",
     "longest_messages",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives import Collective
+from treecast.description import Described
 from treecast.errors import ScheduleError
 from treecast.machine import Model
 from treecast.networks import Cayley, Network
@@ -44,7 +45,7 @@ class Sends:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Described):
     """A schedule of a collective on a network. Immutable; what judges it are functions elsewhere.
 
     ``copies``: by how many disjoint ways each chunk is claimed to reach each node.

@@ -9,20 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from treecast.description import Described, Description, describe
 from treecast.errors import ScheduleError
 from treecast.machine import Cost
 from treecast.networks import Hypercube
 from treecast.networks.core import Ints
 from treecast.progress import report
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, describe_job
+from treecast.simulation.delivery import describe_delivery
 from treecast.simulation.faults import Faults
 
 _MOST_BYTES = 4 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Gossip:
+class Gossip(Described):
     """What happens when an orbit on the hypercube runs under faults.
 
     ``missing``: int64 (N,), for each node that is alive to the end, how many sources it lacks that are alive to the end; 0 for
@@ -43,12 +46,29 @@ class Gossip:
 
     def seconds(self, cost: Cost, chunk_bytes: int) -> float:
         """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""
-        return sum(cost.step_time(size * chunk_bytes) for size in self.sizes[: self.steps].tolist())
+        return sum(cost.step_time(size * chunk_bytes) for size in self.message_sizes.tolist())
+
+    @property
+    def message_sizes(self) -> Ints:
+        """The most chunks that one message has in each step, of those that are sent: int64 (steps,)."""
+        return self.sizes[: self.steps]
+
+    @property
+    def living(self) -> NDArray[np.bool_]:
+        """Which nodes never fail: bool (N,)."""
+        living = np.ones(self.schedule.network.nodes, bool)
+        living[list(self.faults.nodes)] = False
+        return living
 
     @property
     def delivered(self) -> int:
         """How many living nodes end with the chunks of all living sources."""
         return int((self.missing == 0).sum()) - len(self.faults.nodes)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every living node ends with the chunks of all living sources."""
+        return not self.missing.any()
 
 
 def is_gossip(schedule: Schedule) -> bool:
@@ -114,3 +134,23 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
 
 def _bound(kernel: Callable[..., Any], *given: object) -> Callable[[int, int], Any]:
     return lambda low, high: kernel(low, high, *given)
+
+
+@describe.register
+def _(found: Gossip) -> Description:
+    network, sizes = found.schedule.network, found.sizes.tolist()
+    lacking = [(network.label(node), int(found.missing[node])) for node in np.flatnonzero(found.missing).tolist()]
+    figures = {
+        "lost": [{"node": node, "sources": count} for node, count in lacking],
+        "steps": found.steps,
+        "transmissions": found.transmissions,
+        "message_sizes": sizes,
+    }
+    lines = {
+        "steps": found.steps,
+        "transmissions": found.transmissions,
+        "message sizes": " ".join(f"{size:,}" for size in sizes),
+    }
+    words = [f"{node} lacks the messages of {count:,} living nodes" for node, count in lacking]
+    begin = describe_delivery(found.delivered, int(found.living.sum()), found.faults.describe(network), words)
+    return begin.joined(describe_job(found.schedule)).adding(figures, lines)

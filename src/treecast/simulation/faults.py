@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective, Holdings
+from treecast.description import Described, Description, describe, list_few
 from treecast.errors import FaultError
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -164,7 +165,7 @@ def _check_seed(seed: int) -> None:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Described):
     """What a sweep over fault sets found.
 
     ``sets``: how many were tried, each with at most ``most`` faults of ``kind``; ``exhaustive``: they are
@@ -173,6 +174,7 @@ class Sweep:
     ``counterexample``: the first of them, ``node`` and ``chunk`` what was lost under it (-1 when nothing was).
     """
 
+    schedule: Schedule = field(repr=False, compare=False)
     kind: Kind
     most: int
     sets: int
@@ -187,6 +189,29 @@ class Sweep:
     def holds(self) -> bool:
         """Whether every living node got everything under every set tried."""
         return self.failing == 0
+
+
+@describe.register
+def _(found: Sweep) -> Description:
+    figures: dict[str, object] = {
+        "kind": found.kind,
+        "most": found.most,
+        "sets": found.sets,
+        "exhaustive": found.exhaustive,
+        "failing": found.failing,
+        "seconds": round(found.seconds, 6),
+    }
+    size = f"{found.most} {found.kind.replace('+', ' and ')}"
+    tried = f"{'every set of at most' if found.exhaustive else 'random sets of'} {size}"
+    if found.counterexample is None:
+        return Description({"sweep": figures}, {"faults": f"survives {tried}: {found.sets:,} sets"})
+    network = found.schedule.network
+    dead, node = found.counterexample.describe(network), network.label(found.node)
+    verb = "fails" if len(dead) == 1 else "fail"
+    lost = f"when {list_few(dead)} {verb}, {node} never gets chunk {found.chunk}"
+    words = [f"does NOT survive {tried}: {lost}", f"{found.failing:,} of the {found.sets:,} sets tried fail"]
+    counterexample = {"faults": dead, "node": node, "chunk": found.chunk}
+    return Description({"sweep": figures, "counterexample": counterexample}, {"faults": words}, holds=False)
 
 
 def sweep(
@@ -235,7 +260,7 @@ def sweep(
     counterexample = None if first is None else case.faults(first.elements)
     seconds = time.perf_counter() - began
     exhaustive = sample is None and tried == total
-    return Sweep(kind, most, tried, exhaustive, failing, counterexample, node, chunk, seconds)
+    return Sweep(schedule, kind, most, tried, exhaustive, failing, counterexample, node, chunk, seconds)
 
 
 _BLOCK = 1 << 13

@@ -6,19 +6,23 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import Described, Description, describe, spell_range
 from treecast.errors import ScheduleError
 from treecast.machine import Cost
 from treecast.networks.core import Ints
-from treecast.schedule import Schedule, longest_messages
+from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut, moves
+from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
+from treecast.simulation.delivery import describe_delivery
 from treecast.simulation.faults import Faults, wanted
 from treecast.steps import NEVER
 
 _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
+_MOST_SENDS = 2**20  # of a gossip: with more a bit for each source is faster
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Described):
     """What happens when a schedule runs under faults.
 
     ``arrival``: int32 (atoms, N), the step from which each node holds the first chunk of each atom (0: from the start,
@@ -77,6 +81,11 @@ class Trace:
         """How many living nodes end with all that they want."""
         return int(self.living.sum()) - len({node for node, _, _ in self.lost})
 
+    @property
+    def holds(self) -> bool:
+        """Whether every living node ends with all that it wants."""
+        return not self.lost
+
     @cached_property
     def completion(self) -> Ints:
         """The step from which each node has all that it wants: int64 (N,); NEVER where it fails or lost something."""
@@ -131,7 +140,7 @@ class Trace:
         return sum(cost.step_time(size * chunk_bytes) for size in self.message_sizes.tolist())
 
 
-def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
+def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """Replay a schedule exactly: a living node sends a chunk if it holds it, and skips the row otherwise.
 
     In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
@@ -139,7 +148,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     A node sends a sum once all contributions that it adds have arrived; it waits for ever if one does not come.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
-    from treecast.kernels.replay import replay, replay_sums
+    from treecast.kernels import replay as kernels
 
     faults = faults or Faults()
     faults.check(schedule)
@@ -160,7 +169,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     if sums:
-        replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
+        kernels.replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
     else:
         node, atom = atoms.table(collective.given())
         alive = node_dies[node] > 0
@@ -168,7 +177,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace:
     if collective.results:  # the owner has a finished sum when the last contribution is there
         owner = collective.source_of(atoms.bounds[:sums])
         arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
-    replay(found.start[sums:], *columns, schedule.arcs_back, arrival[sums:], via[sums:], moved)
+    kernels.replay(found.start[sums:], *columns, schedule.arcs_back, arrival[sums:], via[sums:], moved)
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 
 
@@ -185,3 +194,52 @@ def _times_of_change(atoms: Atoms, found: Moves, dies: list[int]) -> Ints:
             place = step - times
             cuts.append(atoms.bounds[a] + place[(place > 0) & (place < atoms.lengths[a])])
     return np.concatenate(cuts)
+
+
+def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip:
+    """Replay a schedule under faults: a ``Trace``, or of a large gossip on a hypercube a ``Gossip``.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What is replayed.
+    faults : Faults, optional
+        What fails; default: nothing.
+
+    Returns
+    -------
+    Trace or Gossip
+        Both tell who got what (``delivered``, ``living``), what took place (``steps``, ``transmissions``, ``message_sizes``),
+        and its time (``seconds``). A trace knows also when each chunk arrived and what is lost; a gossip of more than 2^20
+        sends keeps one bit for each source and node, and counts what each node lacks.
+
+    Raises
+    ------
+    FaultError
+        When the source of all data fails before the first step.
+    ScheduleError
+        When there is too much to replay.
+    """
+    if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MOST_SENDS:
+        return gossip(schedule, faults)
+    return replay(schedule, faults)
+
+
+@describe.register
+def _(trace: Trace) -> Description:
+    network = trace.schedule.network
+    busiest_arc, busiest_node = int(trace.arc_load().max(initial=0)), int(trace.node_load().max(initial=0))
+    done = enumerate(trace.completion.tolist())
+    figures = {
+        "lost": [{"node": network.label(node), "chunks": (first, stop)} for node, first, stop in trace.lost],
+        "steps": trace.steps,
+        "transmissions": trace.transmissions,
+        "busiest_arc": busiest_arc,
+        "busiest_node": busiest_node,
+        "complete_from_step": {network.label(node): None if at == NEVER else at for node, at in done},
+    }
+    most = f"at most {busiest_arc:,} over one arc, {busiest_node:,} from one node"
+    lines = {"steps": trace.steps, "transmissions": f"{trace.transmissions:,}, {most}"}
+    lacking = [f"{network.label(node)} lacks {spell_range(first, stop)}" for node, first, stop in trace.lost]
+    begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking)
+    return begin.joined(describe_job(trace.schedule)).adding(figures, lines)

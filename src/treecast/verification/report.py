@@ -1,11 +1,12 @@
 """The verifier's report: violations of rules, measured figures, and the lower bounds beside them."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 
-from treecast.lower_bounds import Bound, best
+from treecast.description import Described, Description, count_of, describe
+from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds
 from treecast.machine import Model
 from treecast.networks import Graph, Network
-from treecast.schedule import Schedule
+from treecast.schedule import Schedule, describe_job
 
 _MOST_SEARCHED = 4096
 SHOWN = 3
@@ -24,7 +25,7 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Described):
     """The verdict on a schedule.
 
     ``counts``: breaches of each rule that was checked, in the order of checking. ``violations``: the first few of each.
@@ -34,6 +35,7 @@ class Report:
     ``method``: ``by streams``, ``by symmetry`` (Lemma 7) or ``expanded``. ``seconds``: what the check took.
     """
 
+    schedule: Schedule = field(repr=False, compare=False)
     model: Model
     method: str
     counts: dict[str, int]
@@ -59,25 +61,83 @@ Broken = tuple[int, list[Violation]]
 """How often a rule is broken, and the first few breaches."""
 
 
-def figures(schedule: Schedule, report: Report) -> dict[str, object]:
-    """Return the figures of a report under the names that every ``--json`` uses."""
-    network = schedule.network
+@describe.register
+def _(report: Report) -> Description:
+    schedule = report.schedule
+    found = Description({}, {"verified": _verdict(report)}, holds=report.holds).joined(describe_job(schedule))
+    lines: dict[str, object] = {"model": report.model.name}
+    if schedule.builder:
+        lines["builder"] = schedule.builder
+    if schedule.trees:
+        lines["trees"] = f"{schedule.trees:,}, the deepest of depth {report.depth:,}"
+    for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
+        lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *spell_bounds(report.bounds, what)]
+    if report.distance is not None:
+        lines["total distance"] = [spell_distance(report), *spell_bounds(report.bounds, "tcd")]
+    if report.depth_contention is not None:
+        pairs = count_of(report.depth_contention, "pair")
+        lines["depth contention"] = f"{pairs}: messages that may meet where steps are not synchronised"
+    return found.adding(_figures(report), lines | {"seconds": report.seconds})
+
+
+def _figures(report: Report) -> dict[str, object]:
+    network = report.schedule.network
     return {
-        "collective": schedule.collective.kind, "network": network.spec, "model": report.model.name,
-        "builder": schedule.builder, "nodes": network.nodes, "degree": network.degree, "diameter": _diameter(network),
-        "root": network.label(schedule.collective.root), "messages": schedule.collective.messages,
-        "copies": schedule.copies, "survives": schedule.copies - 1, "trees": schedule.trees, "depth": report.depth,
-        "steps": report.steps, **_against(report, "steps"),
-        "transmissions": report.transmissions, **_against(report, "transmissions"),
+        "model": report.model.name,
+        "degree": network.degree,
+        "diameter": _diameter(network),
+        "trees": report.schedule.trees,
+        "depth": report.depth,
+        "steps": report.steps,
+        **_against(report, "steps"),
+        "transmissions": report.transmissions,
+        **_against(report, "transmissions"),
         **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
         **({} if report.depth_contention is None else {"depth_contention": report.depth_contention}),
-        "verified": report.holds, "method": report.method, "rules": report.counts,
-        "violations": [
-            {"rule": v.rule, "row": v.row, "nodes": [network.label(u) for u in v.nodes], "chunk": v.chunk, "text": v.text}
-            for v in report.violations
-        ],
+        "verified": report.holds,
+        "method": report.method,
+        "rules": report.counts,
+        "violations": [asdict(v) | {"nodes": [network.label(u) for u in v.nodes]} for v in report.violations],
         "seconds": round(report.seconds, 6),
-    }  # fmt: skip
+    }
+
+
+def _verdict(report: Report) -> list[str]:
+    kept = ", ".join(rule for rule, count in report.counts.items() if not count)
+    if report:
+        return [f"yes, {report.method}: {kept}"]
+    broken = ", ".join(f"{rule} is broken {_times(count)}" for rule, count in report.counts.items() if count)
+    shown = [f"{violation.rule}: {violation.text}" for violation in report.violations]
+    more = sum(report.counts.values()) - len(shown)
+    return [f"NO: {broken}", *shown, *([f"and {more:,} more"] if more else []), f"kept: {kept or 'no rule'}"]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _ratio(report: Report, what: str, measured: int) -> str:
+    if not report.bounds:
+        return ""
+    bound = best(list(report.bounds), what).value
+    return ", the lower bound" if measured == bound else f", {measured / bound:.4g} x the lower bound" if bound else ""
+
+
+def spell_distance(report: Report) -> str:
+    """Return the total distance in words, beside its bounds, which speak of schedules in the fewest steps."""
+    distance, bounds = report.distance or 0, list(report.bounds)
+    if not report or not bounds:
+        return f"{distance:,}"
+    if report.steps > best(bounds, "steps").value:
+        return f"{distance:,}, in more than the fewest steps"
+    least = best(bounds, "tcd").value
+    gap = distance - least
+    if not gap:
+        kind = report.schedule.collective.kind
+        return f"{distance:,}: the minimum, as no {kind} in the fewest steps can do with less"
+    if any(LEAST_OF_ALL in bound.formula and bound.value == least for bound in bounds):
+        return f"{distance:,}: {gap:,} above the minimum"
+    return f"{distance:,}: {gap:,} above the bound; whether it is the minimum is not known"
 
 
 def _diameter(network: Network) -> int | None:

@@ -52,7 +52,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
     return Report(
-        chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
+        schedule, chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
         schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
         _distance(schedule) if chosen.routing else None, depth_contention(schedule, chosen),
     )  # fmt: skip

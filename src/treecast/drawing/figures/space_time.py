@@ -11,7 +11,7 @@ from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
-from treecast.simulation.replay import Trace, simulate
+from treecast.simulation.replay import Trace, replay
 from treecast.steps import NEVER
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MOST_NAMED = 12  # trees in the legend
 def draw_run_on(schedule: Schedule, view: View) -> None:
     """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
     schedule = chosen_rows(schedule, view)
-    trace = simulate(schedule.of_node_zero(), view.faults)
+    trace = replay(schedule.of_node_zero(), view.faults)
     draw_space_time(trace, fewest_steps(schedule, view.faults), schedule, view.page)
 
 

@@ -15,7 +15,7 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends
 from treecast.simulation.faults import Faults
-from treecast.simulation.replay import simulate
+from treecast.simulation.replay import replay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +105,7 @@ def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> l
 
 def _arrived(schedule: Schedule, faults: Faults) -> Ints:
     """Return how many chunks of each row arrive under faults; of an orbit schedule, of node 0's data."""
-    runs = received(simulate(schedule.of_node_zero(), faults))
+    runs = received(replay(schedule.of_node_zero(), faults))
     return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)
 
 

@@ -9,7 +9,7 @@ from treecast.drawing.style import counted
 from treecast.networks.core import Ints
 from treecast.ragged import places
 from treecast.schedule import Schedule
-from treecast.simulation.replay import Trace, simulate
+from treecast.simulation.replay import Trace, replay
 from treecast.steps import NEVER
 
 TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
@@ -19,7 +19,7 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 @picture("space-time", of=Schedule, into=TEXT, what="what each node receives over which tree at which step", rank=30)
 def run_text(schedule: Schedule, view: View) -> str:
     """Return the run of a schedule in space and time."""
-    return space_time_text(simulate(chosen_rows(schedule, view).of_node_zero(), view.faults), view.ascii)
+    return space_time_text(replay(chosen_rows(schedule, view).of_node_zero(), view.faults), view.ascii)
 
 
 def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002

@@ -16,7 +16,7 @@ from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import Faults, Sweep, sweep
-from treecast.simulation.replay import simulate
+from treecast.simulation.replay import replay
 from treecast.steps import NEVER
 from treecast.verification.rules.calling import calls
 from treecast.verification.trees import find_meeting_ways, find_shared_arc
@@ -76,7 +76,7 @@ def _time(d: int) -> Verdict:
 def _fault_free(d: int) -> Verdict:
     """Whether everything arrives without faults when the last unit is left out."""
     for model in MODELS:
-        if simulate(_planned("broadcast", d, d - 1, model, True)).lost:
+        if replay(_planned("broadcast", d, d - 1, model, True)).lost:
             return Verdict(False, f"broadcast, {model}")
         if bool(gossip(_planned("allgather", d, d - 1, model, True)).missing.any()):
             return Verdict(False, f"gossip, {model}")

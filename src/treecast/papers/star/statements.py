@@ -11,7 +11,7 @@ from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
 from treecast.simulation.faults import Faults, sweep
-from treecast.simulation.replay import simulate
+from treecast.simulation.replay import replay
 from treecast.verification.trees import find_meeting_ways
 from treecast.verification.verifier import verify
 
@@ -191,9 +191,7 @@ def _tight(n: int) -> Verdict:
         rows = schedule.rows.take(schedule.rows.dst == far)
         carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
         faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))
-        if len(faults) != copies or (far, 0) not in [
-            (node, first) for node, first, _ in simulate(schedule, faults).lost
-        ]:
+        if len(faults) != copies or (far, 0) not in [(node, first) for node, first, _ in replay(schedule, faults).lost]:
             return Verdict(False, f"x = {copies}: {star.label(far)} still hears message 0")
         said = f"{{{', '.join(faults.describe(star))}}} cut off {star.label(far)}"
     return Verdict(True, said)

@@ -1,4 +1,4 @@
-"""``treecast lab``: parsing only."""
+"""Build a network out of network namespaces on this machine (Linux, root), and run programs across it."""
 
 import shlex
 from typing import Annotated
@@ -7,11 +7,7 @@ from cyclopts import App, Parameter
 
 from treecast.cli import console
 
-lab = App(
-    name="lab",
-    help="Build a network out of network namespaces on this machine (Linux, root), and run programs across it.",
-    help_format="plaintext",
-)
+lab = App(name="lab", help_format="plaintext")
 
 
 @lab.command

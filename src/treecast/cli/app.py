@@ -1,0 +1,49 @@
+"""The application: it finds the verbs, a file of ``cli/verbs`` each, and imports the one that is asked for."""
+
+import ast
+from importlib.abc import SourceLoader
+from importlib.util import find_spec
+from pkgutil import iter_modules
+from typing import cast
+
+from cyclopts import App, Parameter
+
+from treecast.cli import verbs
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("treecast")
+
+
+def find_verbs() -> list[str]:
+    """Return the names of all verbs, in alphabetical order."""
+    return sorted(module.name for module in iter_modules(verbs.__path__))
+
+
+def _help_of(verb: str) -> str:
+    """Return what a verb says of itself, without importing it: the docstring of its function, or else of its file.
+
+    What it says of its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
+    """
+    spec = find_spec(f"{verbs.__name__}.{verb}")
+    loader = cast(SourceLoader | None, spec and spec.loader)
+    tree = ast.parse((loader and loader.get_source(f"{verbs.__name__}.{verb}")) or "")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == verb]
+    text, *_ = (ast.get_docstring(functions[0] if functions else tree) or "").partition("\nParameters\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
+
+
+app = App(
+    name="treecast",
+    help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
+    help_format="plaintext",
+    version=_version,
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+    default_parameter=Parameter(negative=""),
+)
+
+for _verb in find_verbs():
+    app.command(f"{verbs.__name__}.{_verb}:{_verb}", name=_verb, help=_help_of(_verb))

@@ -1,0 +1,215 @@
+"""What several verbs take: the annotated types of their arguments, and how their texts are read."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.collectives import COLLECTIVES
+from treecast.errors import TreecastError
+from treecast.machine import MODELS
+
+if TYPE_CHECKING:
+    from treecast.collectives import Collective
+    from treecast.machine import Cost
+    from treecast.networks import Network
+    from treecast.schedule import Schedule
+    from treecast.simulation.faults import Faults
+    from treecast.verification.report import Report
+
+File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
+Kind = Annotated[str, Parameter(help=f"What is to be done: {', '.join(COLLECTIVES)}.")]
+Spec = Annotated[str, Parameter(help="Where: star:5, mesh:8x8, … ('treecast networks' lists all families).")]
+Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
+Messages = Annotated[int, Parameter(help="How many messages (chunks) the data consists of.")]
+Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
+Survive = Annotated[
+    int | None, Parameter(help="How many unannounced faults must do no harm: copies - 1.", show_default=False)
+]
+ModelName = Annotated[
+    str | None,
+    Parameter(name="--model", help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half-duplex links."),
+]
+Flit = Annotated[int, Parameter(help="The bytes of a flit.")]
+Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]
+Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
+Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
+Flag = Annotated[bool, Parameter(show_default=False)]
+Seed = Annotated[int, Parameter(help="The seed of what is random.")]
+Several = Parameter(consume_multiple=True, show_default=False)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """A collective on a network, beyond their names."""
+
+    root: Root = "0"
+    messages: Messages = 1
+    copies: Copies = None
+    survive: Survive = None
+    model: ModelName = None
+    targets: Annotated[tuple[str, ...], Several, Parameter(help="The nodes that a multicast is to reach.")] = ()
+    lengths: Annotated[
+        str | None,
+        Parameter(
+            help="The flits of each node's message, of a scatterv or gatherv: 3 (all), 0,3,2,… (by node), random:9 "
+            "(0 to 9), or a file with a node and its length a line."
+        ),
+    ] = None
+    files: Annotated[
+        str | None,
+        Parameter(help="A folder with a file for each node, for the lengths of the messages of a scatterv or gatherv."),
+    ] = None
+    flit: Flit = 4096
+    seed: Seed = 0
+
+    def read_lengths(self, network: str) -> Any:
+        """Return the lengths that are asked for as plans take them, or None."""
+        from treecast import networks
+        from treecast.cli.lengths import parse_lengths
+        from treecast.execution.folders import flits_of, node_files
+
+        check_numbers(self.seed)
+        if self.lengths is not None and self.files is not None:
+            raise TreecastError("lengths are given by --lengths, or by the sizes of --files: choose one")
+        if self.lengths is None and self.files is None:
+            return None
+        where = networks.network(network)
+        if self.lengths is not None:
+            return parse_lengths(where, self.lengths, self.seed)
+        return flits_of(where, node_files(where, self.files or "", where.node(self.root)), self.flit)
+
+    def read_collective(self, kind: str, network: "Network") -> "Collective":
+        """Return the collective that is asked for."""
+        from treecast.plans import collective_of
+
+        lengths = self.read_lengths(network.spec)
+        return collective_of(
+            kind, network, root=self.root, messages=self.messages, targets=self.targets, lengths=lengths
+        )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class FaultOptions:
+    """What fails."""
+
+    kill_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
+    cut_links: Annotated[
+        tuple[str, ...],
+        Several,
+        Parameter(
+            help="Links that fail: A-B both ways, A>B one way (in quotes), with @STEP behind if not from the start."
+        ),
+    ] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.kill_nodes or self.cut_links)
+
+    def read(self, schedule: "Schedule") -> "Faults":
+        """Return the faults that are asked for."""
+        from treecast.simulation.faults import parse_faults
+
+        return parse_faults(schedule.network, self.kill_nodes, self.cut_links)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RandomFaultOptions(FaultOptions):
+    """What fails, some of it by chance."""
+
+    random_faults: Annotated[int, Parameter(help="Besides, this many random nodes fail, from the start.")] = 0
+    seed: Seed = 0
+
+    def __bool__(self) -> bool:
+        return bool(super().__bool__() or self.random_faults)
+
+    def read(self, schedule: "Schedule") -> "Faults":
+        """Return the faults that are asked for, those by chance among the other nodes; the root never fails by chance."""
+        from treecast.simulation.faults import Faults, random_faults
+
+        check_numbers(self.seed)
+        given = super().read(schedule)
+        spared = {schedule.collective.root, *given.nodes}
+        chosen = random_faults(schedule.network, self.random_faults, self.seed, spared)
+        return Faults({**given.nodes, **chosen.nodes}, given.arcs)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LiarOptions:
+    """What alters the data that it passes on."""
+
+    lying_nodes: Annotated[
+        tuple[str, ...], Several, Parameter(help="Nodes that alter what they pass on: NODE, or NODE@STEP.")
+    ] = ()
+    lying_links: Annotated[
+        tuple[str, ...],
+        Several,
+        Parameter(help="Links that alter what they carry: A-B both ways, A>B one way (in quotes), also with @STEP."),
+    ] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.lying_nodes or self.lying_links)
+
+    def read(self, schedule: "Schedule") -> "Faults":
+        """Return the liars that are asked for."""
+        from treecast.simulation.faults import parse_faults
+
+        return parse_faults(schedule.network, self.lying_nodes, self.lying_links)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CostOptions:
+    """What a send costs."""
+
+    startup: Annotated[float, Parameter(help="The start-up time of a send, in seconds (beta).")] = 0.0
+    per_byte: Annotated[float, Parameter(help="The time of a byte, in seconds (tau).")] = 0.0
+    chunk_bytes: Annotated[int, Parameter(help="The size of a message, in bytes (F).")] = 1
+
+    def read(self) -> "Cost | None":
+        """Return the cost that is asked for, None where there is none."""
+        from treecast.machine import Cost
+
+        check_numbers(self.startup, self.per_byte, self.chunk_bytes)
+        return Cost(self.startup, self.per_byte) if self.startup or self.per_byte else None
+
+
+def check_numbers(*numbers: float) -> None:
+    """Raise TreecastError when one of some times, sizes or seeds is negative or beyond all measure."""
+    for number in numbers:
+        if number < 0 or number >= 2**63 or not isfinite(number):
+            raise TreecastError(f"{number} will not do: times, sizes and seeds are numbers from 0 to 2^63 - 1")
+
+
+def read_steps(text: str | None) -> tuple[int, int]:
+    """Return the first step and the one behind the last of ``A:B``; each may be left out."""
+    first, colon, last = (text or ":").partition(":")
+    if not colon or any(part and not _is_whole(part) for part in (first, last)):
+        raise TreecastError(f"--steps is written A:B, as in 3:8, not {text!r}")
+    return int(first or 0), int(last or 2**31 - 1)
+
+
+def read_order(text: str) -> tuple[int, ...]:
+    """Return the ports of ``3,2,1,0``."""
+    parts = text.split(",")
+    if not all(map(_is_whole, parts)):
+        raise TreecastError(f"--order is written as ports behind commas, as in 3,2,1,0, not {text!r}")
+    return tuple(map(int, parts))
+
+
+def load(file: str) -> "tuple[Schedule, Report]":
+    """Return the schedule of a file that verification finds right, and the report; say so. Raises when it is wrong."""
+    from treecast.formats import load_verified
+
+    schedule, report = load_verified(file)
+    console.say(f"verified {report.method}: {len(schedule):,} rows")
+    return schedule, report
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10

@@ -1,0 +1,30 @@
+"""``treecast bounds``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import JobOptions, Json, Kind, Spec
+
+
+def bounds(
+    collective: Kind,
+    network: Spec,
+    /,
+    *,
+    job: JobOptions = JobOptions(),
+    as_json: Json = False,
+) -> int:
+    """Print the lower bounds of a collective on a network, each with its formula and source.
+
+    Under wormhole switching also what the default builder reaches, and whether that is known to be the minimum.
+
+    Example: treecast bounds broadcast star:5 --messages 400 --survive 2
+    """
+    from treecast import networks
+    from treecast.description import describe
+    from treecast.machine import model
+    from treecast.plans import copies_of
+    from treecast.verification.gap import find_gap
+
+    where = networks.network(network)
+    what = job.read_collective(collective, where)
+    machine = model(job.model or ("all-port" if what.lengths is None else "bufferless"))
+    return console.show(describe(find_gap(where, what, copies_of(job.copies, job.survive), machine)), as_json)

@@ -1,0 +1,48 @@
+"""``treecast draw``."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import FaultOptions, File, Flag, Output, load
+from treecast.drawing.registry import listed_kinds
+
+_KINDS = ", ".join(f"{kind} ({what})" for kind, what in listed_kinds().items())
+
+
+def draw(
+    file: File,
+    /,
+    *,
+    output: Output = None,
+    kind: Annotated[
+        str | None, Parameter(show_default=False, help=f"What to draw: {_KINDS}; by default the first that fits.")
+    ] = None,
+    tree: int | None = None,
+    failing: FaultOptions = FaultOptions(),
+    in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
+) -> int:
+    """Draw a schedule: into an SVG, PNG, PDF or text file, or as text in the terminal.
+
+    Example: treecast draw plan.tc --kind space-time -o picture.svg
+
+    Parameters
+    ----------
+    output
+        The picture to write; its ending chooses the format. Without it, text on standard output.
+    tree
+        Draw this tree only.
+    in_ascii
+        Draw text without box-drawing characters.
+    """
+    from treecast.drawing import pictures
+
+    schedule, _ = load(file)
+    faults = failing.read(schedule)
+    text = pictures.draw(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii)
+    if output is None:
+        console.show_text(text)
+    else:
+        console.say(f"written: {output}")
+    return 0

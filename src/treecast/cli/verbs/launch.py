@@ -1,0 +1,34 @@
+"""``treecast launch``."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli.arguments import check_numbers
+
+
+def launch(
+    *program: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    ranks: Annotated[int, Parameter(alias="-n")],
+    timeout: float | None = None,
+) -> int:
+    """Start a program in many ranks by Open MPI's mpirun, so that the others live on when one dies; end all of it in time.
+
+    Also as root, and with more ranks than cores. Ctrl-C and the time limit end what was started, and nothing else.
+
+    Example: treecast launch -n 24 --timeout 60 -- python my_program.py
+
+    Parameters
+    ----------
+    program
+        The program and its arguments, behind --.
+    ranks
+        How many.
+    timeout
+        Seconds after which all ranks are ended; the exit status is then 124.
+    """
+    from treecast.mpi.job import launch as launcher
+
+    if timeout is not None:
+        check_numbers(timeout)
+    return launcher.launch(ranks, program, timeout)

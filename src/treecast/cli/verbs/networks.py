@@ -1,0 +1,21 @@
+"""``treecast networks``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import Json, Spec
+
+
+def networks(spec: Spec | None = None, /, *, as_json: Json = False) -> int:
+    """List the families of networks, or describe one network.
+
+    Example: treecast networks star:5
+    """
+    from treecast.collectives import COLLECTIVES
+    from treecast.description import describe
+    from treecast.networks import FAMILIES, network
+    from treecast.plans import builders
+
+    if spec is None:
+        return console.show(describe(list(FAMILIES.values())), as_json)
+    where = network(spec)
+    plans = sorted(kind for kind in COLLECTIVES if builders(kind, where))
+    return console.show(describe(where).adding({"plans": plans}, {"plans": ", ".join(plans)}), as_json)

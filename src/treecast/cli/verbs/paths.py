@@ -1,0 +1,48 @@
+"""``treecast paths``."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import Json, Output, Root, Spec, read_order
+
+
+def paths(
+    network: Spec,
+    node: str,
+    /,
+    *,
+    root: Root = "0",
+    order: Annotated[
+        str | None, Parameter(help="On a hypercube: the ports in the order in which they are used, as in 3,2,1,0.")
+    ] = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Print the node-disjoint paths from the root to a node: on a hypercube the calling paths, on a star network the trees'.
+
+    Example: treecast paths hypercube:4 14 --order 3,2,1,0
+
+    Parameters
+    ----------
+    node
+        The node to which they lead: a label or a number.
+    output
+        Also draw a picture into this file: SVG, PNG or PDF.
+    """
+    from treecast import networks
+    from treecast.description import describe
+    from treecast.papers.paths import node_disjoint_paths
+
+    where = networks.network(network)
+    ports = None if order is None else read_order(order)
+    found = node_disjoint_paths(where, where.node(node), where.node(root), ports)
+    if output is not None:
+        from treecast.drawing.pictures import draw
+
+        draw(found, output)
+    status = console.show(describe(found), as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return status

@@ -1,0 +1,98 @@
+"""``treecast plan``."""
+
+from dataclasses import field, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import JobOptions, Json, Kind, Output, Spec
+from treecast.errors import TreecastError
+from treecast.plans import Option, all_builders, all_options
+
+
+def builder_options() -> list[tuple[Option, str]]:
+    """Return what builders can be told, each with a sentence of help that names the builders."""
+    found = list[tuple[Option, str]]()
+    for option in all_options().values():
+        names = sorted({entry.name for entry in all_builders() if option in entry.options})
+        choices = f" One of {', '.join(option.choices)}." if option.choices else ""
+        found.append((option, f"{option.what}{choices} For {', '.join(names)}."))
+    return found
+
+
+def _options_class() -> Any:
+    """Return a class that has what builders can be told as fields, for the command line to read."""
+    fields = [
+        (
+            option.keyword,
+            Annotated[bool if option.flag else str | None, Parameter(help=words, show_default=False)],
+            field(default=False if option.flag else None),
+        )
+        for option, words in builder_options()
+    ]
+    # a class of this module: one without a module would be taken for a type of the standard library
+    return Parameter(name="*")(
+        make_dataclass("BuilderOptions", fields, namespace={"__module__": __name__}, frozen=True)
+    )
+
+
+if TYPE_CHECKING:
+
+    class BuilderOptions:
+        """What builders can be told."""
+
+else:
+    BuilderOptions = _options_class()
+
+
+def plan(
+    collective: Kind,
+    network: Spec,
+    /,
+    *,
+    job: JobOptions = JobOptions(),
+    builder: str | None = None,
+    options: BuilderOptions = BuilderOptions(),  # noqa: B008
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Plan a collective on a network, verify the schedule, and report it beside the lower bound.
+
+    Example: treecast plan broadcast star:5 --messages 400 --survive 2 -o plan.tc
+
+    Parameters
+    ----------
+    builder
+        The construction, where there are several; an unknown name is answered with those that there are.
+    output
+        Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
+    """
+    from treecast import formats, plans
+    from treecast.description import describe
+    from treecast.verification.verifier import verify
+
+    if as_json and output == "-":
+        raise TreecastError("--json and '-o -' both want standard output: choose one")
+    with console.progress("plan", after=2):
+        schedule = plans.plan(
+            collective,
+            network,
+            root=job.root,
+            messages=job.messages,
+            copies=job.copies,
+            survive=job.survive,
+            model=job.model,
+            builder=builder,
+            targets=job.targets,
+            lengths=job.read_lengths(network),
+            **vars(options),
+        )
+    report = verify(schedule)
+    if report and output is not None:
+        formats.save(schedule, output)
+    if output != "-" or not report:
+        console.show(describe(report).joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
+    if report and output not in (None, "-"):
+        console.say(f"written: {output}, {len(schedule):,} rows")
+    return 0 if report else 1

@@ -1,0 +1,138 @@
+"""``treecast run``."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import (
+    File,
+    Flag,
+    Flit,
+    Json,
+    LiarOptions,
+    Output,
+    RandomFaultOptions,
+    check_numbers,
+    load,
+)
+from treecast.errors import TreecastError
+
+if TYPE_CHECKING:
+    from treecast.description import Description
+    from treecast.schedule import Schedule
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MpiOptions:
+    """How a run over MPI goes."""
+
+    mpi: Annotated[
+        Flag,
+        Parameter(help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under."),
+    ] = False
+    kill: Annotated[
+        tuple[str, ...],
+        Parameter(
+            show_default=False,
+            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3,17@10 at steps 3 and 10. "
+            "Nodes may be numbers or labels.",
+        ),
+    ] = ()
+    deadline: Annotated[
+        float,
+        Parameter(
+            help="With --mpi: seconds without any message after which a rank takes the links that it waits for as cut."
+        ),
+    ] = 30.0
+    timeout: Annotated[float, Parameter(help="With --mpi: seconds after which everything is ended.")] = 600.0
+
+
+def run(
+    file: File,
+    /,
+    *,
+    data: Annotated[str, Parameter(name="--input", allow_leading_hyphen=True)],
+    failing: RandomFaultOptions = RandomFaultOptions(),
+    lying: LiarOptions = LiarOptions(),
+    flit: Flit = 4096,
+    over: MpiOptions = MpiOptions(),
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
+
+    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled. Scatterv
+    and gatherv take a folder with a file for each node, and move it flit by flit. With --mpi every node is a process of its own,
+    which mpirun starts, and whoever is to be killed is killed.
+
+    Example: treecast run plan.tc --input photo.png --kill-nodes 2143@3 3142@3
+
+    Parameters
+    ----------
+    data
+        The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
+        adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder.
+    output
+        Of scatterv and gatherv: write what arrives into this folder, a file for each node.
+    """
+    if over.mpi:
+        if failing.cut_links or failing.random_faults or lying:
+            raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
+        return _run_over_mpi(file, data, flit, (*over.kill, *failing.kill_nodes), over, output, as_json)
+    if over.kill:
+        raise TreecastError("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
+    if file == data == "-":
+        raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
+    schedule, report = load(file)
+    found = _run_here(schedule, data, flit, failing, lying, output)
+    return console.show(found.adding({"verified": report.holds, "method": report.method}), as_json)
+
+
+def _run_here(
+    schedule: "Schedule", data: str, flit: int, failing: RandomFaultOptions, lying: LiarOptions, output: str | None
+) -> "Description":
+    from treecast.description import describe
+    from treecast.execution.on_files import run_on_file, run_on_folder
+
+    faults, liars = failing.read(schedule), lying.read(schedule)
+    with console.progress("steps"):
+        if schedule.collective.lengths is None:
+            if output is not None:
+                raise TreecastError("--output takes the files of a scatterv or gatherv: leave it out")
+            done = run_on_file(schedule, data, faults, liars)
+        else:
+            if len(liars):
+                raise TreecastError(
+                    "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
+                )
+            done = run_on_folder(schedule, data, faults, flit=flit, output=output)
+    found = describe(done)
+    if output is not None:
+        console.say(f"written: {output}")
+    return found.adding({"input": data}, {"input": f"{data}, {found.lines['input']}"})
+
+
+def _run_over_mpi(
+    file: str, data: str, flit: int, kill: tuple[str, ...], over: MpiOptions, output: str | None, as_json: bool
+) -> int:
+    from treecast.description import describe
+    from treecast.mpi.job.outcome import run_over_mpi
+    from treecast.mpi.job.run import Request, request
+
+    check_numbers(over.timeout)
+    if "-" in (file, data):
+        raise TreecastError("over MPI many processes read the files: name them, standard input is one process's")
+    verified: dict[str, object] = {}
+
+    def ask() -> "tuple[Schedule, Request]":
+        schedule, report = load(file)
+        verified.update(verified=report.holds, method=report.method)
+        return schedule, request(schedule, file, data, flit=flit, kill=kill, deadline=over.deadline, output=output)
+
+    outcome, status = run_over_mpi(ask, over.timeout)
+    if outcome is not None:
+        console.show(describe(outcome).adding(verified), as_json)
+    return status

@@ -1,0 +1,54 @@
+"""``treecast show``."""
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import File, Flag, Json, load, read_steps
+
+_MANY_ROWS = 200
+
+
+def show(
+    file: File,
+    /,
+    *,
+    node: str | None = None,
+    tree: int | None = None,
+    steps: str | None = None,
+    every: Annotated[Flag, Parameter(name="--all")] = False,
+    as_json: Json = False,
+) -> int:
+    """Print the rows of a schedule, or those of one node, one tree or some steps.
+
+    Example: treecast show plan.tc --node 21345
+
+    Parameters
+    ----------
+    node
+        Only what this node sends and receives: its program.
+    tree
+        Only the rows of this tree.
+    steps
+        Only rows under way in steps A:B (B not included).
+    every
+        Print all rows, also when there are more than 200 and this is a terminal.
+    """
+    from treecast.description import describe
+    from treecast.formats.listing import Listing
+
+    first, last = read_steps(steps)
+    schedule, _ = load(file)
+    if node is not None:
+        schedule = schedule.program(schedule.network.node(node))
+    if tree is not None:
+        schedule = schedule.on_tree(tree)
+    if steps is not None:
+        schedule = schedule.between(first, last)
+    listing = Listing(schedule, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
+    status = console.show(describe(listing), as_json)
+    if listing.left_out and not as_json:
+        console.say(f"and {listing.left_out:,} more rows: --all shows them")
+    return status

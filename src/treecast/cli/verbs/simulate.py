@@ -1,0 +1,48 @@
+"""``treecast simulate``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import CostOptions, File, Flag, Json, RandomFaultOptions, load
+from treecast.errors import TreecastError
+
+
+def simulate(
+    file: File,
+    /,
+    *,
+    failing: RandomFaultOptions = RandomFaultOptions(),
+    costs: CostOptions = CostOptions(),
+    distributed: Flag = False,
+    as_json: Json = False,
+) -> int:
+    """Replay a schedule under faults and tell what arrives when, and what is lost.
+
+    Example: treecast simulate plan.tc --kill-nodes 21345 32145@5 --cut-links 12345-52341
+
+    Parameters
+    ----------
+    distributed
+        Let every node of a scatterv or gatherv find out by itself what to say, and compare that with the schedule.
+    """
+    from treecast import protocols
+    from treecast.description import describe
+    from treecast.drawing.text.completion import completion_text
+    from treecast.simulation import replay
+
+    cost = costs.read()
+    schedule, report = load(file)
+    if distributed:
+        if failing:
+            raise TreecastError(
+                "the protocols are for machines without faults: leave out either those or --distributed"
+            )
+        return console.show(describe(protocols.hold_against(schedule)), as_json)
+    faults = failing.read(schedule)
+    with console.progress("steps", after=0.5):
+        found = replay.simulate(schedule, faults)
+    shown = describe(found).adding({"verified": report.holds, "method": report.method})
+    if cost is not None:
+        time = found.seconds(cost, costs.chunk_bytes)
+        shown = shown.adding({"time": time}, {"time": f"{time:.6g} s"})
+    if isinstance(found, replay.Trace):
+        shown = shown.adding(notes=completion_text(found).splitlines())
+    return console.show(shown, as_json)

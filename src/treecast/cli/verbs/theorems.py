@@ -1,0 +1,31 @@
+"""``treecast theorems``."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import Json
+from treecast.papers import PAPERS, SIZES, check_theorems
+
+_LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
+
+
+def theorems(
+    paper: Annotated[str, Parameter(help=f"The paper: {', '.join(PAPERS)}.")] = "star",
+    /,
+    *,
+    up_to: Annotated[
+        int | None, Parameter(help=f"Check up to this size ({_LETTERS}), as far as each check can go.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Check the statements of a paper by computing, and print for which sizes each was checked, the verdict and the time.
+
+    Example: treecast theorems star --up-to 10
+    """
+    from treecast.description import describe
+
+    with console.progress("theorems"):
+        found = check_theorems(paper, up_to)
+    return console.show(describe(found), as_json)

@@ -1,0 +1,55 @@
+"""``treecast times``."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import CostOptions, Flag, Json, Output, Spec
+from treecast.papers.hypercube.times import COLLECTIVES
+
+
+def times(
+    network: Spec,
+    /,
+    *,
+    survive: int | None = None,
+    collective: Annotated[str, Parameter(choices=COLLECTIVES)] = COLLECTIVES[-1],
+    fault_free: Flag = False,
+    costs: CostOptions = CostOptions(),
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Print what the schemes of the hypercube paper cost: as claimed, in closed form and measured, and where which wins.
+
+    Example: treecast times hypercube:6 --startup 1e-5 --per-byte 1e-9 --chunk-bytes 4096 -o times.svg
+
+    Parameters
+    ----------
+    survive
+        How many faults must do no harm; else as many as can be survived, d - 1.
+    collective
+        What is to be done.
+    fault_free
+        The cube is declared to be without faults: what serves only when something has failed is left out.
+    output
+        Also draw a picture into this file: SVG, PNG or PDF.
+    """
+    from treecast import networks
+    from treecast.description import describe
+    from treecast.papers.hypercube.schemes import compare_schemes
+
+    where, cost = networks.network(network), costs.read()
+    found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=costs.chunk_bytes)
+    if output is not None:
+        from treecast.drawing.pictures import draw
+
+        draw(found[0].job, output)
+    notes = (
+        "times when nothing fails: faults can make messages longer where nodes leave out what was said before",
+        "n = 2^d; β: start-up of a send, τ: time of a byte, F: bytes of a node's message",
+    )
+    status = console.show(describe(found).adding(notes=notes), as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return status

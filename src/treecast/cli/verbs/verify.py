@@ -1,0 +1,51 @@
+"""``treecast verify``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import File, Flag, Json, ModelName, Seed, check_numbers
+from treecast.simulation.faults import Kind
+
+
+def verify(
+    file: File,
+    /,
+    *,
+    model: ModelName = None,
+    expanded: Flag = False,
+    sweep: Kind | None = None,
+    most: int | None = None,
+    sample: int | None = None,
+    seed: Seed = 0,
+    keep_going: Flag = False,
+    as_json: Json = False,
+) -> int:
+    """Verify a schedule file against every rule; with --sweep also replay it under sets of faults.
+
+    Example: treecast verify plan.tc --sweep nodes
+
+    Parameters
+    ----------
+    expanded
+        Judge every single send, slowly, instead of whole streams.
+    sweep
+        Also replay it under every set of such faults.
+    most
+        The most faults of a set; else as many as the schedule claims to survive.
+    sample
+        Instead of all sets, this many random ones of exactly that size.
+    keep_going
+        Count all failing sets, instead of stopping at the first.
+    """
+    from treecast.description import describe
+    from treecast.formats import read
+    from treecast.simulation import faults
+    from treecast.verification import verifier
+
+    check_numbers(seed)
+    schedule = read(file)
+    report = verifier.verify(schedule, model, "expanded" if expanded else "fast")
+    found = describe(report)
+    if sweep is not None and report:
+        with console.progress("fault sets"):
+            swept = faults.sweep(schedule, most, sweep, sample=sample, seed=seed, keep_going=keep_going)
+        found = found.joined(describe(swept), after="verified")
+    return console.show(found, as_json)

@@ -1,0 +1,183 @@
+"""What a description consists of, and where results register theirs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import Any, Literal, cast
+
+Mark = Literal["good", "bad", "quiet"]
+"""What a cell says of its row: all is well, something is wrong, or the row does not count."""
+MOST_ROWS = 130
+"""The rows of a table with a line for each node; of a longer one only those are shown that are not all well."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The heads of the columns.
+    rows : sequence of sequences
+        The cells of each row, of any type: they are spelled when they are shown.
+    title : str
+        Lines above the table.
+    notes : tuple of str
+        Lines below it.
+    marks : mapping from str to Mark
+        What the cells with certain contents say of their row.
+    most : int, optional
+        The most rows to show. Of a longer table the rows that are marked good are left out, and what is then too many.
+    of : str
+        What the rows are, in the plural.
+    """
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    marks: Mapping[str, Mark] = field(default_factory=dict[str, Mark])
+    most: int | None = None
+    of: str = "rows"
+
+    @property
+    def shown(self) -> Sequence[Sequence[object]]:
+        """The rows to show."""
+        if self.most is None or len(self.rows) <= self.most:
+            return self.rows
+        return [row for row in self.rows if not any(self.marks.get(str(cell)) == "good" for cell in row)][: self.most]
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The lines below the table: how many rows are left out, and the notes."""
+        left = len(self.rows) - len(self.shown)
+        return ((f"and {left:,} other {self.of}: --json lists them",) if left else ()) + self.notes
+
+
+@dataclass(frozen=True)
+class Description:
+    """A result in all the forms in which it is shown.
+
+    Parameters
+    ----------
+    figures : mapping from str to values, or iterable of such
+        What JSON holds. Ranges of chunks are half-open pairs (first, stop). An iterable is written out when it is needed.
+    lines : mapping from str to values
+        What people read first: names and values, a list of values below one another. The verdict comes first.
+    tables : tuple of Table
+        What follows the lines.
+    notes : iterable of str
+        Lines of text that follow the tables.
+    holds : bool
+        Whether all is as it should be; the command line's exit status is made of it.
+    """
+
+    figures: Mapping[str, object] | Iterable[object]
+    lines: Mapping[str, object] = field(default_factory=dict[str, object])
+    tables: tuple[Table, ...] = ()
+    notes: Iterable[str] = ()
+    holds: bool = True
+
+    def pick(self, *names: str) -> dict[str, object]:
+        """Return the figures of these names."""
+        figures = cast(Mapping[str, object], self.figures)
+        return {name: figures[name] for name in names}
+
+    def adding(
+        self,
+        figures: Mapping[str, object] | None = None,
+        lines: Mapping[str, object] | None = None,
+        *tables: Table,
+        notes: Iterable[str] = (),
+    ) -> "Description":
+        """Return the description with more figures, lines, tables and notes; lines that it has already keep their place."""
+        return self.joined(Description(figures or {}, lines or {}, tables, notes))
+
+    def joined(self, other: "Description", after: str = "") -> "Description":
+        """Return this description and another in one; it holds when both do.
+
+        Parameters
+        ----------
+        other : Description
+            Its figures and lines replace those of the same name.
+        after : str
+            The line behind which the new lines of ``other`` go; else they are the last.
+        """
+        lines, names = {**self.lines, **other.lines}, list(self.lines)
+        if after in self.lines:
+            place = names.index(after) + 1
+            names[place:place] = [name for name in other.lines if name not in self.lines]
+        ordered = {name: lines[name] for name in names} | lines
+        figures = self.figures
+        if other.figures:
+            figures = {**cast(Mapping[str, object], figures), **cast(Mapping[str, object], other.figures)}
+        return replace(
+            self,
+            figures=figures,
+            lines=ordered,
+            tables=self.tables + other.tables,
+            notes=(*self.notes, *other.notes),
+            holds=self.holds and other.holds,
+        )
+
+
+@singledispatch
+def describe(result: object) -> Description:
+    """Return the description of a result.
+
+    Parameters
+    ----------
+    result
+        What a function of treecast returns: a schedule, a report, a trace, …; or a list of such.
+
+    Raises
+    ------
+    TypeError
+        When nobody has registered how to describe it.
+    """
+    raise TypeError(f"nobody says how to describe a {type(result).__name__}: register it with describe.register")
+
+
+@describe.register(list)
+def _(results: list[Any]) -> Description:
+    """Return the descriptions of several results in one: their figures as a list, their lines as rows of a table."""
+    every = [describe(result) for result in results]
+    tables = tuple(table for one in every for table in one.tables)
+    columns = tuple(dict.fromkeys(name for one in every for name in one.lines))
+    if columns:
+        tables = (Table(columns, [[one.lines.get(name, "") for name in columns] for one in every]), *tables)
+    return Description(
+        [one.figures for one in every],
+        tables=tables,
+        notes=[note for one in every for note in one.notes],
+        holds=all(one.holds for one in every),
+    )
+
+
+def node_table(
+    columns: tuple[str, ...], rows: Sequence[Sequence[object]], marks: Mapping[str, Mark], of: str = "nodes"
+) -> Table:
+    """Return a table with a row for each node, of which at most ``MOST_ROWS`` are shown.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The heads of the columns; one of them is for the verdict.
+    rows : sequence of sequences
+        The cells, a row for each node.
+    marks : mapping from str to Mark
+        What each verdict says: rows with a good one are left out where there are too many.
+    of : str
+        What the rows are, in the plural.
+    """
+    return Table(columns, rows, marks=marks, most=MOST_ROWS, of=of)
+
+
+class Described:
+    """What a notebook shows by itself, since it can be described."""
+
+    def _repr_html_(self) -> str:
+        from treecast.description.html import to_html
+
+        return to_html(describe(self))

@@ -1,0 +1,62 @@
+"""How numbers, ranges and lists are written for people."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def spell(value: object) -> str:
+    """Return a value as people read it.
+
+    >>> spell(1234567), spell(0.01234), spell(12345.6), spell(True)
+    ('1,234,567', '0.0123', '12,346', 'yes')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return str(value)
+
+
+def count_of(number: int, what: str) -> str:
+    """Return a number of things, the noun in its plural where there is not one.
+
+    >>> count_of(1, "node"), count_of(1200, "node")
+    ('1 node', '1,200 nodes')
+    """
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def spell_range(first: int, stop: int) -> str:
+    """Return the chunks ``first … stop-1`` by the first and the last of them.
+
+    >>> spell_range(0, 4), spell_range(7, 8)
+    ('0-3', '7')
+    """
+    return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
+
+
+def spell_ranges(ranges: Iterable[tuple[int, int]]) -> str:
+    """Return ranges (first, stop) of chunks, "" for none; of many only the first are written."""
+    words = [spell_range(first, stop) for first, stop in ranges]
+    return list_few(words) if words else ""
+
+
+def spell_counts(counts: Mapping[Any, int]) -> str:
+    """Return how many there are of each, as in tables of nodes: chunks by tree.
+
+    >>> spell_counts({0: 8, 2: 52})
+    '0:8 2:52'
+    """
+    return " ".join(f"{what}:{count}" for what, count in counts.items())
+
+
+def list_few(words: Sequence[str], most: int = 20) -> str:
+    """Return words behind commas, of many only the first, "none" of none.
+
+    >>> list_few(["a", "b", "c"], most=2), list_few([])
+    ('a, b and 1 more', 'none')
+    """
+    left = len(words) - most
+    return ", ".join(words[:most]) + (f" and {left:,} more" if left > 0 else "") or "none"

@@ -1,0 +1,119 @@
+"""A run over MPI from its request to its outcome, from outside or inside mpirun, and how the outcome is described."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from treecast.description import (
+    Described,
+    Description,
+    Mark,
+    Table,
+    count_of,
+    describe,
+    node_table,
+    spell,
+    spell_counts,
+    spell_ranges,
+)
+from treecast.errors import PlanError
+from treecast.mpi import library as mpi
+from treecast.mpi.job import run as runs
+from treecast.mpi.job.findings import Found
+from treecast.mpi.job.run import Request
+from treecast.mpi.job.start import run_ranks
+from treecast.schedule import Schedule, describe_job
+from treecast.simulation.delivery import describe_delivery
+
+_MOST_RANGES = 10  # ranges of lost chunks in a line of the table
+_MARKS: dict[str, Mark] = {"intact": "good", "dead": "quiet", "INCOMPLETE": "bad"}
+
+
+@dataclass(frozen=True)
+class MpiRun(Described):
+    """What the living ranks of a run ended with. ``schedule``: the plan, or the rows of one rank; ``found``: the findings."""
+
+    schedule: Schedule
+    request: Request
+    found: Found
+
+    @property
+    def holds(self) -> bool:
+        """Whether every living rank ended with all that it wants."""
+        return bool(self.found["delivered"] == self.found["living"])
+
+
+def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) -> tuple[MpiRun | None, int]:
+    """Carry out a run: in new processes, or where mpirun has started this one, as one of its ranks.
+
+    Parameters
+    ----------
+    ask : callable
+        Returns the schedule and the request. Of several ranks only rank 0 calls it, for all.
+    timeout : float
+        Seconds after which new processes are ended.
+
+    Returns
+    -------
+    tuple of MpiRun or None, and int
+        What came of it, of which exactly one living rank hears, and the exit status.
+
+    Raises
+    ------
+    PlanError
+        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read, a time limit that passed.
+    """
+    if not mpi.inside_mpirun():
+        if not mpi.has_mpi4py():
+            raise PlanError(mpi.MISSING)
+        schedule, request = ask()
+        outcome = MpiRun(schedule, request, run_ranks(request, schedule.network.nodes, timeout))
+        return outcome, 0 if outcome.holds else 1
+    asked: list[Schedule] = []
+
+    def ask_once() -> Request:
+        schedule, request = ask()
+        asked.append(schedule)
+        return request
+
+    found, status, request = runs.run_rank(ask_once)
+    if found is None:
+        return None, status
+    if "error" in found:
+        raise PlanError(str(found["error"]))
+    return MpiRun(asked[0] if asked else runs.own_program(request, 0), request, found), status
+
+
+@describe.register
+def _(outcome: MpiRun) -> Description:
+    schedule, request, found = outcome.schedule, outcome.request, outcome.found
+    collective, network = schedule.collective, schedule.network
+    source = "of every rank" if collective.all_source else f"{collective.direction} {network.label(collective.root)}"
+    lines = {
+        "input": f"{request.input}, {count_of(found['bytes'], 'byte')}",
+        "collective": f"{collective.kind} {source}, {count_of(collective.chunks, 'chunk')}",
+        "network": f"{network.spec}, {count_of(network.nodes, 'node')}, a process each",
+        "copies": f"{schedule.copies:,}, to survive any {count_of(schedule.copies - 1, 'failure')}",
+        "programs": "each rank's own rows, " + ("from its label alone" if request.rule else "read from the plan"),
+        "messages": found["messages_sent"],
+        "seconds": f"{spell(float(found['transfer_seconds']))} for the transfer",
+    }
+    begin = describe_delivery(found["delivered"], found["living"], found["killed"], words=("rank", "killed"))
+    job = Description(describe_job(schedule).figures)
+    return begin.joined(job).adding({"input": request.input, **found}, lines, _node_table(found["node_reports"]))
+
+
+def _node_table(nodes: list[dict[str, Any]]) -> Table:
+    rows = [
+        (
+            node["node"],
+            node["rank"],
+            node["verdict"],
+            node.get("sha256", "")[:16],
+            spell_counts(node.get("by_tree", {})),
+            node.get("seconds", ""),
+            spell_ranges([(first, stop) for first, stop in node.get("lacks", [])[:_MOST_RANGES]]),
+        )
+        for node in nodes
+    ]
+    return node_table(("node", "rank", "verdict", "sha256 …", "tree:chunks", "seconds", "lacks"), rows, _MARKS, "ranks")

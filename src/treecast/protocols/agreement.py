@@ -1,0 +1,60 @@
+"""What the nodes say, each by itself, beside what the schedule has."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from treecast.description import Description, describe
+from treecast.protocols.synchronous import Conversation
+from treecast.schedule import Schedule
+
+Send = tuple[int, int, int, tuple[int, int] | None]
+"""Step, source, target, and (owner, place) of a flit of data; None for a control flit."""
+_KINDS = ("wakeup", "token", "certificate", "order")
+_SHOWN = 5  # sends of each kind that are missing, or too many
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the nodes say, what the schedule has and nobody says, and what somebody says and the schedule has not."""
+
+    schedule: Schedule
+    said: Conversation
+    missing: list[Send]
+    more: list[Send]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the nodes say exactly what the schedule has."""
+        return not self.missing and not self.more
+
+
+@describe.register
+def _(found: Agreement) -> Description:
+    said, kinds = found.said, Counter(one.kind for one in found.said.sends)
+    figures = {
+        "protocol": found.schedule.builder,
+        "steps": said.steps,
+        "data": said.flits,
+        "control": said.control,
+        "kinds": kinds,
+        "not_said": len(found.missing),
+        "not_planned": len(found.more),
+    }
+    verdict = "what the schedule has, send by send"
+    if not found.holds:
+        verdict = f"NOT what the schedule has: {len(found.missing):,} not said, {len(found.more):,} not planned"
+    control = ", ".join(f"{kinds[kind]:,} {kind}s" for kind in _KINDS if kinds[kind])
+    lines = {
+        "nodes say": verdict,
+        "protocol": found.schedule.builder,
+        "steps": said.steps,
+        "data": f"{said.flits:,} flits sent",
+        "control": f"{said.control:,} flits sent" + (f": {control}" if control else ""),
+    }
+    label = found.schedule.network.label
+    notes = list[str]()
+    for what, sends in (("not said", found.missing), ("not planned", found.more)):
+        for step, src, dst, flit in sends[:_SHOWN]:
+            content = "a control flit" if flit is None else f"flit {flit[1]} of {label(flit[0])}"
+            notes.append(f"{what}: {content}, step {step}, {label(src)} to {label(dst)}")
+    return Description(figures, lines, notes=notes, holds=found.holds)

@@ -1,0 +1,56 @@
+"""How a schedule is described, and the job that it does, which the results of all that run it repeat."""
+
+from treecast.collectives import Collective
+from treecast.description import Description, count_of, describe
+from treecast.schedule.schedule import Schedule
+
+
+def describe_job(schedule: Schedule) -> Description:
+    """Return what a schedule does, where, and over how many ways: what every result of running it begins with."""
+    what, where = schedule.collective, schedule.network
+    survived = schedule.copies - 1
+    return Description(
+        {
+            "collective": what.kind,
+            "network": where.spec,
+            "model": schedule.model.name,
+            "builder": schedule.builder,
+            "nodes": where.nodes,
+            "root": where.label(what.root),
+            "messages": what.messages,
+            "copies": schedule.copies,
+            "survives": survived,
+        },
+        {
+            "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
+            "network": f"{where.spec}, {count_of(where.nodes, 'node')}",
+            "copies": f"{schedule.copies:,}, to survive "
+            + (f"any {count_of(survived, 'fault')}" if survived else "no fault"),
+        },
+    )
+
+
+@describe.register
+def _(schedule: Schedule) -> Description:
+    found = {
+        "trees": schedule.trees,
+        "steps": schedule.steps,
+        "transmissions": schedule.transmissions,
+        "rows": len(schedule),
+    }
+    lines = {"model": schedule.model.name, "builder": schedule.builder or "unknown", **found}
+    return describe_job(schedule).adding(found, lines)
+
+
+def _source(schedule: Schedule) -> str:
+    what = schedule.collective
+    return "of every node" if what.all_source else f"{what.direction} {schedule.network.label(what.root)}"
+
+
+def _load(what: Collective) -> str:
+    if what.lengths is None:
+        return count_of(what.messages, "message")
+    null = int((what.lengths.flits == 0).sum()) - 1
+    return (
+        f"{count_of(what.nodes - 1, 'message')}, {null:,} of them null, {count_of(what.lengths.total, 'flit')} in all,"
+    )

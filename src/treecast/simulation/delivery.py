@@ -1,0 +1,39 @@
+"""How the results of all that carry out a schedule under faults begin: who got what, and what had failed."""
+
+from collections.abc import Sequence
+
+from treecast.description import Description, list_few
+
+_MOST_LOST = 10  # lines on what is lost
+
+
+def describe_delivery(
+    delivered: int,
+    living: int,
+    failed: Sequence[str],
+    lacking: Sequence[str] = (),
+    words: tuple[str, str] = ("node", "faults"),
+) -> Description:
+    """Return how many of the living got all that they want, what had failed, and what is lost.
+
+    Parameters
+    ----------
+    delivered, living : int
+        How many living nodes got all that they want, and how many there are.
+    failed : sequence of str
+        What had failed.
+    lacking : sequence of str
+        What is lost, a line each, to be shown to people.
+    words : tuple of str
+        What a node is called, and what had failed.
+    """
+    who, what = words
+    lines: dict[str, object] = {"delivered": f"everything to all {living:,} living {who}s"}
+    if delivered < living:
+        lines["delivered"] = f"NOT to all: {living - delivered:,} of {living:,} living {who}s lack something"
+    if lacking:
+        left = len(lacking) - _MOST_LOST
+        lines["lost"] = [*lacking[:_MOST_LOST], *([f"and {left:,} more"] if left > 0 else [])]
+    lines[what] = list_few(failed)
+    figures = {what: list(failed), "living": living, "delivered": delivered}
+    return Description(figures, lines, holds=delivered == living)

@@ -1,0 +1,82 @@
+"""The lower bounds of a job, and how near the default builder comes to them."""
+
+from dataclasses import asdict, dataclass
+
+from treecast.collectives import Collective
+from treecast.description import Description, describe
+from treecast.errors import PlanError
+from treecast.lower_bounds import Bound, best, bounds, spell_bounds
+from treecast.machine import Model
+from treecast.networks import Network
+from treecast.plans import plan
+from treecast.verification.report import Report, spell_distance
+from treecast.verification.verifier import verify
+
+_MOST_PLANNED = 4096  # nodes of a network on which bounds are held against what is planned
+_NAMES = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A job, its lower bounds, and what the default builder reaches; None where nothing is planned to see that."""
+
+    network: Network
+    collective: Collective
+    copies: int
+    model: Model
+    bounds: tuple[Bound, ...]
+    reached: Report | None
+
+
+def find_gap(network: Network, collective: Collective, copies: int, model: Model) -> Gap:
+    """Return the lower bounds of a job; under wormhole switching also what the default builder makes of it, judged.
+
+    Raises PlanError as ``bounds`` does.
+    """
+    found = tuple(bounds(network, collective, copies, model))
+    return Gap(network, collective, copies, model, found, _reach(network, collective, model))
+
+
+def _reach(network: Network, collective: Collective, model: Model) -> Report | None:
+    if not model.routing or network.nodes > _MOST_PLANNED or network.nodes == 1:
+        return None
+    name = model.name.partition(",")[0]
+    root, messages, targets = collective.root, collective.messages, collective.targets
+    try:
+        schedule = plan(collective.kind, network, root=root, messages=messages, model=name, targets=targets)
+    except PlanError:  # nobody builds it yet
+        return None
+    return verify(schedule, model)
+
+
+@describe.register
+def _(gap: Gap) -> Description:
+    network, collective, found = gap.network, gap.collective, list(gap.bounds)
+    figures: dict[str, object] = {
+        "collective": collective.kind,
+        "network": network.spec,
+        "model": gap.model.name,
+        "nodes": network.nodes,
+        "root": network.label(collective.root),
+        "messages": collective.messages,
+        "copies": gap.copies,
+        "survives": gap.copies - 1,
+        "steps_lower_bound": best(found, "steps").value,
+        "transmissions_lower_bound": best(found, "transmissions").value,
+        "bounds": [asdict(bound) for bound in found],
+    }
+    of = {bound.of for bound in found}
+    lines: dict[str, object] = {name: spell_bounds(found, what) for what, name in _NAMES.items() if what in of}
+    if gap.reached is None:
+        return Description(figures, lines)
+    return Description(figures, lines).joined(_describe_reached(gap.reached))
+
+
+def _describe_reached(report: Report) -> Description:
+    words = spell_distance(report)
+    if not report:
+        words += f", but that breaks a rule: {', '.join(rule for rule, count in report.counts.items() if count)}"
+    return Description(
+        describe(report).pick("builder", "verified", "tcd", "tcd_lower_bound", "gap", "minimal"),
+        {f"by {report.schedule.builder}": words},
+    )
