@@ -4,6 +4,9 @@ Every message is one line that says what is wrong and what would be right; the c
 ``error:`` and exits with 2.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class TreecastError(ValueError):
     """The base of all errors that treecast raises on purpose."""
@@ -39,3 +42,13 @@ class LabError(TreecastError):
 
 class DeliveryError(TreecastError):
     """Data of a living rank that did not come, since more has failed than the schedule survives."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the hint that ends an error about an unknown name: the known name that is most like it, "" where none is.
+
+    >>> did_you_mean("brodcast", ["broadcast", "scatter"])
+    "; did you mean 'broadcast'?"
+    """
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from treecast.errors import PlanError
+from treecast.errors import PlanError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -101,5 +101,6 @@ def model(name: str | Model) -> Model:
     if preset not in MODELS or (comma and duplex not in ("half", "full")):
         raise PlanError(
             f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex"
+            f"{did_you_mean(preset, MODELS)}"
         )
     return replace(MODELS[preset], name=f"{preset},half", duplex="half") if duplex == "half" else MODELS[preset]

@@ -110,7 +110,7 @@ def test_theorems(answer, ask):
         (("paths", "hypercube:4", "16"), "16"),
         (("paths", "hypercube:4", "0"), "is the root"),
         (("paths", "hypercube:4", "1", "--order", "0,1"), "names each of 0 … 3 once"),
-        (("paths", "hypercube:4", "1", "--order", "x"), "--order is written"),
+        (("paths", "hypercube:4", "1", "--order", "x"), "an order is written"),
         (("paths", "star:4", "1", "--order", "0,1,2"), "for hypercubes"),
         (("paths", "hypercube:4", "1", "-o", "paths.txt"), "paths cannot be drawn as text: write to a file that ends in .svg"),
         (("theorems", "hypercube", "--up-to", "0"), "up to d = 1"),

@@ -164,6 +164,32 @@ class LiarOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class MpiOptions:
+    """How a run over MPI goes."""
+
+    mpi: Annotated[
+        Flag,
+        Parameter(help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under."),
+    ] = False
+    kill: Annotated[
+        tuple[str, ...],
+        Parameter(
+            show_default=False,
+            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3,17@10 at steps 3 and 10. "
+            "Nodes may be numbers or labels.",
+        ),
+    ] = ()
+    deadline: Annotated[
+        float,
+        Parameter(
+            help="With --mpi: seconds without any message after which a rank takes the links that it waits for as cut."
+        ),
+    ] = 30.0
+    timeout: Annotated[float, Parameter(help="With --mpi: seconds after which everything is ended.")] = 600.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class CostOptions:
     """What a send costs."""
 
@@ -192,14 +218,6 @@ def read_steps(text: str | None) -> tuple[int, int]:
     if not colon or any(part and not _is_whole(part) for part in (first, last)):
         raise TreecastError(f"--steps is written A:B, as in 3:8, not {text!r}")
     return int(first or 0), int(last or 2**31 - 1)
-
-
-def read_order(text: str) -> tuple[int, ...]:
-    """Return the ports of ``3,2,1,0``."""
-    parts = text.split(",")
-    if not all(map(_is_whole, parts)):
-        raise TreecastError(f"--order is written as ports behind commas, as in 3,2,1,0, not {text!r}")
-    return tuple(map(int, parts))
 
 
 def load(file: str) -> "tuple[Schedule, Report]":

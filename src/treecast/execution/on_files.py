@@ -10,59 +10,54 @@ from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 
-def run_on_file(schedule: Schedule, path: str, faults: Faults, liars: Faults) -> Execution | Election:
+def run_on_files(
+    schedule: Schedule,
+    path: str,
+    *,
+    faults: Faults,
+    liars: Faults,
+    flit: int,
+    output: str | None = None,
+) -> Execution | Election | Relay:
     """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
+
+    A scatterv or gatherv takes a folder with a file for each node instead, and writes what arrives into another.
 
     Parameters
     ----------
     schedule : Schedule
         What is carried out.
     path : str
-        The file with the data of all nodes; ``-`` is standard input.
+        The file with the data of all nodes, ``-`` for standard input; or the folder.
     faults, liars : Faults
         What fails, and what alters what it passes on: only one of the two.
+    flit : int
+        The bytes of a flit of a scatterv or gatherv.
+    output : str, optional
+        The folder that what arrives is written to; default: nothing is written.
 
     Raises
     ------
     FormatError
-        When the file cannot be read.
+        When a file cannot be read or written.
     PlanError, FaultError
-        As ``run`` and ``elect`` do, and where there are both faults and liars.
+        When the schedule cannot be carried out on these files, or under both faults and liars.
     """
+    if schedule.collective.lengths is not None:
+        if len(liars):
+            raise PlanError(
+                "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
+            )
+        return _run_on_folder(schedule, path, faults, flit, output)
+    if output is not None:
+        raise PlanError("--output takes the files of a scatterv or gatherv: leave it out")
     if len(liars) and len(faults):
         raise PlanError("what is dead and what lies cannot be had in one run: give one or the other")
     data = read_whole(path)
     return elect(schedule, data, liars) if len(liars) else run(schedule, data, faults)
 
 
-def run_on_folder(
-    schedule: Schedule,
-    folder: str,
-    faults: Faults,
-    *,
-    flit: int,
-    output: str | None = None,
-) -> Relay:
-    """Carry out a scatterv or gatherv on a folder with a file for each node, and write what arrives into another.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        What is carried out.
-    folder : str
-        Where the files are, each called by the label of its node.
-    faults : Faults
-        What fails.
-    flit : int
-        The bytes of a flit.
-    output : str, optional
-        The folder to write to; default: nothing is written.
-
-    Raises
-    ------
-    FormatError, PlanError
-        When a file cannot be read or written, or has another length than it was planned for.
-    """
+def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> Relay:
     files = node_files(schedule.network, folder, schedule.collective.root)
     flits_of(schedule.network, files, flit)
     if output is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from treecast.description import Description, describe
 from treecast.formats.native import text
@@ -10,7 +11,10 @@ from treecast.schedule import Schedule
 
 @dataclass(frozen=True)
 class Listing:
-    """The rows of a schedule, to be shown; in words only the first ``most`` of them, default all."""
+    """The rows of a schedule, to be shown; in words only the first ``most`` of them, default all.
+
+    In words the command that plans the schedule comes first, if it is known, as a comment of a file.
+    """
 
     schedule: Schedule
     most: int | None = None
@@ -25,7 +29,8 @@ class Listing:
 def _(listing: Listing) -> Description:
     schedule = listing.schedule
     shown = schedule.select(slice(0, listing.most)) if listing.left_out else schedule
-    return Description(_figures(schedule), notes=text.lines(shown))
+    command = [f"# {schedule.command}"] if schedule.command else []
+    return Description(_figures(schedule), notes=chain(command, text.lines(shown)))
 
 
 def _figures(schedule: Schedule) -> Iterator[dict[str, object]]:

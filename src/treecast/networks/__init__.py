@@ -5,7 +5,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecast.description import Description, describe
-from treecast.errors import NetworkError
+from treecast.errors import NetworkError, did_you_mean
 from treecast.networks import description as description
 from treecast.networks.complete import Complete
 from treecast.networks.core import Cayley, Network, Rotational
@@ -98,4 +98,4 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
     if PurePath(what).suffix in {".graphml", ".edges", ".edgelist"} and family not in FAMILIES:
         return Graph.read(what)
     examples = ", ".join(known.example for known in FAMILIES.values())
-    raise NetworkError(f"{what!r} is no network: write one of {examples}")
+    raise NetworkError(f"{what!r} is no network: write one of {examples}{did_you_mean(family, FAMILIES)}")

@@ -3,7 +3,7 @@
 import time
 from typing import NamedTuple
 
-from treecast.errors import PlanError
+from treecast.errors import PlanError, did_you_mean
 from treecast.networks import permutations
 from treecast.papers.hypercube import statements as hypercube
 from treecast.papers.mesh import statements as mesh
@@ -48,7 +48,8 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
     Raises PlanError for an unknown paper.
     """
     if paper not in PAPERS:
-        raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}")
+        hint = did_you_mean(paper, PAPERS)
+        raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}{hint}")
     network, letter, least, most = SIZES[paper]
     if up_to is not None and not least <= up_to <= most:
         raise PlanError(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.errors import PlanError
+from treecast.errors import PlanError, did_you_mean
 from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS, Model
 from treecast.machine import model as find_model
@@ -274,7 +274,8 @@ def _named(kind: str, network: Network, name: str | None) -> list[Builder]:
     fitting = [entry for entry in known if name is None or entry.name == name]
     if name is not None and not fitting:
         names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
-        raise PlanError(f"there is no builder {name!r} of {kind} on {network.spec}; there is: {names}")
+        hint = did_you_mean(name, [entry.name for entry in known])
+        raise PlanError(f"there is no builder {name!r} of {kind} on {network.spec}; there is: {names}{hint}")
     return fitting
 
 

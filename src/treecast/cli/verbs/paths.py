@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Output, Root, Spec, read_order
+from treecast.cli.arguments import Json, Output, Root, Spec
 
 
 def paths(
@@ -34,9 +34,10 @@ def paths(
     from treecast import networks
     from treecast.description import describe
     from treecast.papers.paths import node_disjoint_paths
+    from treecast.plans.order import ORDER
 
     where = networks.network(network)
-    ports = None if order is None else read_order(order)
+    ports = None if order is None else ORDER.read(order, where)
     found = node_disjoint_paths(where, where.node(node), where.node(root), ports)
     if output is not None:
         from treecast.drawing.pictures import draw

@@ -1,6 +1,5 @@
 """``treecast run``."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -8,10 +7,10 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import (
     File,
-    Flag,
     Flit,
     Json,
     LiarOptions,
+    MpiOptions,
     Output,
     RandomFaultOptions,
     check_numbers,
@@ -20,34 +19,7 @@ from treecast.cli.arguments import (
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
-    from treecast.description import Description
     from treecast.schedule import Schedule
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class MpiOptions:
-    """How a run over MPI goes."""
-
-    mpi: Annotated[
-        Flag,
-        Parameter(help="Over MPI, with a process for each node: started here, or by the mpirun that this runs under."),
-    ] = False
-    kill: Annotated[
-        tuple[str, ...],
-        Parameter(
-            show_default=False,
-            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3,17@10 at steps 3 and 10. "
-            "Nodes may be numbers or labels.",
-        ),
-    ] = ()
-    deadline: Annotated[
-        float,
-        Parameter(
-            help="With --mpi: seconds without any message after which a rank takes the links that it waits for as cut."
-        ),
-    ] = 30.0
-    timeout: Annotated[float, Parameter(help="With --mpi: seconds after which everything is ended.")] = 600.0
 
 
 def run(
@@ -78,6 +50,9 @@ def run(
     output
         Of scatterv and gatherv: write what arrives into this folder, a file for each node.
     """
+    from treecast.description import describe
+    from treecast.execution.on_files import run_on_files
+
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
             raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
@@ -87,32 +62,17 @@ def run(
     if file == data == "-":
         raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
     schedule, report = load(file)
-    found = _run_here(schedule, data, flit, failing, lying, output)
-    return console.show(found.adding({"verified": report.holds, "method": report.method}), as_json)
-
-
-def _run_here(
-    schedule: "Schedule", data: str, flit: int, failing: RandomFaultOptions, lying: LiarOptions, output: str | None
-) -> "Description":
-    from treecast.description import describe
-    from treecast.execution.on_files import run_on_file, run_on_folder
-
     faults, liars = failing.read(schedule), lying.read(schedule)
     with console.progress("steps"):
-        if schedule.collective.lengths is None:
-            if output is not None:
-                raise TreecastError("--output takes the files of a scatterv or gatherv: leave it out")
-            done = run_on_file(schedule, data, faults, liars)
-        else:
-            if len(liars):
-                raise TreecastError(
-                    "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
-                )
-            done = run_on_folder(schedule, data, faults, flit=flit, output=output)
+        done = run_on_files(schedule, data, faults=faults, liars=liars, flit=flit, output=output)
     found = describe(done)
+    lines = {"input": f"{data}, {found.lines['input']}"}
+    status = console.show(
+        found.adding({"input": data, "verified": report.holds, "method": report.method}, lines), as_json
+    )
     if output is not None:
         console.say(f"written: {output}")
-    return found.adding({"input": data}, {"input": f"{data}, {found.lines['input']}"})
+    return status
 
 
 def _run_over_mpi(
