@@ -18,6 +18,7 @@ from treecast.formats.listing import Listing
 from treecast.machine import MODELS
 from treecast.papers import compare, paths
 from treecast.papers.hypercube.schemes import compare_schemes
+from treecast.progress import reporting
 from treecast.simulation.bit_replay import Gossip, gossip
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay, simulate
@@ -178,7 +179,8 @@ def test_simulate_replays_a_large_gossip_by_bits():
     for d, kind in ((4, treecast.Trace), (10, Gossip)):
         schedule = treecast.plan("allgather", f"hypercube:{d}", model="shouting", copies=3)
         told = []
-        found = simulate(schedule, faults, lambda done, total: told.append((done, total)))  # noqa: B023
+        with reporting(lambda *progress: told.append(progress)):  # noqa: B023
+            found = simulate(schedule, faults)
         assert isinstance(found, kind)
         assert bool(told) == (kind is Gossip)
         assert found.holds

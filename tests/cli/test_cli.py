@@ -608,6 +608,9 @@ HEAVY = ["numba", "networkx", "matplotlib", "markdown_it"]
         (["--help"], ["numpy", *HEAVY]),
         (["--version"], ["numpy", *HEAVY]),
         ([], ["numpy", *HEAVY]),
+        (["bounds", "--help"], ["numpy", *HEAVY]),
+        (["show", "--help"], ["numpy", *HEAVY]),
+        (["run", "--bogus"], ["numpy", *HEAVY]),
         (["plan", "--help"], HEAVY),  # what builders can be told is known to the builders alone
         (["plan", "--bogus"], HEAVY),
         (["theorems", "--help"], HEAVY),
