@@ -64,7 +64,9 @@ def test_commands_run(name, tmp_path, monkeypatch, capsys):
 def test_the_pages_show_every_verb():
     commands = commands_of(ROOT / "README.md") + commands_of(ROOT / "docs/commands.md")
     with_pages_of_their_own = {"lab", "launch"}
-    assert {command[1] for command in commands if command[0] == "treecast"} == set(find_verbs()) - with_pages_of_their_own
+    assert {command[1] for command in commands if command[0] == "treecast"} == set(
+        find_verbs()
+    ) - with_pages_of_their_own
 
 
 def test_every_console_block_stands_on_a_page_whose_commands_run():

@@ -50,6 +50,7 @@ ALLOWED = (
         for path in (
             "src/treecast/plans/wormhole/*",
             "src/treecast/verification/*",
+            "src/treecast/networks/core.py",
             "src/treecast/networks/grid.py",
             "src/treecast/kernels/contention.py",
             "src/treecast/machine.py",

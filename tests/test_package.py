@@ -8,7 +8,7 @@ import pytest
 import treecast
 from treecast.errors import NetworkError, PlanError
 from treecast.machine import MODELS, model
-from treecast.networks import FAMILIES, Network, network
+from treecast.networks import Network, families, network
 
 
 def test_every_public_name_is_there():
@@ -25,7 +25,7 @@ def test_importing_is_light_and_raises_no_warning():
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.spelling)
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.spelling)
 def test_every_family_behind_one_interface(family, tmp_path):
     spec = family.example
     if spec.startswith("file:"):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecast.errors import NetworkError
+from treecast.networks import network as spelled
 from treecast.networks.core import Network
 from treecast.networks.tree import Tree
 
@@ -78,15 +79,15 @@ def test_at_any_size(arity: int, depth: int, data: st.DataObject) -> None:
     assert distance == tree.distance(v, u) <= tree.eccentricity(u) <= tree.diameter
     if u != v:  # one way leads nearer, all others farther
         assert sorted(tree.distance(arcs, v) - distance) == [-1] + [1] * (arcs.size - 1)
-    assert Tree.parse(tree.spec.partition(":")[2]) == tree
+    assert spelled(tree.spec) == tree
     assert tree.node(tree.label(u)) == u
 
 
 def test_names() -> None:
-    tree = Tree.parse("3,2")
+    tree = spelled("tree:3,2")
     assert (tree.spec, tree.nodes, tree.arity, tree.depth) == ("tree:3,2", 13, 3, 2)
     assert tree == Tree(3, 2) != Tree(2, 3)
-    assert Tree.parse(" 3 , 2 ") == tree
+    assert spelled("tree: 3 , 2 ") == tree
     assert [tree.port_name(port) for port in range(4)] == ["child 0", "child 1", "child 2", "parent"]
     assert (tree.label(12), tree.node("12")) == ("12", 12)
     assert tree.distance([[4], [12]], [0, 5, 12]).tolist() == [[2, 2, 4], [2, 4, 0]]
@@ -112,7 +113,7 @@ def test_as_large_as_it_may_be() -> None:
 )
 def test_misspelt(text: str) -> None:
     with pytest.raises(NetworkError) as caught:
-        Tree.parse(text)
+        spelled(f"tree:{text}")
     message = str(caught.value)
     assert repr(f"tree:{text}") in message
     assert message.endswith("as in tree:3,2")

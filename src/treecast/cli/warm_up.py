@@ -61,7 +61,7 @@ def warm(tell: Callable[[int, int], object] | None = None) -> None:
     tell
         Told how many of how many jobs are done.
     """
-    from treecast.cli.verbs import app
+    from treecast.cli.app import app
     from treecast.kernels.compiled import policy
 
     jobs, here = commands(), Path.cwd()

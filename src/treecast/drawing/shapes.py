@@ -8,7 +8,6 @@ import numpy as np
 from treecast.drawing.registry import View
 from treecast.drawing.style import counted
 from treecast.errors import ScheduleError
-from treecast.networks import Star
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import link_ends, outward, trees_of_rows
@@ -73,8 +72,7 @@ class DrawnTree:
             one = int(known[found.parent[0, np.searchsorted(known, twice)]])
             u, v, w = (network.label(x) for x in (twice, one, there))
             raise ScheduleError(f"the rows of tree {tree} form no tree: {u} hears from both {v} and {w}")
-        # the paper's order of children in T_k: dimension k, k+1, …, n, 2, …
-        turn = tree if isinstance(network, Star) else 0
+        turn = network.first_child_port(tree)
         led_to = np.flatnonzero(found.row[0] >= 0)
         node, parent, first = known[led_to], known[found.parent[0, led_to]], of_tree[found.row[0, led_to]]
         order = np.lexsort((node, (rows.port[first].astype(int) - turn) % network.ports, parent))

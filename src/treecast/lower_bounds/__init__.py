@@ -8,7 +8,7 @@ from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.store_and_forward import tolerance_bounds
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.machine import Model
-from treecast.networks import Cayley, Network
+from treecast.networks import Network
 
 __all__ = [
     "LEAST_OF_ALL",
@@ -42,7 +42,7 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
         return store_and_forward.multicast(network, collective, copies, model)
     job, root = store_and_forward.Job(network, collective.messages, copies, model), collective.root
     degree = network.degree_at(root)
-    if collective.all_source and not isinstance(network, Cayley) and network.nodes <= distances.LOOKED_AT:
+    if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
         degree = int(distances.degrees(network).min())
     if copies > degree:
         raise PlanError(

@@ -5,9 +5,8 @@ import numpy as np
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds.bound import Bound
-from treecast.lower_bounds.distances import turned
 from treecast.machine import Model
-from treecast.networks import Cayley, Network
+from treecast.networks import Network
 from treecast.networks.core import Ints
 
 
@@ -21,7 +20,7 @@ def of_lengths(network: Network, collective: Collective, lengths: Lengths, copie
         raise PlanError("a message of any length goes one way: take 1 copy")
     if model.routing:
         return _wormhole(lengths)
-    there = network if collective.direction == "from" else turned(network)
+    there = network if collective.direction == "from" else network.reversed()
     far = there.distance(collective.root, np.arange(network.nodes))
     ports = 1 if model.ports == "one" else there.degree_at(collective.root)
     sends = Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways")
@@ -77,7 +76,7 @@ def _parts(network: Network, root: int) -> Ints | None:
     """Return the components of a network without its root, or None if there is one component or if an arc has no arc back."""
     from treecast.kernels.streams import components
 
-    if isinstance(network, Cayley) or turned(network) != network:
+    if network.seen_alike or not network.both_ways:
         return None  # no single node takes a Cayley network apart
     first, target, _ = network.arc_lists()
     part = components(first, target, root)

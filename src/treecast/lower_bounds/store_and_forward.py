@@ -17,7 +17,7 @@ from treecast.collectives import Collective
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.machine import Model
-from treecast.networks import Cayley, Hypercube, Network
+from treecast.networks import Network
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Job:
         return self.network.nodes - 1
 
     @property
-    def turned(self) -> "Job":
+    def reversed(self) -> "Job":
         """The same job on the network with all arcs turned round."""
-        return replace(self, network=distances.turned(self.network))
+        return replace(self, network=self.network.reversed())
 
     @property
     def single(self) -> "Job":
@@ -59,7 +59,7 @@ class Job:
         half, nodes = self.model.duplex == "half", self.network.nodes
         if self.model.ports == "one":
             return nodes // 2 if half and self.model.partner == "same" else nodes
-        return self.network.arcs // (2 if half and distances.turned(self.network) == self.network else 1)
+        return self.network.arcs // (2 if half and self.network.both_ways else 1)
 
 
 Proof = Callable[[Job, int], list[Bound]]
@@ -108,7 +108,7 @@ def _over_every_arc(job: Job) -> list[Bound]:
     The last goes over it in step M - 1 or later. From the neighbour it leads to, some node other than the root is as far
     as the diameter, as the network looks alike from all nodes: in all M - 1 + 1 + diameter.
     """
-    if not isinstance(job.network, Cayley) or job.copies < job.network.ports or job.network.nodes == 2:
+    if not job.network.seen_alike or job.copies < job.network.ports or job.network.nodes == 2:
         return []
     value = job.messages + job.network.diameter
     return [_steps(value, "M + diameter, for x = degree", "the way over the arc that leads away from a node")]
@@ -116,10 +116,10 @@ def _over_every_arc(job: Job) -> list[Bound]:
 
 def _hearing(job: Job, root: int) -> list[Bound]:
     """A node that few arcs reach hears Mx chunks over them; the first has crossed its distance from the root."""
-    if isinstance(job.network, Cayley) or job.network.nodes > distances.LOOKED_AT:
+    if job.network.seen_alike or job.network.nodes > distances.LOOKED_AT:
         return []
     others = np.delete(np.arange(job.network.nodes), root)
-    into, far = distances.degrees(distances.turned(job.network))[others], job.network.distance(root, others)
+    into, far = distances.degrees(job.network.reversed())[others], job.network.distance(root, others)
     value = int((-(-job.total // into) + far - 1).max())
     return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
 
@@ -135,14 +135,14 @@ def _scatter(job: Job, root: int) -> list[Bound]:
 @bounds_of("gather")
 def _gather(job: Job, root: int) -> list[Bound]:
     """A scatter backwards."""
-    return _scatter(job.turned, root)
+    return _scatter(job.reversed, root)
 
 
 @bounds_of("reduce")
 def _reduce(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards."""
     said = "each node but the root sends its part of M sums"
-    return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.turned, root)]
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.reversed, root)]
 
 
 @bounds_of("reduce-broadcast")
@@ -170,7 +170,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     sends = _transmissions(job.total * nodes * job.others, "M x N (N - 1)", "every node hears N - 1 times M x chunks")
     if job.model.combining:
         return [sends, *_gossip(job)]
-    at_one = [_through(job.turned, v) for v in distances.looked_at(job.network)]
+    at_one = [_through(job.reversed, v) for v in distances.looked_at(job.network)]
     spread = [best(_broadcast(job, v), "steps") for v in distances.looked_at(job.network)]
     return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends)]
 
@@ -191,7 +191,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     sends = _transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_gossip(job)]
-    at_one = [_through(some, v) for some in (job, job.turned) for v in distances.looked_at(job.network)]
+    at_one = [_through(some, v) for some in (job, job.reversed) for v in distances.looked_at(job.network)]
     return [sends, best(at_one, "steps"), _work(job, sends)]
 
 
@@ -199,7 +199,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
 def _reduce_scatter(job: Job, root: int) -> list[Bound]:
     """An allgather backwards."""
     said = "each node sends its part of M sums of each other node"
-    return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.turned, root)]
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in _allgather(job.reversed, root)]
 
 
 @bounds_of("allreduce")
@@ -214,7 +214,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast"
     )
     found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
-    if len(owners) > 1 or isinstance(job.network, Cayley):  # every owner was looked at
+    if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
         first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
         last = min((best(_broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
         found += [
@@ -286,7 +286,7 @@ def tolerance_bounds(network: Network, collective: Collective, copies: int, mode
     the neighbour at distance d.
     """
     d, k = network.diameter, copies - 1
-    if not isinstance(network, Hypercube) or not collective.traits.spreads or not 1 <= k < d:
+    if not network.flips_bits or not collective.traits.spreads or not 1 <= k < d:
         return []
     if model.ports == "one":
         return [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds.bound import Bound, best
-from treecast.networks import Mesh, Network, Torus
+from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 
 
@@ -32,16 +32,17 @@ def wormhole(network: Network, collective: Collective, copies: int) -> list[Boun
         Bound("transmissions", nodes - 1, "N - 1", "every other node receives or sends a message"),
         Bound("tcd", nodes - 1, "N - 1", "every other node receives or sends a message, over one arc at least"),
     ]
-    if collective.all_source or not isinstance(network, Mesh | Torus):
+    grid = network.grid
+    if collective.all_source or grid is None:
         return found
-    degree = network.degree
+    degree = grid.degree
     if not collective.targets and nodes == 1 << doublings and doublings >= degree:
         value = nodes - 1 + 2 * ((1 << (doublings - degree)) - 1)
         found.append(Bound("tcd", value, "N - 1 + 2 (N / 2^degree - 1)", f"N a power of two; {_PROVED}"))
-    for bound in _joined(network, collective) + _across(network, collective):
+    for bound in _joined(grid, collective) + _across(grid, collective):
         if bound.value > best(found, "tcd").value:
             found.append(bound)
-    found += _searched(network, collective)
+    found += _searched(grid, collective)
     if collective.results:
         return [
             replace(b, value=2 * b.value, formula=f"2 ({b.formula})", source=f"each half: {b.source}") for b in found
@@ -60,7 +61,7 @@ MOST_SEARCHED = 16
 """Nodes among which all broadcasts are searched: 20 ms for 16, 1.6 s for 17, 7 s for 18."""
 
 
-def _joined(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+def _joined(network: Grid, collective: Collective) -> list[Bound]:
     """Return the bounds by the least length of a tree that joins root and targets.
 
     If root and targets are a power of two and the steps the fewest, no other node takes part, and the tree is a shortest tree
@@ -72,7 +73,7 @@ def _joined(network: Mesh | Torus, collective: Collective) -> list[Bound]:
     tree, name = _shortest_tree(network, collective.root, collective.targets), "shortest tree on root and targets"
     if _all_needed(collective):
         return [Bound("tcd", tree, name, f"as many as a power of two; {_PROVED}")]
-    if isinstance(network, Mesh) and sum(side > 1 for side in network.sides) <= 2:
+    if not network.wraps and sum(side > 1 for side in network.sides) <= 2:
         return [Bound("tcd", -(-2 * tree // 3), f"⌈2/3 {name}⌉", "messages join them; by other nodes: Hwang (1976)")]
     return [Bound("tcd", -(-tree // 2), f"⌈1/2 {name}⌉", "messages join them, perhaps by other nodes")]
 
@@ -95,7 +96,7 @@ def _shortest_tree(network: Network, root: int, targets: Sequence[int]) -> int:
     return total
 
 
-def _across(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+def _across(network: Grid, collective: Collective) -> list[Bound]:
     """Return the bounds by planes between neighbouring coordinates of a mesh: the fewest messages that can cross each plane.
 
     This number depends on how many nodes lie on the side without the root. For a large power of two of nodes it is the fewest
@@ -104,7 +105,7 @@ def _across(network: Mesh | Torus, collective: Collective) -> list[Bound]:
     nodes = len(collective.targets) + 1 if collective.targets else network.nodes
     doublings = (nodes - 1).bit_length()
     exact, few = nodes == 1 << doublings, nodes <= _MOST_DIVIDED
-    if isinstance(network, Torus) or not (exact or few or collective.targets) or sum(network.sides) > _MOST_PLANES:
+    if network.wraps or not (exact or few or collective.targets) or sum(network.sides) > _MOST_PLANES:
         return []
     sides: list[Ints] = []
     for axis, (side, here) in enumerate(zip(network.sides, network.coordinates(collective.root).tolist(), strict=True)):
@@ -128,7 +129,7 @@ def _across(network: Mesh | Torus, collective: Collective) -> list[Bound]:
     return [Bound("tcd", value, "Σ over planes of the fewest signed powers of two", f"N a power of two; {_PROVED}")]
 
 
-def _searched(network: Mesh | Torus, collective: Collective) -> list[Bound]:
+def _searched(network: Grid, collective: Collective) -> list[Bound]:
     """Return the least of all broadcasts in the fewest steps, contention or not, where the nodes are few."""
     nodes = taking_part(network, collective)
     if len(nodes) > MOST_SEARCHED or not _all_needed(collective):

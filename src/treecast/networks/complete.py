@@ -1,18 +1,40 @@
 """The complete network K_N: every node joined to every other, as behind one switch or in one memory."""
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Cayley, Ints, ints
+from treecast.networks.cayley import Cayley
+from treecast.networks.core import Ints, ints
+from treecast.networks.family import family
 
 _MOST = 1 << 20
 
 
 class Complete(Cayley):
-    """The complete network of N nodes, 1 ≤ N ≤ 2^20: port p leads p + 1 nodes on, modulo N (the Cayley graph of Z_N)."""
+    """The complete network of N nodes, 1 ≤ N ≤ 2^20: port p leads p + 1 nodes on, modulo N (the Cayley graph of Z_N).
 
-    described = "a complete network"
+    Parameters
+    ----------
+    nodes : int
+        The number of nodes N.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> network("complete:5").neighbors(3)
+    [4, 0, 1, 2]
+    """
+
+    family = "complete"
+    described: ClassVar[str] = "a complete network"
 
     def __init__(self, nodes: int) -> None:
         if not 1 <= nodes <= _MOST:
@@ -54,6 +76,11 @@ class Complete(Cayley):
         """Return 1, and 0 from a node to itself."""
         return (ints(u) != ints(v)).astype(np.int64)
 
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return 1, N - 1: all other nodes are one arc away."""
+        self.check_node(u)
+        return (1, self.ports) if self.ports else (1,)
+
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` + ``u`` modulo N."""
         return (ints(h) + ints(u)) % self.nodes
@@ -61,3 +88,12 @@ class Complete(Cayley):
     def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``u`` - ``h`` modulo N."""
         return (ints(u) - ints(h)) % self.nodes
+
+
+@family(
+    "complete", "N", example="complete:24", what="every node joined to every other: one switch, or one memory",
+    nodes="N", degree="N - 1", diameter="1",
+)  # fmt: skip
+def complete(nodes: int) -> Complete:
+    """Return the complete network of so many nodes."""
+    return Complete(nodes)

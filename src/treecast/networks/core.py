@@ -1,12 +1,13 @@
-"""What every network offers, and what Cayley networks offer beyond it.
+"""What every network offers: nodes, arcs and distances, and what it says of its own symmetries and shape.
 
 A network is never stored where arithmetic gives it: its methods take node numbers (one, or arrays of them) and compute.
+What a network is like it says itself, by the attributes below that have a default: nobody asks for its class.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,13 @@ from treecast.errors import NetworkError
 if TYPE_CHECKING:
     import networkx as nx
 
+    from treecast.networks.grid import Grid
+
 Ints = NDArray[np.int64]
 """An array of node numbers, port numbers or distances (int64)."""
+
+_BLOCK = 1 << 18  # entries of a table of neighbours that are looked at together
+_MOST_COUNTED = 1 << 27  # nodes whose distances are counted one by one
 
 
 class Network(Described, ABC):
@@ -26,7 +32,38 @@ class Network(Described, ABC):
 
     The arcs that leave a node are told apart by their *port*, a number in ``0 … ports-1``: the dimension of a hypercube,
     the generator of a Cayley network, the slot in an adjacency list. Not every node need have every port.
+
+    ``len(network)`` is the number of nodes, iteration yields them, and ``in`` knows numbers and labels.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> star = network("star:4")
+    >>> star.nodes, star.degree, star.diameter
+    (24, 3, 4)
+    >>> star.labels(star.neighbors(star.node("1234")))
+    ['2134', '3214', '4231']
+    >>> int(star.distance(star.node("1234"), star.node("4321")))
+    4
+    >>> len(star), "2143" in star, 24 in star
+    (24, True, False)
     """
+
+    family: str = ""
+    """The word before the colon: ``star``, ``mesh``."""
+    described: ClassVar[str] = "a network"
+    """What such a network is, as in: this needs a hypercube."""
+    seen_alike: ClassVar[bool] = False
+    """Whether the network looks the same from every node: ``translate(h, ·)`` maps arcs to arcs of the same port, and node 0
+    to h. So degrees, distances and disjoint ways of node 0 are those of every node."""
+    ports_alike: ClassVar[bool] = False
+    """Whether it also looks the same over every port: ``rotate`` keeps node 0 and moves every port on by one."""
+    flips_bits: ClassVar[bool] = False
+    """Whether nodes are words of ``ports`` bits, port i flips bit i, and ``translate(h, u)`` is h xor u."""
+    routed: ClassVar[bool] = False
+    """Whether ``channels`` knows the routes of messages under wormhole switching."""
+    named_nodes: bool = False
+    """Whether nodes have names of their own, which may be whole numbers."""
 
     @property
     @abstractmethod
@@ -81,17 +118,84 @@ class Network(Described, ABC):
         """Return ``port`` as people write it."""
         return str(port)
 
-    described: ClassVar[str] = "a network"
-    """What kind of network it is, as errors say it: "needs …"."""
-    routed: ClassVar[bool] = False
-    """Whether messages of wormhole switching have routes: along the axes of a mesh or torus."""
-    named_nodes: ClassVar[bool] = False
-    """Whether nodes have names of their own, which may be whole numbers."""
+    # What a network says of itself; families override what they know better.
 
     @property
     def spelled(self) -> bool:
         """Whether ``network(spec)`` finds it again."""
         return True
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """Whether every arc has an arc back, so that any two neighbours are joined by a link."""
+        for low, part in self._table_blocks():
+            at, by = np.nonzero(part >= 0)
+            if (self.port_between(part[at, by], at + low) < 0).any():
+                return False
+        return True
+
+    @property
+    def views(self) -> range:
+        """Nodes that stand for all: the network looks from each node as it does from one of these."""
+        return range(self.nodes)
+
+    @property
+    def diameter_is_cheap(self) -> bool:
+        """Whether the diameter is known, or found in little time."""
+        return True
+
+    @property
+    def grid(self) -> "Grid | None":
+        """The network itself where its nodes have coordinates on a mesh or torus, else None."""
+        return None
+
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return how many nodes are 0, 1, 2 … arcs away from ``u``. Raises NetworkError when they are too many to count."""
+        if self.nodes > _MOST_COUNTED:
+            raise NetworkError(f"{self.spec} has too many nodes to count how far each of them is")
+        return tuple(np.bincount(self.distance(u, np.arange(self.nodes))).tolist())
+
+    def shortest_starts(self) -> Mapping[tuple[int, int], int] | None:
+        """Return how many nodes are h arcs from node 0 with f of its arcs beginning a shortest path, as {(h, f): nodes}.
+
+        None where no closed form is known. Only of bipartite networks that look the same from every node: every other arc of
+        node 0 leads one arc away from such a node.
+        """
+        return None
+
+    def first_child_port(self, tree: int) -> int:
+        """Return the port at which the order of children begins in pictures of a tree; it goes on cyclically."""
+        return 0
+
+    def reversed(self) -> "Network":
+        """Return the network with its arcs turned round: itself where every arc has an arc back."""
+        return self if self.both_ways else self._turned_round
+
+    @cached_property
+    def _turned_round(self) -> "Network":
+        from treecast.networks.reversed import Reversed
+
+        return Reversed(self)
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return where the translation that carries node 0 to ``h`` carries ``u``. Raises NetworkError if not ``seen_alike``."""
+        raise NetworkError(f"{self.spec} has no translations: it does not look the same from every node")
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return the node that ``translate(h, ·)`` carries to ``u``. Raises NetworkError if not ``seen_alike``."""
+        raise NetworkError(f"{self.spec} has no translations: it does not look the same from every node")
+
+    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
+        """Return ``u`` with every port moved on by ``times``. Raises NetworkError if not ``ports_alike``."""
+        raise NetworkError(f"{self.spec} has no rotation: it does not look the same over every port")
+
+    def necklaces(self) -> tuple[Ints, Ints]:
+        """Return the least node of every necklace, and their sizes. Raises NetworkError if not ``ports_alike``."""
+        raise NetworkError(f"{self.spec} has no rotation: it does not look the same over every port")
+
+    def channels(self, u: Ints, v: Ints, order: str = "first", links: bool = False) -> tuple[Ints, Ints]:
+        """Return the channels of the routes from each u to the v beside it. Raises NetworkError without ``routed``."""
+        raise NetworkError(f"no wormhole routes are known on {self.spec}")
 
     # What follows is the same for every network.
 
@@ -194,85 +298,38 @@ class Network(Described, ABC):
         for low in range(0, self.nodes, block):
             yield low, self.neighbor_table(low, min(low + block, self.nodes))
 
+    def __len__(self) -> int:
+        return self.nodes
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.nodes))
+
+    def __contains__(self, node: object) -> bool:
+        if isinstance(node, str):
+            try:
+                return self.node(node) >= 0
+            except NetworkError:
+                return False
+        return isinstance(node, SupportsIndex) and 0 <= int(node) < self.nodes
+
     def __repr__(self) -> str:
         return f"network({self.spec!r})"
+
+    def __str__(self) -> str:
+        from treecast.networks.summary import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from treecast.networks.summary import as_html
+
+        return as_html(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and type(self) is type(other) and self.spec == other.spec
 
     def __hash__(self) -> int:
         return hash(self.spec)
-
-
-_BLOCK = 1 << 18
-
-
-class Cayley(Network):
-    """A network that looks the same from every node: the Cayley graph of a group, whose left action keeps ports.
-
-    What is built at node 0 is built at every node by ``translate``.
-    """
-
-    described = "a network that looks the same from every node: star, hypercube, torus, ring or complete"
-
-    @property
-    def degree(self) -> int:
-        """The number of arcs that leave each node, one per port."""
-        return self.ports
-
-    @abstractmethod
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
-
-        Arcs keep their ports: ``neighbor(translate(h, u), p) == translate(h, neighbor(u, p))``.
-        """
-
-    @abstractmethod
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return the node that ``translate(h, ·)`` carries to ``u``: the inverse translation."""
-
-    @cached_property
-    def arcs(self) -> int:
-        """The number of arcs, nodes x ports."""
-        return self.nodes * self.ports
-
-    def eccentricity(self, root: int) -> int:
-        """Return the diameter: every node sees it."""
-        self.check_node(root)
-        return self.diameter
-
-
-class Rotational(Cayley):
-    """A Cayley network with a rotation: it keeps node 0 and all distances to it, and moves every port on by one, cyclically.
-
-    So what leaves node 0 by one port is copied to every other port, and the copies share no arc.
-    """
-
-    described = "a network with a rotation: star or hypercube"
-
-    @abstractmethod
-    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
-        """Return ``R^times(u)``; an arc of port p becomes one of port p + ``times`` modulo the number of ports."""
-
-    def necklace(self, u: int) -> list[int]:
-        """Return the distinct rotations of ``u``, from ``u`` on; their number divides that of the ports."""
-        return list(dict.fromkeys(self.unfolded_necklace(u)))
-
-    def unfolded_necklace(self, u: int) -> list[int]:
-        """Return ``u, R(u), R²(u), …``, one for each port, repeats kept."""
-        self.check_node(u)
-        return [int(self.rotate(u, times)) for times in range(self.ports)]
-
-    def necklaces(self) -> tuple[Ints, Ints]:
-        """Return the least node of every necklace but node 0's, ascending, and how many nodes each necklace has."""
-        every = np.arange(self.nodes)
-        least, size = every.copy(), np.full(self.nodes, self.ports)
-        for times in range(self.ports - 1, 0, -1):
-            turned = self.rotate(every, times)
-            least = np.minimum(least, turned)
-            size[turned == every] = times
-        first = np.flatnonzero(least == every)[1:]
-        return first, size[first]
 
 
 def ints(values: ArrayLike) -> Ints:

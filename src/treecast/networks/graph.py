@@ -4,19 +4,21 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
+from treecast.networks.family import family
 
 if TYPE_CHECKING:
     import networkx as nx
 
 _REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
+_MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
 
 
 class Graph(Network):
@@ -24,8 +26,17 @@ class Graph(Network):
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
     in the order of the nodes they lead to. Made by ``Graph.from_networkx`` and ``Graph.read``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treecast import network
+    >>> house = network(nx.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
+    >>> house.spec, house.arcs, house.labels(house.neighbors(house.node("c")))
+    ('graph:4', 8, ['a', 'b', 'd'])
     """
 
+    described: ClassVar[str] = "a graph"
     named_nodes = True
 
     def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike) -> None:
@@ -36,6 +47,7 @@ class Graph(Network):
         twice, or some node cannot be reached from some other.
         """
         self._spec, self._names = spec, tuple(names)
+        self.family = spec.partition(":")[0]
         self._numbers = {name: u for u, name in enumerate(self._names)}
         self._check_names()
         pairs = self._checked_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
@@ -116,9 +128,20 @@ class Graph(Network):
         """The largest distance between two nodes; searched for the first time, then kept."""
         return self._diameter
 
+    @property
+    def diameter_is_cheap(self) -> bool:
+        """Whether it has been searched for, or the nodes are few."""
+        return "_diameter" in self.__dict__ or self.nodes <= _MOST_SEARCHED
+
     @cached_property
     def _diameter(self) -> int:
         return max(int(levels.max()) for _, levels in self._blocks(np.arange(self.nodes)))
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """Whether every arc has an arc back."""
+        source = np.repeat(np.arange(self.nodes), np.diff(self._first))
+        return bool((self.port_between(self._targets[:-1], source) >= 0).all())
 
     @cached_property
     def arcs(self) -> int:
@@ -283,3 +306,9 @@ def _read(path: str) -> Any:
             raise ValueError(f"line {number} is no link: write two names, as in: a b")
     # A plain Graph would silently merge links that are given twice.
     return nx.parse_edgelist(lines, create_using=nx.MultiGraph)
+
+
+@family("file", "PATH", example="file:net.graphml", what="any graph: GraphML, or an edge list of two names a line")
+def file(path: str) -> Graph:
+    """Return the network in a file."""
+    return Graph.read(path)

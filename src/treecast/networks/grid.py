@@ -6,29 +6,32 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Cayley, Ints, Network, ints
+from treecast.networks.cayley import Cayley
+from treecast.networks.core import Ints, Network, ints
+from treecast.networks.family import family
 from treecast.ragged import places
 
 _MOST_NODES = 2**40
 _MOST_SIDES = 64
+_MOST_COUNTED = 1 << 27  # coordinates whose distances are counted one by one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Grid(Network):
+class Grid(Network):
     """Nodes at integer coordinates, numbered with the last coordinate fastest (numpy's order)."""
-
-    routed = True
 
     sides: tuple[int, ...]
     family: str
     _families: ClassVar[tuple[str, str]]  # the names of such networks: of any number of dimensions, and of one
-    _wraps: ClassVar[bool]  # whether the ends of an axis are joined
+    wraps: ClassVar[bool]
+    """Whether the ends of an axis are joined."""
+    routed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.family not in self._families:
@@ -44,21 +47,10 @@ class _Grid(Network):
         object.__setattr__(self, "sides", sides)
 
     @classmethod
-    def parse(cls, arguments: str) -> Self:
-        """Return the mesh or torus that, say, ``8x8x8`` spells. Raises NetworkError when it spells none."""
-        return cls._parsed(arguments, cls._families[0])
-
-    @classmethod
     def _hint(cls, family: str) -> str:
         if family == cls._families[1]:
             return f"write the number of nodes, at least 1, as in {family}:9"
         return f"write the sides, each at least 1, as in {family}:8x8x8"
-
-    @classmethod
-    def _parsed(cls, arguments: str, family: str) -> Self:
-        if not re.fullmatch(r"[0-9]{1,19}(x[0-9]{1,19})*", arguments):
-            raise NetworkError(f"{f'{family}:{arguments}'!r} is no network: {cls._hint(family)}")
-        return cls(tuple(int(side) for side in arguments.split("x")), family)
 
     @property
     def spec(self) -> str:
@@ -74,6 +66,16 @@ class _Grid(Network):
     def ports(self) -> int:
         """The number of different ports: two per axis, but see Torus."""
         return len(self._moves)
+
+    @property
+    def grid(self) -> "Grid":
+        """The network itself: its nodes have coordinates."""
+        return self
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """True: every arc has an arc back."""
+        return True
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -92,14 +94,24 @@ class _Grid(Network):
         u, port = np.where(exists, u, 0), np.where(exists, port, self.ports)
         way, stride, side = self._port_columns[:, port]
         here = u // stride % side
-        there = (here + way) % side if self._wraps else here + way
+        there = (here + way) % side if self.wraps else here + way
         return np.where(exists & (there >= 0) & (there < side), u + (there - here) * stride, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast)."""
         axes = zip(self.coordinates(u), self.coordinates(v), self.sides, strict=True)
         gaps = ((np.abs(here - there), side) for here, there, side in axes)
-        return np.asarray(sum(np.minimum(gap, side - gap) if self._wraps else gap for gap, side in gaps))
+        return np.asarray(sum(np.minimum(gap, side - gap) if self.wraps else gap for gap, side in gaps))
+
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return how many nodes are 0, 1, 2 … arcs away from ``u``: coordinates are independent, and their distances add up."""
+        if sum(self.sides) > _MOST_COUNTED:
+            raise NetworkError(f"{self.spec} has too many nodes to count how far each of them is")
+        counts = np.ones(1, np.int64)
+        for here, side in zip(self.coordinates(self.check_node(u)).tolist(), self.sides, strict=True):
+            gap = np.abs(np.arange(side) - here)
+            counts = np.convolve(counts, np.bincount(np.minimum(gap, side - gap) if self.wraps else gap))
+        return tuple(counts.tolist())
 
     def routes(self, u: Ints, v: Ints, order: str = "first") -> tuple[Ints, Ints, Ints]:
         """Return the arcs of the routes from each u to the v beside it: (which route, node, port).
@@ -110,7 +122,7 @@ class _Grid(Network):
         """
         here, there = self.coordinates(u), self.coordinates(v)
         gaps = there - here
-        if self._wraps:
+        if self.wraps:
             for gap, side in zip(gaps, self.sides, strict=True):
                 gap[:] = (gap + (side - 1) // 2) % side - (side - 1) // 2
         port_of = {move: port for port, move in enumerate(self._moves)}
@@ -124,7 +136,7 @@ class _Grid(Network):
             for other, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
                 moved = way * place if other == axis else _moved(order, axis, other, place, ahead)
                 at = here[other, route] + moved
-                node += (at % side if self._wraps else at) * stride
+                node += (at % side if self.wraps else at) * stride
             port = port_of.get((axis, way), port_of.get((axis, 1), -1))
             parts.append((route, node, np.full(len(route), port)))
         route, node, port = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -165,7 +177,7 @@ class _Grid(Network):
     @cached_property
     def _moves(self) -> list[tuple[int, int]]:
         """Axis and way (1 or -1) of every port."""
-        ways = [min(side - 1, 2) if self._wraps else 2 for side in self.sides]
+        ways = [min(side - 1, 2) if self.wraps else 2 for side in self.sides]
         return [(axis, way) for axis, number in enumerate(ways) for way in (1, -1)[:number]]
 
     @cached_property
@@ -188,24 +200,45 @@ def _moved(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mesh(_Grid):
-    """A mesh with the given sides: port 2a leads up axis a, port 2a + 1 down; past the border, nowhere."""
+class Mesh(Grid):
+    """A mesh with the given sides: port 2a leads up axis a, port 2a + 1 down; past the border, nowhere.
 
-    described = "a mesh or path"
+    Parameters
+    ----------
+    sides : tuple of int
+        The number of nodes along each axis, from 1; at most 64 axes and 2^40 nodes.
+    family : str
+        ``mesh``, or ``path`` for one of one axis.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such mesh.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> mesh = network("mesh:3x4")
+    >>> mesh.labels(mesh.neighbors(mesh.node("0,0")))
+    ['1,0', '0,1']
+    """
+
+    described: ClassVar[str] = "a mesh or path"
 
     family: str = "mesh"
     _families: ClassVar[tuple[str, str]] = ("mesh", "path")
-    _wraps: ClassVar[bool] = False
-
-    @classmethod
-    def parse_path(cls, arguments: str) -> Self:
-        """Return the path that, say, ``9`` spells. Raises NetworkError when it spells none."""
-        return cls._parsed(arguments, "path")
+    wraps: ClassVar[bool] = False
 
     @property
     def degree(self) -> int:
         """The largest number of arcs that leave one node: at most two per axis."""
         return sum(min(side - 1, 2) for side in self.sides)
+
+    def degree_at(self, u: int) -> int:
+        """Return the number of arcs that leave ``u``: two per axis, fewer at the border."""
+        places = (u // stride % side for side, stride in zip(self.sides, self.strides, strict=True))
+        self.check_node(u)
+        return sum((at > 0) + (at < side - 1) for at, side in zip(places, self.sides, strict=True))
 
     @property
     def diameter(self) -> int:
@@ -224,23 +257,37 @@ class Mesh(_Grid):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Torus(_Grid, Cayley):
+class Torus(Grid, Cayley):
     """A torus with the given sides: the Cayley graph of coordinate-wise addition modulo the sides.
 
     An axis has two ports, up and down, but one where its side is 2 and none where it is 1: no two arcs join
     the same two nodes one way, and none leads to its own source.
+
+    Parameters
+    ----------
+    sides : tuple of int
+        The number of nodes along each axis, from 1; at most 64 axes and 2^40 nodes.
+    family : str
+        ``torus``, or ``ring`` for one of one axis.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such torus.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> torus = network("torus:3x4")
+    >>> torus.labels(torus.neighbors(torus.node("0,0")))
+    ['1,0', '2,0', '0,1', '0,3']
     """
 
-    described = "a torus or ring"
+    described: ClassVar[str] = "a torus or ring"
 
     family: str = "torus"
     _families: ClassVar[tuple[str, str]] = ("torus", "ring")
-    _wraps: ClassVar[bool] = True
-
-    @classmethod
-    def parse_ring(cls, arguments: str) -> Self:
-        """Return the ring that, say, ``8`` spells. Raises NetworkError when it spells none."""
-        return cls._parsed(arguments, "ring")
+    wraps: ClassVar[bool] = True
 
     @property
     def diameter(self) -> int:
@@ -258,3 +305,33 @@ class Torus(_Grid, Cayley):
     def _moved(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
         axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
         return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
+
+
+@family(
+    "mesh", "AxBx…", example="mesh:8x8x8", what="grid without wrap-around",
+    nodes="A B …", degree="2 per side", diameter="A - 1 + B - 1 + …",
+)  # fmt: skip
+def mesh(*sides: int) -> Mesh:
+    """Return the mesh of some sides."""
+    return Mesh(sides)
+
+
+@family(
+    "torus", "AxBx…", example="torus:4x4x4", what="grid with wrap-around",
+    nodes="A B …", degree="2 per side", diameter="⌊A/2⌋ + ⌊B/2⌋ + …",
+)  # fmt: skip
+def torus(*sides: int) -> Torus:
+    """Return the torus of some sides."""
+    return Torus(sides)
+
+
+@family("path", "N", example="path:9", what="mesh of one dimension", nodes="N", degree="2", diameter="N - 1")
+def path(nodes: int) -> Mesh:
+    """Return the path of so many nodes."""
+    return Mesh((nodes,), "path")
+
+
+@family("ring", "N", example="ring:8", what="torus of one dimension", nodes="N", degree="2", diameter="⌊N/2⌋")
+def ring(nodes: int) -> Torus:
+    """Return the ring of so many nodes."""
+    return Torus((nodes,), "ring")

@@ -1,16 +1,44 @@
 """The hypercube Q_d: the words of d bits, joined where they differ in one."""
 
+from collections.abc import Mapping
+from math import comb
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Ints, Rotational, ints
+from treecast.networks.cayley import Rotational
+from treecast.networks.core import Ints, ints
+from treecast.networks.family import family
 
 
 class Hypercube(Rotational):
-    """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i."""
+    """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i.
 
-    described = "a hypercube"
+    Parameters
+    ----------
+    d : int
+        The number of dimensions.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> cube = network("hypercube:3")
+    >>> cube.labels(cube.neighbors(cube.node("0b101")))
+    ['0b100', '0b111', '0b001']
+    >>> cube.levels(0)
+    (1, 3, 3, 1)
+    """
+
+    family = "hypercube"
+    described: ClassVar[str] = "a hypercube"
+    flips_bits: ClassVar[bool] = True
 
     def __init__(self, d: int) -> None:
         if not 0 <= d <= 40:
@@ -53,6 +81,15 @@ class Hypercube(Rotational):
         """Return the number of bits in which ``u`` and ``v`` differ."""
         return np.bitwise_count(ints(u) ^ ints(v)).astype(np.int64)
 
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return how many nodes are 0, 1, 2 … arcs away from ``u``: h of d bits differ."""
+        self.check_node(u)
+        return tuple(comb(self.d, h) for h in range(self.d + 1))
+
+    def shortest_starts(self) -> Mapping[tuple[int, int], int]:
+        """Return how many nodes are h arcs from node 0, h of whose arcs begin a shortest path: {(h, h): nodes}."""
+        return {(h, h): count for h, count in enumerate(self.levels(0))}
+
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` xor ``u``."""
         return ints(h) ^ ints(u)
@@ -75,3 +112,17 @@ class Hypercube(Rotational):
         if not text.startswith("0b") or not bits or set(bits) - {"0", "1"}:
             return None
         return self.check_node(int(bits, 2))
+
+
+@family(
+    "hypercube",
+    "D",
+    example="hypercube:6",
+    what="2^D words of D bits, one flipped",
+    nodes="2^D",
+    degree="D",
+    diameter="D",
+)
+def hypercube(d: int) -> Hypercube:
+    """Return the hypercube of dimension d."""
+    return Hypercube(d)

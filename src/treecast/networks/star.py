@@ -5,23 +5,49 @@ Fragopoulou & Akl, "Edge-Disjoint Spanning Trees on the Star Network with Applic
 Inside, positions and symbols count from 0; labels and dimensions count from 1, as the paper does.
 """
 
-from math import factorial
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from math import comb, factorial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks import permutations as perm
-from treecast.networks.core import Ints, Rotational, ints
+from treecast.networks.cayley import Rotational
+from treecast.networks.core import Ints, ints
+from treecast.networks.family import family
 
 
 class Star(Rotational):
     """The star network on n symbols, 2 ≤ n ≤ 15: n! nodes of degree n-1; node number = lexicographic rank.
 
     Port p swaps the first symbol with the one at position p+2 (counted from 1): the paper's dimension p+2.
+
+    Parameters
+    ----------
+    n : int
+        The number of symbols.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> star = network("star:5")
+    >>> star.labels(star.neighbors(star.node("21345")))
+    ['12345', '31245', '41325', '51342']
+    >>> star.cycle_notation(star.node("34152"))
+    '(13)(245)'
     """
 
-    described = "a star network"
+    family = "star"
+    described: ClassVar[str] = "a star network"
 
     def __init__(self, n: int) -> None:
         if not 2 <= n <= perm.MAX_SYMBOLS:
@@ -90,6 +116,42 @@ class Star(Rotational):
         misplaced, cycles = perm.misplaced_and_cycles(seen, self.n)
         return misplaced + cycles - 2 * (perm.symbol_at(seen, 0) != 0)
 
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return how many nodes are 0, 1, 2 … arcs away from ``u``."""
+        self.check_node(u)
+        found = Counter[int]()
+        for (distance, _), count in self._starts.items():
+            found[distance] += count
+        return tuple(found[distance] for distance in range(self.diameter + 1))
+
+    def shortest_starts(self) -> Mapping[tuple[int, int], int]:
+        """Return how many nodes are h arcs from node 0, f of whose arcs begin a shortest path, as {(h, f): nodes}.
+
+        Seen from such a node, s symbols are misplaced in c cycles: a swap leads nearer if it sends the first symbol home, or
+        joins another cycle to that of the first position.
+        """
+        return self._starts
+
+    @cached_property
+    def _starts(self) -> dict[tuple[int, int], int]:
+        n, found = self.n, Counter[tuple[int, int]]()
+        cycles: list[list[int]] = [[0] * (n + 2) for _ in range(n + 1)]  # permutations of s in c cycles, none of one
+        cycles[0][0] = 1
+        for s in range(2, n + 1):
+            for c in range(1, s // 2 + 1):
+                cycles[s][c] = (s - 1) * (cycles[s - 1][c] + cycles[s - 2][c - 1])
+        for s in range(n):
+            for c in range(s // 2 + 1):
+                found[s + c, s] += comb(n - 1, s) * cycles[s][c]
+                for own in range(2, n - s + 1):  # symbol 1 in a cycle of that length, s and c those of the others
+                    ways = comb(n - 1, own - 1) * factorial(own - 1) * comb(n - own, s) * cycles[s][c]
+                    found[own + s + c + 1 - 2, s + 1] += ways
+        return {kind: count for kind, count in found.items() if count}
+
+    def first_child_port(self, tree: int) -> int:
+        """Return ``tree``: the paper's order of children in T_k is dimension k, k+1, …, n, 2, …"""
+        return tree
+
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``T_h(u)``: every symbol s of ``u`` becomes the s-th symbol of ``h`` (Definition 2, Lemma 1)."""
         return perm.rank(perm.compose(self.words(h), self.words(u), self.n), self.n)
@@ -138,3 +200,12 @@ class Star(Rotational):
     def port_name(self, port: int) -> str:
         """Return the dimension, ``port`` + 2."""
         return str(port + 2)
+
+
+@family(
+    "star", "N", example="star:5", what="the N! permutations, swapped with their first symbol (not K(1,N))",
+    nodes="N!", degree="N - 1", diameter="⌊3(N - 1)/2⌋",
+)  # fmt: skip
+def star(n: int) -> Star:
+    """Return the star network on n symbols."""
+    return Star(n)

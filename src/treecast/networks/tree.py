@@ -1,16 +1,16 @@
 """The complete tree as a network: all inner nodes have as many children, all leaves are as deep."""
 
 import operator
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
+from treecast.networks.family import family
 from treecast.ragged import starts
 
 _MOST_NODES = 2**40
@@ -21,7 +21,29 @@ class Tree(Network):
     """The complete tree of the given arity and depth, numbered breadth-first from its root, 0.
 
     Ports ``0 … arity-1`` lead to the children in order, port ``arity`` to the parent.
+
+    Parameters
+    ----------
+    arity : int
+        The number of children of each node that has any, from 1.
+    depth : int
+        The number of arcs from the root to a leaf, from 0.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such tree, or it has more than 2^40 nodes.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> tree = network("tree:2,2")
+    >>> tree.neighbors(1), tree.port_name(2)
+    ([3, 4, 0], 'parent')
     """
+
+    family = "tree"
+    described: ClassVar[str] = "a complete tree"
 
     arity: int
     depth: int
@@ -39,17 +61,6 @@ class Tree(Network):
         deep = arity > 1 and depth > _MOST_NODES.bit_length()
         if deep or arity > _MOST_NODES or self.nodes > _MOST_NODES:
             raise NetworkError("a tree has at most 2^40 nodes, and an arity of at most 2^40")
-
-    @classmethod
-    def parse(cls, arguments: str) -> Self:
-        """Return the tree spelled ``tree:3,2`` (arity, depth) from what stands behind the colon.
-
-        Raises NetworkError when it spells none.
-        """
-        match = re.fullmatch(r"\s*([0-9]{1,19})\s*,\s*([0-9]{1,19})\s*", arguments)
-        if not match:
-            raise NetworkError(f"{f'tree:{arguments}'!r} is no network: write its arity and its depth as in tree:3,2")
-        return cls(int(match[1]), int(match[2]))
 
     @property
     def spec(self) -> str:
@@ -82,6 +93,11 @@ class Tree(Network):
     def arcs(self) -> int:
         """The number of arcs: two for each node but the root."""
         return 2 * (self.nodes - 1)
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """True: every arc has an arc back."""
+        return True
 
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
@@ -154,3 +170,12 @@ class Tree(Network):
 
     def _parent(self, u: Ints) -> Ints:
         return (np.maximum(u, 0) - 1) // self.arity
+
+
+@family(
+    "tree", "ARITY,DEPTH", example="tree:3,2", what="complete tree, root 0",
+    nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)", degree="ARITY + 1", diameter="2 DEPTH",
+)  # fmt: skip
+def tree(arity: int, depth: int) -> Tree:
+    """Return the complete tree of an arity and depth."""
+    return Tree(arity, depth)

@@ -13,7 +13,7 @@ from treecast.description import Table as Shown
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS
-from treecast.networks import Cayley, Hypercube, Network, Star
+from treecast.networks import Network
 from treecast.plans import builders, plan
 from treecast.progress import part_of, report
 from treecast.verification.verifier import verify
@@ -184,7 +184,7 @@ def figures_of(network: Network) -> Figures:
 
 def _mean_distance(network: Network) -> float | None:
     """Return Σ distances / N², from the bounds of scatter or alltoall; None if the distances of some nodes are not counted."""
-    if isinstance(network, Cayley):
+    if network.seen_alike:
         return _sum_of_distances(network) / network.nodes
     one = Collective("alltoall", network.nodes, 1)
     lower = best(bounds(network, one, 1, MODELS["all-port"]), "transmissions")
@@ -243,6 +243,8 @@ _GROWTH = {
     "scatter": ("O(MxN/d)", "O(MxN·d)"),
     "alltoall": ("O(MxN)", "O(MxN²·d)"),
 }
+_LETTERS = {"star": "n", "hypercube": "k"}
+"""The networks of the paper, and the letter that it has for what they grow with."""
 
 
 def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
@@ -250,8 +252,8 @@ def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
 
     Mean distance and degree are both of order d, so that a total exchange takes O(MxN) steps on either network.
     """
-    d = "n" if isinstance(network, Star) else "k" if isinstance(network, Hypercube) else ""
-    if not d:
+    d = _LETTERS.get(network.family)
+    if d is None:
         return "", ""
     row = COLLECTIVES[kind]  # backwards, and there and back, the orders are the same
     steps, sends = (order.replace("d", d) for order in _GROWTH[row.backwards or row.there_and_back or kind])
@@ -293,12 +295,12 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
 
     Raises PlanError for other networks, and for more copies than the network has disjoint trees.
     """
-    if not isinstance(network, Star | Hypercube):
+    if network.family not in _LETTERS:
         raise PlanError(f"the paper has tables of star networks and hypercubes, not of {network.spec}")
     if not 1 <= copies <= max(1, network.ports):
         raise PlanError(f"{network.spec} cannot have {copies} copies: it has {network.ports} disjoint trees")
     Collective("broadcast", network.nodes, messages)  # raises when the messages are too many or too few
-    if isinstance(network, Hypercube):
+    if network.family == "hypercube":
         return [_table("Table 3", network, messages, copies)]
     return [_table("Table 1", network, messages, network.ports), _table("Table 2", network, messages, copies)]
 
@@ -320,7 +322,7 @@ _FORMULAS = {
 }  # fmt: skip
 
 
-def _table(name: str, network: Star | Hypercube, messages: int, copies: int) -> Table:
+def _table(name: str, network: Network, messages: int, copies: int) -> Table:
     nodes, degree, far = network.nodes, max(1, network.ports), max(1, network.diameter)
     t, total = _sum_of_distances(network), messages * copies
     sends = (messages * (nodes - 1), total * (nodes - 1), total * nodes * (nodes - 1), total * t, total * nodes * t)
@@ -331,10 +333,12 @@ def _table(name: str, network: Star | Hypercube, messages: int, copies: int) -> 
         Line(what, formula, at_least, of_sends, value)
         for what, (formula, of_sends), at_least, value in zip(_LINES, _FORMULAS[name], steps, sends, strict=True)
     )
-    if isinstance(network, Star):
-        where = f"n = {network.n}, D = ⌊3(n-1)/2⌋ = {far:,}, N = n! = {nodes:,}, t = N (n + 2/n + H_n - 4) = {t:,}"
+    if network.family == "star":
+        where = (
+            f"n = {network.ports + 1}, D = ⌊3(n-1)/2⌋ = {far:,}, N = n! = {nodes:,}, t = N (n + 2/n + H_n - 4) = {t:,}"
+        )
     else:
-        where = f"k = {network.d}, N = 2^k = {nodes:,}, t = k N / 2 = {t:,}"
+        where = f"k = {network.ports}, N = 2^k = {nodes:,}, t = k N / 2 = {t:,}"
     letters = f"{where}, M = {messages:,}, x = {'n - 1 = ' if name == 'Table 1' else ''}{copies:,}"
     return Table(f"{name}: lower bounds on {network.spec}", letters, tuple(lines))
 

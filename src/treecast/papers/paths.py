@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from treecast.description import Description, describe
 from treecast.errors import PlanError
-from treecast.networks import Hypercube, Network, Star
+from treecast.networks import Network
 from treecast.plans import disjoint_trees
 from treecast.plans.order import check_order
 
@@ -44,11 +44,11 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
     """
     network.check_node(root)
     network.check_node(node)
-    if not isinstance(network, Hypercube | Star):
+    if network.family not in ("hypercube", "star"):
         raise PlanError(f"node-disjoint paths are known on star networks and hypercubes, not on {network.spec}")
     if root == node:
         raise PlanError(f"{network.label(node)} is the root: a path needs two nodes")
-    if isinstance(network, Star):
+    if network.family == "star":
         if order is not None:
             raise PlanError(
                 "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"
@@ -56,16 +56,16 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
         trees = disjoint_trees(network, root)
         ways = [tree.way(node) for tree in trees]
         return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
-    return _calling_paths(network, node, root, check_order(network.d, order))
+    return _calling_paths(network, node, root, check_order(network.ports, order))
 
 
-def _calling_paths(cube: Hypercube, node: int, root: int, dims: tuple[int, ...]) -> Paths:
+def _calling_paths(cube: Network, node: int, root: int, dims: tuple[int, ...]) -> Paths:
     """Return the calling paths: the j-th begins with the j-th dimension, goes on cyclically with those in which the two
     ends differ, and comes back over the j-th if they do not differ in it.
     """
     ways, steps = list[list[int]](), list[list[int]]()
-    for first in range(cube.d):
-        after = [(first + 1 + i) % cube.d for i in range(cube.d - 1)]
+    for first in range(cube.ports):
+        after = [(first + 1 + i) % cube.ports for i in range(cube.ports - 1)]
         places = [first, *(i for i in after if (root ^ node) >> dims[i] & 1)]
         if not (root ^ node) >> dims[first] & 1:
             places.append(first)
@@ -73,10 +73,10 @@ def _calling_paths(cube: Hypercube, node: int, root: int, dims: tuple[int, ...])
         for number, i in enumerate(places):
             way.append(way[-1] ^ 1 << dims[i])
             late = number > 0 and i <= first  # its turn in the first phase is over
-            when.append(i + cube.d * late)
+            when.append(i + cube.ports * late)
         ways.append(way)
         steps.append(when)
-    return Paths(cube, root, node, ways, steps, cube.d)
+    return Paths(cube, root, node, ways, steps, cube.ports)
 
 
 @describe.register

@@ -35,7 +35,8 @@ def one_tree_steps(schedule: Schedule) -> int:
             return certificates(tree, flits, ports).steps
         return spanning.streams_steps(tree, flits, ports)
 
-    return steps(spanning.best(network, collective.root, flits, steps, collective.direction == "to"))
+    along = network if with_control or collective.direction == "from" else network.reversed()
+    return steps(spanning.best(along, collective.root, flits, steps, with_control))
 
 
 @dataclass(frozen=True)

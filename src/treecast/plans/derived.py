@@ -3,7 +3,7 @@
 Communication model: that of the builder that is run backwards.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -33,23 +33,26 @@ def derived(entries: Iterable[Builder]) -> list[Builder]:
 
 
 def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
-    run = _backwards if kind.backwards else _there_and_back
     how = "backwards" if kind.backwards else "backwards, then forwards"
 
+    def parts(job: Job[Any]) -> list[Job[Any]]:
+        there = job.doing(forward)
+        back = replace(there, network=job.network.reversed())  # so that its arcs are there when they turn round
+        return [back] if kind.backwards else [back, there]
+
     def build(job: Job[Any]) -> Built:
-        return run(job, entry.build(job.doing(forward)))
+        return _run(job, parts(job), entry.build)
 
     def fits(job: Job[Any]) -> str:
-        return entry.fits(job.doing(forward))
+        reasons = [entry.fits(part) for part in parts(job)]
+        return next((reason for reason in reasons if reason), "")
 
     def claims(job: Job[Any]) -> Claims:
-        once = entry.claims(job.doing(forward)) if entry.claims else Claims(0, 0)
-        times = 1 if kind.backwards else 2
-        return Claims(times * once.steps, times * once.transmissions)
+        each = [entry.claims(part) if entry.claims else Claims(0, 0) for part in parts(job)]
+        return Claims(sum(some.steps for some in each), sum(some.transmissions for some in each))
 
     def at(job: Job[Any], node: int) -> Built:
-        forwards = (entry.at or _no_rule)(job.doing(forward), node)
-        return run(job, forwards)
+        return _run(job, parts(job), lambda part: (entry.at or _no_rule)(part, node))
 
     return replace(
         entry,
@@ -67,9 +70,11 @@ def _no_rule(job: Job[Any], node: int) -> Built:
     raise PlanError(f"no rule gives the rows of node {node}")
 
 
-def _backwards(job: Job[Any], built: Built) -> Built:
-    return reversed_in_time(job.network, job.collective, built)
-
-
-def _there_and_back(job: Job[Any], built: Built) -> Built:
-    return one_after_the_other(job.collective, _backwards(job, built), built)
+def _run(job: Job[Any], parts: list[Job[Any]], build: Callable[[Job[Any]], Built]) -> Built:
+    """Return the first part run backwards, and behind it the second, if there is one."""
+    first = build(parts[0])
+    backwards = reversed_in_time(job.network, job.collective, first)
+    if len(parts) == 1:
+        return backwards
+    second = first if parts[1].network is parts[0].network else build(parts[1])
+    return one_after_the_other(job.collective, backwards, second)

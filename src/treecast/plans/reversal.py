@@ -16,13 +16,13 @@ from treecast.schedule import Claims, Payloads, Rows
 def reversed_in_time(network: Network, collective: Collective, built: Built) -> Built:
     """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
 
-    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. Raises PlanError when
-    an arc has no arc back.
+    A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. What is reversed must be
+    a schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
     """
     rows, claims = built.rows, built.claims
     port = np.where(rows.port < 0, -1, network.port_between(rows.dst, rows.src))  # what names no port has a route
     if bool(((port < 0) & (rows.port >= 0)).any()):
-        raise PlanError(f"{network.spec} has arcs that lead one way only, so there is no {collective.kind} by reversal")
+        raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {
         "step": claims.steps - rows.step.astype(np.int64) - rows.steps,
         "src": rows.dst, "dst": rows.src, "port": port, "payload": len(rows.payloads) - 1 - rows.payload,

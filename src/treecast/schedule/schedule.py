@@ -12,7 +12,7 @@ from treecast.collectives import Collective
 from treecast.description import Described
 from treecast.errors import ScheduleError
 from treecast.machine import Model
-from treecast.networks import Cayley, Network
+from treecast.networks import Network
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
@@ -69,7 +69,7 @@ class Schedule(Described):
         rows, chunks = self.rows, self.part.chunks
         if self.collective.nodes != self.network.nodes:
             raise ScheduleError("the collective and the network differ in their number of nodes")
-        if self.orbit and not (isinstance(self.network, Cayley) and self.collective.all_source):
+        if self.orbit and not (self.network.seen_alike and self.collective.all_source):
             raise ScheduleError(
                 "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
             )
@@ -213,43 +213,36 @@ class Schedule(Described):
                 continue
             source = np.repeat(np.arange(self.network.nodes), len(row))
             again = np.tile(np.arange(len(row)), self.network.nodes)
-            cayley = self._cayley
             yield Sends(
-                step, cayley.translate(source, src[again]), cayley.translate(source, dst[again]),
-                port[again], tree[again], self.collective.of_source(source, chunk[again], cayley.translate), row[again],
+                step, self.network.translate(source, src[again]), self.network.translate(source, dst[again]),
+                port[again], tree[again], self.collective.of_source(source, chunk[again], self.network.translate), row[again],
             )  # fmt: skip
 
     def translate(self, source: int, node: ArrayLike) -> Ints:
         """Return where the translation by ``source`` carries a node: in an orbit, the part of node 0 into that of ``source``."""
-        return self._cayley.translate(source, node)
-
-    @property
-    def _cayley(self) -> Cayley:
-        if not isinstance(self.network, Cayley):
-            raise ScheduleError(f"{self.network.spec} has no translations")
-        return self.network
+        return self.network.translate(source, node)
 
     def _translated(self, sources: Ints, rows: Ints) -> Rows:
         """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""
-        base, cayley = self.rows, self._cayley
+        base = self.rows
         numbers = sources * len(base.payloads) + base.payload[rows]
         used, payload = np.unique(numbers, return_inverse=True)
         source, old = np.divmod(used, max(len(base.payloads), 1))
         table = base.payloads.within_blocks(self.collective.messages)
         used, part = explode(table.start, old)
-        first = self.collective.of_source(source[used], table.first[part], cayley.translate)
+        first = self.collective.of_source(source[used], table.first[part], self.network.translate)
         moved = Payloads(starts(np.diff(table.start)[old]), first, first + (table.stop - table.first)[part])
         return Rows.of(
             moved, step=base.step[rows], steps=base.steps[rows],
-            src=cayley.translate(sources, base.src[rows]), dst=cayley.translate(sources, base.dst[rows]),
+            src=self.network.translate(sources, base.src[rows]), dst=self.network.translate(sources, base.dst[rows]),
             port=base.port[rows], tree=base.tree[rows], payload=payload.reshape(-1),
         )  # fmt: skip
 
     def _orbit_program(self, node: int) -> "Schedule":
-        cayley, every = self._cayley, np.arange(len(self.rows))
+        network, every = self.network, np.arange(len(self.rows))
         # node = translate(h, u) for exactly one h, the translate of u's inverse by node
-        as_src = cayley.translate(node, cayley.untranslate(self.rows.src, 0))
-        as_dst = cayley.translate(node, cayley.untranslate(self.rows.dst, 0))
+        as_src = network.translate(node, network.untranslate(self.rows.src, 0))
+        as_dst = network.translate(node, network.untranslate(self.rows.dst, 0))
         other = as_dst != as_src  # a row from a node to itself, wrong as it is, counts once
         rows = self._translated(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
         return replace(self, rows=rows, orbit=False, claims=None)

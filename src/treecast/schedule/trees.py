@@ -105,9 +105,17 @@ class Tree:
     @cached_property
     def port_up(self) -> Ints:
         """The port by which the arc leaves each node for its parent: int64 (N,), -1 where there is none."""
-        up = np.full(self.network.nodes, -1, np.int64)
+        return self._ports_up(self.network)
+
+    @cached_property
+    def port_towards_root(self) -> Ints:
+        """The same in ``network.reversed()``, where every arc of the tree has turned round: what goes up the tree uses these."""
+        return self._ports_up(self.network.reversed())
+
+    def _ports_up(self, network: Network) -> Ints:
+        up = np.full(network.nodes, -1, np.int64)
         below = self.order[1:].astype(np.int64)
-        up[below] = self.network.port_between(below, self.parent[below])
+        up[below] = network.port_between(below, self.parent[below])
         return up
 
     @cached_property

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from treecast.description import Described, Description, describe
 from treecast.errors import ScheduleError
 from treecast.machine import Cost
-from treecast.networks import Hypercube
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
@@ -76,7 +75,7 @@ def is_gossip(schedule: Schedule) -> bool:
     rows, table = schedule.rows, schedule.rows.payloads
     everything = not len(table) or (len(table) == 1 and table.ranges(0) == [(0, schedule.collective.messages)])
     together = everything and not bool((rows.steps > 1).any())
-    cube = isinstance(schedule.network, Hypercube) and schedule.collective.traits.spreads
+    cube = schedule.network.flips_bits and schedule.collective.traits.spreads
     return cube and schedule.orbit and together
 
 
@@ -91,26 +90,26 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
 
     cube, rows, faults = schedule.network, schedule.rows, faults or Faults()
     faults.check(schedule)
-    if not isinstance(cube, Hypercube) or not is_gossip(schedule):
+    if not is_gossip(schedule):
         raise ScheduleError(
             "only an allgather on a hypercube, an orbit in which all messages go together, can be replayed with a bit per source"
         )
     if bool((cube.neighbor(rows.src, rows.port) != rows.dst).any()):
         raise ScheduleError("a row names an arc that does not exist: verify says which")
-    said = (rows.step.astype(np.int64) * cube.nodes + rows.src) * max(cube.d, 1) + rows.port
+    said = (rows.step.astype(np.int64) * cube.nodes + rows.src) * max(cube.ports, 1) + rows.port
     if len(np.unique(said)) < len(said):
         raise ScheduleError(
             "an arc carries the same data twice in a step: such rows cannot be replayed with a bit per source"
         )
     nodes, words = cube.nodes, -(-cube.nodes // 64)
-    needed = nodes * words * 8 * (1 + cube.d * (2 if schedule.sparing else 1))
+    needed = nodes * words * 8 * (1 + cube.ports * (2 if schedule.sparing else 1))
     if needed > _MOST_BYTES:
         raise ScheduleError(f"sets of {nodes:,} sources at {nodes:,} nodes take {needed / 2**30:.0f} GiB: too many")
     dies, arc_dies = faults.by_step(cube)
-    arc_dies = arc_dies[:-1].reshape(nodes, cube.d)
+    arc_dies = arc_dies[:-1].reshape(nodes, cube.ports)
     has, every = np.zeros((nodes, words), np.uint64), np.arange(nodes)
     has[every, every >> 6] = np.uint64(1) << (every & 63).astype(np.uint64)
-    gone = np.zeros((cube.d if schedule.sparing else 0, nodes, words), np.uint64)
+    gone = np.zeros((cube.ports if schedule.sparing else 0, nodes, words), np.uint64)
     sizes, total = np.zeros(schedule.steps, np.int64), 0
     block = max(1, -(-nodes // 2))
     for step in range(schedule.steps):

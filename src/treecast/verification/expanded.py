@@ -10,7 +10,7 @@ from itertools import combinations, groupby, pairwise
 from math import comb
 
 from treecast.machine import Model
-from treecast.networks import Mesh, Torus
+from treecast.networks import Grid
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
 
@@ -235,9 +235,9 @@ def _check_routes(
     plain: Schedule, model: Model, by_step: dict[int, dict[int, _Send]], broken: Callable[[str, int, str], None]
 ) -> None:
     """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
-    network = plain.network
-    if not isinstance(network, Mesh | Torus):
-        broken("routed", -1, f"there are no wormhole routes on {network.spec}")
+    network = plain.network.grid
+    if network is None:
+        broken("routed", -1, f"there are no wormhole routes on {plain.network.spec}")
         return
     for step, messages in by_step.items():
         busy, crossed = set[int](), set[object]()
@@ -263,18 +263,18 @@ def _check_routes(
                 at = after
 
 
-def _turns(network: Mesh | Torus, routing: str, src: int, dst: int) -> list[int]:
+def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:
     """Return the axes along which a message moves, one move after the other."""
     moves: list[tuple[Fraction, int]] = []
     for axis, (a, b, side) in enumerate(zip(*network.coordinates([src, dst]).T.tolist(), network.sides, strict=True)):
-        length = min(abs(a - b), side - abs(a - b)) if isinstance(network, Torus) else abs(a - b)
+        length = min(abs(a - b), side - abs(a - b)) if network.wraps else abs(a - b)
         moves += [(Fraction(2 * k + 1, 2 * length), axis) for k in range(length)]
     if routing == "diagonal":
         return [axis for _, axis in sorted(moves)]
     return sorted((axis for _, axis in moves), reverse=routing == "last")
 
 
-def _axis_of(network: Mesh | Torus, u: int, v: int) -> int:
+def _axis_of(network: Grid, u: int, v: int) -> int:
     """Return the axis along which two neighbours lie."""
     here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
     return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)

@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass, field
 from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds
 from treecast.machine import Model
-from treecast.networks import Graph, Network
+from treecast.networks import Network
 from treecast.schedule import Schedule, describe_job
 
-_MOST_SEARCHED = 4096
 SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
 
@@ -142,7 +141,7 @@ def spell_distance(report: Report) -> str:
 
 def _diameter(network: Network) -> int | None:
     """Return the diameter, but of a large graph that has to be searched from every node."""
-    return None if isinstance(network, Graph) and network.nodes > _MOST_SEARCHED else network.diameter
+    return network.diameter if network.diameter_is_cheap else None
 
 
 def _against(report: Report, of: str) -> dict[str, object]:

@@ -202,14 +202,10 @@ def test_directed_graphs():
     check(cover.cover(where, 0, np.array([0, 1, 2, 9, 2, 1])), where, 0)
     planned("scatterv", where, 0, [0, 1, 2, 9, 2, 1])
     planned("gatherv", where, 0, [0, 1, 2, 9, 2, 1])
+    cycle = network(nx.cycle_graph(4, create_using=nx.DiGraph))  # one arc to the root, over which 1 + 2 + 3 flits come
+    assert planned("gatherv", cycle, 0, [0, 3, 2, 1])[0] == 6
     with pytest.raises(PlanError, match="arc back"):
-        plan(
-            "gatherv",
-            nx.cycle_graph(4, create_using=nx.DiGraph),
-            lengths=1,
-            model="bufferless-multiport",
-            builder="cover",
-        )
+        plan("gatherv", cycle, lengths=1, model="bufferless-multiport", builder="transmission-certificate")
 
 
 def test_what_is_no_cover_is_refused():

@@ -11,11 +11,11 @@ def networks(spec: Spec | None = None, /, *, as_json: Json = False) -> int:
     """
     from treecast.collectives import COLLECTIVES
     from treecast.description import describe
-    from treecast.networks import FAMILIES, network
+    from treecast.networks import families, network
     from treecast.plans import builders
 
     if spec is None:
-        return console.show(describe(list(FAMILIES.values())), as_json)
+        return console.show(describe(list(families().values())), as_json)
     where = network(spec)
     plans = sorted(kind for kind in COLLECTIVES if builders(kind, where))
     return console.show(describe(where).adding({"plans": plans}, {"plans": ", ".join(plans)}), as_json)

@@ -9,7 +9,7 @@ from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane,
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure, heading
 from treecast.errors import TreecastError
-from treecast.networks import Mesh
+from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
 from treecast.plans.wormhole.bisection import minimum
 from treecast.plans.wormhole.eyes import claimed_distance, level
@@ -25,11 +25,11 @@ _NONE_LESS = "#EAEAEA"  # of differences: no difference, seen against the page
 def _why_not(schedule: Schedule, view: View) -> str:
     if view.faults:
         return "it shows no faults"
-    network = schedule.network
-    return _why_no_mesh(network, view) if isinstance(network, Mesh) else f"{network.spec} is no mesh"
+    grid = schedule.network.grid
+    return f"{schedule.network.spec} is no mesh" if grid is None or grid.wraps else _why_no_mesh(grid, view)
 
 
-def _why_no_mesh(grid: Mesh, view: View) -> str:
+def _why_no_mesh(grid: Grid, view: View) -> str:
     if len(grid.sides) <= MOST_AXES and grid.nodes <= MOST_NODES:
         return ""
     return f"{grid.spec} cannot be drawn: choose {MOST_AXES} axes and {MOST_NODES:,} nodes at most"

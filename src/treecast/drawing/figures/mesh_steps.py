@@ -10,7 +10,7 @@ from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
 from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, title
 from treecast.errors import TreecastError
-from treecast.networks import Mesh, Torus
+from treecast.networks import Grid
 from treecast.networks.core import Ints
 from treecast.plans.wormhole.eyes import total_distance
 from treecast.schedule import Schedule
@@ -45,7 +45,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     """
     grid = _grid_of(schedule)
     figure = empty_figure() if page is None else page
-    plane = Plane.of(grid.sides, isinstance(grid, Torus))
+    plane = Plane.of(grid.sides, grid.wraps)
     unit = plane.unit()
     if plane.line:
         longest = int(grid.distance(schedule.rows.src, schedule.rows.dst).max())
@@ -74,7 +74,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
         _draw_grid(axes, plane, unit)
         _draw_nodes(axes, scene, step)
         _draw_messages(axes, scene, step, -top + 0.1)
-    _draw_legend(figure, len(scene.rings) > 0, isinstance(grid, Torus))
+    _draw_legend(figure, len(scene.rings) > 0, grid.wraps)
     return figure
 
 
@@ -95,7 +95,7 @@ class _Scene(NamedTuple):
     """What all panels show: ``unit`` inches between two nodes; the step in which each node hears; the eyes."""
 
     schedule: Schedule
-    grid: Mesh | Torus
+    grid: Grid
     plane: Plane
     unit: float
     heard: Ints
@@ -112,9 +112,9 @@ def _steps_heard(schedule: Schedule) -> Ints:
 
 def _why_no_steps(schedule: Schedule) -> str:
     """Return why the steps of a schedule cannot be drawn, or an empty text."""
-    grid, rows = schedule.network, schedule.rows
-    if not isinstance(grid, Mesh | Torus):
-        return f"{grid.spec} is neither mesh nor torus"
+    grid, rows = schedule.network.grid, schedule.rows
+    if grid is None:
+        return f"{schedule.network.spec} is neither mesh nor torus"
     if not schedule.collective.traits.one_to_all:
         return f"this is a schedule of {schedule.collective.kind}"
     if not schedule.model.routing or bool((rows.port >= 0).any()):
@@ -128,10 +128,10 @@ def _why_no_steps(schedule: Schedule) -> str:
     return "" if len(rows) else "nothing is sent"
 
 
-def _grid_of(schedule: Schedule) -> Mesh | Torus:
+def _grid_of(schedule: Schedule) -> Grid:
     """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
-    why, grid = _why_no_steps(schedule), schedule.network
-    if why or not isinstance(grid, Mesh | Torus):
+    why, grid = _why_no_steps(schedule), schedule.network.grid
+    if why or grid is None:
         raise TreecastError(f"its steps cannot be drawn: {why}; a picture of steps is one of a wormhole broadcast")
     return grid
 

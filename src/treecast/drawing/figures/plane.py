@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import PlanError
-from treecast.networks import Mesh, Torus
+from treecast.networks import Grid
 from treecast.networks.core import Ints
 from treecast.plans.wormhole.eyes import eyes, level
 
@@ -69,7 +69,7 @@ class Plane(NamedTuple):
         wide = WIDEST - 1 if self.slices or self.rows == 1 else _TALLEST
         return max(0.02 if self.rows > 1 else 0.0, min(0.36, wide / self.width, _TALLEST * 2 / self.rows))
 
-    def places(self, grid: Mesh | Torus) -> Floats:
+    def places(self, grid: Grid) -> Floats:
         """Return where the nodes lie, right and down: (nodes, 2)."""
         at = grid.coordinates(np.arange(grid.nodes))
         down = at[-2] if len(at) > 1 else np.zeros(grid.nodes, np.int64)
@@ -94,10 +94,10 @@ def label_every(count: int, unit: float) -> int:
     return next(n for power in range(9) for n in (10**power, 2 * 10**power, 5 * 10**power) if n * unit >= room)
 
 
-def eyes_of(grid: Mesh | Torus) -> Ints:
+def eyes_of(grid: Grid) -> Ints:
     """Return the numbers of the eyes of a mesh whose sides are the same power of two; of other networks, none."""
     none = np.empty(0, np.int64)
-    if isinstance(grid, Torus):
+    if grid.wraps:
         return none
     try:
         k = level(grid)

@@ -7,7 +7,7 @@ import numpy as np
 from treecast.collectives import Collective, Lengths
 from treecast.errors import FormatError, TreecastError
 from treecast.machine import model
-from treecast.networks import FAMILIES, Network, network
+from treecast.networks import Network, network
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
 
 Header = dict[str, str]
@@ -44,7 +44,7 @@ _MOST_COPIES = 2**15 - 1
 def header_of(schedule: Schedule) -> Header:
     """Return the header of a schedule. Raises FormatError when the network has no spelling to find it by again."""
     spec = schedule.network.spec
-    if spec.partition(":")[0] not in FAMILIES:
+    if not schedule.network.spelled:
         raise FormatError(
             "a graph that is only in memory cannot be named in a file: write it as GraphML and plan on file:PATH"
         )

@@ -8,7 +8,7 @@ from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
 from treecast.execution.layout import missing_at
 from treecast.mpi.engine.transfers import Transfer, transfers_of
-from treecast.networks import Complete, Network, Rotational, network
+from treecast.networks import Network, network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
 
@@ -73,7 +73,7 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
             why = ": it sends each message one way"
         elif COLLECTIVES[kind].adds:
             why = ": contributions that went two ways would be added twice"
-        elif not isinstance(where, Complete) and survive <= where.nodes - 2:
+        elif where.family != "complete" and survive <= where.nodes - 2:
             why = f"; complete:{where.nodes} survives {where.nodes - 2}"
         raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
 
@@ -92,7 +92,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
     c = sqrt(b · overhead · rate / d).
     """
-    if not rate and not survive and isinstance(where, Complete):
+    if not rate and not survive and where.family == "complete":
         return max(1, -(-size // _MOST))
     if size <= _WHOLE:
         return 1
@@ -111,7 +111,7 @@ def chunk_of(share: int, arcs: int, rate: float) -> int:
 
 def trees_of(where: Network, survive: int) -> int:
     """Return over how many trees a broadcast goes."""
-    disjoint = isinstance(where, Rotational) or (isinstance(where, Complete) and survive)
+    disjoint = where.ports_alike or (where.family == "complete" and survive)
     return max(1, where.ports) if disjoint else 1
 
 
@@ -150,6 +150,6 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
 def schedule_of(what: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
     kind, where, root, messages, survive = what
-    straight = COLLECTIVES[kind].one_to_all and isinstance(where, Complete) and not survive
+    straight = COLLECTIVES[kind].one_to_all and where.family == "complete" and not survive
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)

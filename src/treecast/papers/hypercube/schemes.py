@@ -6,7 +6,7 @@ from typing import Any
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.machine import Cost
-from treecast.networks import Hypercube, Network
+from treecast.networks import Network
 from treecast.papers.hypercube.times import MODELS, Crossing, Job, Time, Timing, crossings, fastest, timings
 
 
@@ -55,10 +55,10 @@ def compare_schemes(
     PlanError
         For other networks, and when there is no such job.
     """
-    if not isinstance(network, Hypercube):
+    if not network.flips_bits:
         raise PlanError(f"these are times of schemes on hypercubes, as in hypercube:6, not on {network.spec}")
-    k = network.d - 1 if survive is None else survive
-    jobs = [Job(collective, model, network.d, k, fault_free) for model in MODELS]
+    k = network.diameter - 1 if survive is None else survive
+    jobs = [Job(collective, model, network.diameter, k, fault_free) for model in MODELS]
     return [Schemes(tuple(timings(job)), cost, chunk_bytes) for job in jobs]
 
 

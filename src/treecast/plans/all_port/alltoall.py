@@ -133,7 +133,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
             break
     steps, spared, matched = best
     parts = list[list[Ints]]()
-    if isinstance(network, Rotational) and len(near) > spared:
+    if network.ports_alike and len(near) > spared:
         parts.append(_together(network, near[spared:], distance, messages))
     done, first = messages * int(distance[near[spared:]].sum()), 0
     for found, layers, size in matched:
@@ -165,7 +165,7 @@ def _assemble(
 
 def _necklaces(network: Cayley, distance: Ints) -> tuple[Ints, Ints]:
     """Return one node of each necklace that has a node for every port, nearest first; and all other nodes but node 0."""
-    if not isinstance(network, Rotational):
+    if not network.ports_alike:
         return np.empty(0, np.int64), np.arange(1, network.nodes)
     first, size = network.necklaces()
     whole, short = first[size == network.ports], first[size < network.ports]
@@ -174,12 +174,12 @@ def _necklaces(network: Cayley, distance: Ints) -> tuple[Ints, Ints]:
 
 def _rotations_of(network: Cayley, nodes: Ints) -> Ints:
     """Return all rotations of some nodes, where the network has any."""
-    if not isinstance(network, Rotational):
+    if not network.ports_alike:
         return nodes
     return np.concatenate([network.rotate(nodes, i) for i in range(network.ports)])
 
 
-def _together(network: Rotational, nodes: Ints, distance: Ints, messages: int) -> list[Ints]:
+def _together(network: Cayley, nodes: Ints, distance: Ints, messages: int) -> list[Ints]:
     """Return the rows by which the necklaces of ``nodes`` are served, one behind the other, over all ports at once."""
     k = network.ports
     length = distance[nodes]

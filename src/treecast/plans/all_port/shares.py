@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecast.networks.core import Ints, Rotational
+from treecast.networks import Rotational
+from treecast.networks.core import Ints
 from treecast.plans.all_port.pipelines import streams
 from treecast.schedule import Payloads
 from treecast.schedule.trees import TreeSet

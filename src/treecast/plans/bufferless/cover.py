@@ -126,9 +126,9 @@ def gather(job: Job[Network]) -> Built:
 
 
 def _over_cover(job: Job[Network], first: str) -> Built:
-    collective = job.collective
-    found = cover(job.network, collective.root, lengths_of(collective).flits, collective.direction == "to")
-    return build_streams(collective, found.trees, found.dealt, "all", first)
+    network = job.network if job.collective.direction == "from" else job.network.reversed()
+    found = cover(network, job.collective.root, lengths_of(job.collective).flits)
+    return build_streams(job.collective, found.trees, found.dealt, "all", first)
 
 
 class _Search:

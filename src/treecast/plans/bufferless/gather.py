@@ -29,9 +29,11 @@ COLLECT = Option(
 
 def _no_path(job: Job[Network]) -> str:
     network, root = job.network, job.collective.root
-    if breadth_first(network, root).height == network.nodes - 1:
-        return ""
-    return f"needs a path with the root at one end, not {network.spec} from {network.label(root)}"
+    tree = breadth_first(network, root)
+    if tree.height < network.nodes - 1:
+        return f"needs a path with the root at one end, not {network.spec} from {network.label(root)}"
+    back = tree.port_up[tree.order[1:]]
+    return "" if (back >= 0).all() else f"needs a path with arcs both ways, not {network.spec}"
 
 
 @builder(
@@ -43,7 +45,7 @@ def shoulder_tap(job: Job[Network]) -> Built:
     from treecast.kernels.streams import shoulder_taps
 
     network, collective, ports = job.network, job.collective, job.model.ports
-    tree, lengths = breadth_first(network, collective.root), lengths_of(collective)
+    tree, lengths = breadth_first(network, collective.root, both_ways=True), lengths_of(collective)
     below = tree.order[1:].astype(np.int64)
     start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
     numbered = replace(collective, lengths=Lengths(lengths.flits, tree.order.astype(np.int64)))

@@ -53,11 +53,12 @@ def gather(job: Job[Network]) -> Built:
 
 
 def _over_one_tree(job: Job[Network], first: str) -> Built:
-    network, collective, ports = job.network, job.collective, job.model.ports
+    collective, ports = job.collective, job.model.ports
+    network = job.network if collective.direction == "from" else job.network.reversed()
     flits = lengths_of(collective).flits
     found = spanning_tree(
         network, collective.root, job.options.get("tree", "breadth-first"), flits,
-        lambda tree: streams_steps(tree, flits, ports), both_ways=collective.direction == "to",
+        lambda tree: streams_steps(tree, flits, ports),
     )  # fmt: skip
     return build_streams(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
 
@@ -97,8 +98,8 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
 def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
     """Return the rows of messages that move without a pause, away from the root of a tree or towards it.
 
-    Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``.
-    Raises PlanError when there are too many rows to hold.
+    Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``. What goes towards the
+    root goes up a tree of the network with its arcs turned round. Raises PlanError when there are too many rows to hold.
     """
     from treecast.kernels.streams import runs
 
@@ -111,9 +112,7 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, away: bool, numbe
     above, hops = tree.parent[node], tree.depth[node] - 1
     table = Payloads.of_ranges(low, high)
     step = low + shift + (hops if away else -hops)
-    src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_up[node])
-    if not away and int(port.min(initial=0)) < 0:
-        raise PlanError(f"a gather on {tree.network.spec} needs an arc back for every arc of its tree")
+    src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_towards_root[node])
     return Rows.of(
         table, step=step, steps=high - low, src=src, dst=dst, port=port, tree=np.full(len(node), number),
         payload=np.arange(len(node)),

@@ -199,7 +199,7 @@ def _down(trees: TreeSet, job: Job[Hypercube], steps: list[Ints], length: int) -
     return Built(rows, Claims(length if len(tree) else 0, copies * len(every) * sources * collective.messages))
 
 
-def calling_trees(cube: Hypercube, order: Sequence[int] | None = None, root: int = 0) -> TreeSet:
+def calling_trees(cube: Network, order: Sequence[int] | None = None, root: int = 0) -> TreeSet:
     """Return the d trees of calling paths: in tree j the path to a node begins with the j-th dimension of the order.
 
     It goes on, cyclically, with the dimensions in which the node differs from the root, and comes back over the j-th if it must.
@@ -207,9 +207,9 @@ def calling_trees(cube: Hypercube, order: Sequence[int] | None = None, root: int
     These are the trees of Johnsson & Ho, with the dimensions in reverse. The d paths to a node are node-disjoint
     (Theorem 1 of Chau & Fu). int arrays of shape (d, 2^d).
     """
-    dims = np.array(check_order(cube.d, order)[::-1], np.int64)
+    dims = np.array(check_order(cube.ports, order)[::-1], np.int64)
     every = np.arange(cube.nodes)
-    seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.d)).sum(axis=1)
+    seen = (((every ^ root)[:, None] >> dims & 1) << np.arange(cube.ports)).sum(axis=1)
     trees = hypercube_trees.disjoint_trees(cube)
     port = dims[trees.port[::-1][:, seen].astype(np.int64)].astype(np.int8)
     parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)

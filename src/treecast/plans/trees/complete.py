@@ -10,6 +10,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.complete import Complete
 from treecast.plans.all_port.pipelines import TreeHop
+from treecast.plans.trees.disjoint import DisjointTrees
 from treecast.schedule.trees import TreeSet
 
 
@@ -57,3 +58,12 @@ def _relay(network: Complete, tree: int, root: int) -> int:
     if not 0 <= tree < network.ports:
         raise NetworkError(f"tree {tree} is none of {network.spec}: its trees go from 0 to {network.ports - 1}")
     return int(network.translate(network.check_node(root), tree + 1))
+
+
+def _depth(network: Complete) -> int:
+    return exact_depth(network.nodes)
+
+
+DISJOINT_TREES = DisjointTrees(
+    family="complete", disjoint_trees=disjoint_trees, depth=_depth, parent=parent, children=children, depth_of=depth_of
+)

@@ -1,62 +1,70 @@
-"""The disjoint trees of networks that look the same from every node and over every port."""
+"""Disjoint trees: as many as a network has ports, such that the ways of any two to a node share no other node.
 
-from types import ModuleType
-from typing import Any, Protocol, cast
+What is known of a family of networks stands at the end of the file of its trees, as ``DISJOINT_TREES``: a new family is a
+new file in this folder.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
 from treecast.errors import PlanError
-from treecast.networks import Complete, Hypercube, Network, Star
+from treecast.networks import Network, families
 from treecast.plans.all_port.pipelines import TreeHop
-from treecast.plans.trees import complete as complete_trees
-from treecast.plans.trees import hypercube as hypercube_trees
-from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
 
 
-class Trees(Protocol):
-    """What is known of the disjoint trees of a family of networks: ``star_trees``, ``hypercube_trees`` and
-    ``complete_trees`` offer it.
+@dataclass(frozen=True, kw_only=True)
+class DisjointTrees:
+    """What is known of the disjoint trees of one family of networks; every function takes a network first.
+
+    Parameters
+    ----------
+    family
+        The family's name: the word before the colon.
+    disjoint_trees
+        ``(network, root=0)``: the trees, one per port.
+    depth
+        ``(network)``: how deep they are, by a closed form.
+    parent, children
+        ``(network, node, tree, root=0)``: a node's parent (None at the root), or its children, and the ports of the arcs.
+    depth_of
+        ``(network, node, tree, root=0)``: a node's depth in a tree.
     """
 
-    def disjoint_trees(self, network: Any, root: int = 0, /) -> TreeSet:
-        """Return the trees at ``root``, one per port."""
-        ...
-
-    def exact_depth(self, dimension: int, /) -> int:
-        """Return how deep they are."""
-        ...
-
-    def parent(self, network: Any, node: int, tree: int, root: int = 0, /) -> TreeHop | None:
-        """Return a node's parent in a tree."""
-        ...
-
-    def children(self, network: Any, node: int, tree: int, root: int = 0, /) -> list[TreeHop]:
-        """Return a node's children in a tree."""
-        ...
-
-    def depth_of(self, network: Any, node: int, tree: int, root: int = 0, /) -> int:
-        """Return a node's depth in a tree."""
-        ...
+    family: str
+    disjoint_trees: Callable[..., TreeSet]
+    depth: Callable[..., int]
+    parent: Callable[..., TreeHop | None]
+    children: Callable[..., list[TreeHop]]
+    depth_of: Callable[..., int]
 
 
-_TREES: dict[type[Network], tuple[ModuleType, str]] = {
-    Star: (star_trees, "n"),
-    Hypercube: (hypercube_trees, "d"),
-    Complete: (complete_trees, "nodes"),
-}
+@cache
+def known_trees() -> Mapping[str, DisjointTrees]:
+    """Return what is known, by the names of the families."""
+    from treecast.plans import trees
+
+    modules = [import_module(f"{trees.__name__}.{module.name}") for module in iter_modules(trees.__path__)]
+    entries = [getattr(module, "DISJOINT_TREES", None) for module in modules]
+    return {entry.family: entry for entry in entries if isinstance(entry, DisjointTrees)}
 
 
-def trees_of(network: Network) -> Trees:
+def trees_of(network: Network) -> DisjointTrees:
     """Return what is known of the disjoint trees of a network. Raises PlanError when none are known."""
-    if type(network) not in _TREES:
-        raise PlanError(
-            f"no set of disjoint trees is known yet on {network.spec}; there is one on star:N, hypercube:D and complete:N"
-        )
-    return cast(Trees, _TREES[type(network)][0])
+    if network.family not in known_trees():
+        spellings = ", ".join(families()[family].spelling for family in known_trees())
+        raise PlanError(f"no set of disjoint trees is known on {network.spec}; there is one on {spellings}")
+    return known_trees()[network.family]
 
 
 def lacks_trees(network: Network) -> str:
     """Return why a network will not do for builders that go over disjoint trees; empty when it will."""
-    return "" if type(network) in _TREES else "needs a network with known disjoint trees: star, hypercube or complete"
+    if network.family in known_trees():
+        return ""
+    return f"needs a network whose disjoint trees are known: {', '.join(known_trees())}"
 
 
 def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
@@ -66,4 +74,4 @@ def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
 
 def depth(network: Network) -> int:
     """Return the depth of the disjoint trees of a network, by their closed form."""
-    return trees_of(network).exact_depth(getattr(network, _TREES[type(network)][1]))
+    return trees_of(network).depth(network)

@@ -9,9 +9,10 @@ The d trees are arc-disjoint, the d ways to any node are node-disjoint, and tree
 import numpy as np
 
 from treecast.errors import NetworkError
-from treecast.networks import Hypercube
+from treecast.networks import Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.all_port.pipelines import TreeHop
+from treecast.plans.trees.disjoint import DisjointTrees
 from treecast.schedule.trees import TreeSet
 
 
@@ -20,25 +21,25 @@ def exact_depth(d: int) -> int:
     return d + 1 if d > 1 else d
 
 
-def disjoint_trees(cube: Hypercube, root: int = 0) -> TreeSet:
+def disjoint_trees(cube: Network, root: int = 0) -> TreeSet:
     """Return the d edge-disjoint spanning trees of the hypercube at ``root`` as arrays of shape (d, 2^d)."""
     cube.check_node(root)
     every = np.arange(cube.nodes)
-    port = np.array([_parent_ports(cube, every ^ root, tree) for tree in range(cube.d)], np.int8)
-    port = port.reshape(cube.d, cube.nodes)
+    port = np.array([_parent_ports(cube, every ^ root, tree) for tree in range(cube.ports)], np.int8)
+    port = port.reshape(cube.ports, cube.nodes)
     parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)
     parent[:, root] = port[:, root] = -1
-    return TreeSet(cube, root, parent, port, tuple(range(cube.d)))
+    return TreeSet(cube, root, parent, port, tuple(range(cube.ports)))
 
 
-def _parent_ports(cube: Hypercube, seen: Ints, tree: int) -> Ints:
+def _parent_ports(cube: Network, seen: Ints, tree: int) -> Ints:
     """Return the dimension over which the parent lies of the nodes ``seen`` from the root."""
     behind = cube.rotate(seen, -(tree + 1))  # bit tree + 1 first, bit tree last
     place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
-    return np.where(seen >> tree & 1, (place + tree + 1) % cube.d, tree)
+    return np.where(seen >> tree & 1, (place + tree + 1) % cube.ports, tree)
 
 
-def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | None:
+def parent(cube: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
     seen = cube.check_node(node) ^ cube.check_node(root)
     if seen == 0:
@@ -47,14 +48,14 @@ def parent(cube: Hypercube, node: int, tree: int, root: int = 0) -> TreeHop | No
     return node ^ (1 << port), port
 
 
-def children(cube: Hypercube, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+def children(cube: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
     """Return the children of ``node`` in a tree, by port, cyclically from the tree's own. It needs the label and nothing else."""
-    turned = [(tree + turn) % cube.d for turn in range(cube.d)]
+    turned = [(tree + turn) % cube.ports for turn in range(cube.ports)]
     near = [(node ^ (1 << port), port) for port in turned]
     return [(v, port) for v, port in near if v != root and parent(cube, v, tree, root) == (node, port)]
 
 
-def depth_of(cube: Hypercube, node: int, tree: int, root: int = 0) -> int:
+def depth_of(cube: Network, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
     depth, above = 0, parent(cube, node, tree, root)
     while above is not None:
@@ -62,7 +63,16 @@ def depth_of(cube: Hypercube, node: int, tree: int, root: int = 0) -> int:
     return depth
 
 
-def _check_tree(cube: Hypercube, tree: int) -> int:
-    if not 0 <= tree < cube.d:
-        raise NetworkError(f"tree {tree} is none of {cube.spec}: its trees go from 0 to {cube.d - 1}")
+def _check_tree(cube: Network, tree: int) -> int:
+    if not 0 <= tree < cube.ports:
+        raise NetworkError(f"tree {tree} is none of {cube.spec}: its trees go from 0 to {cube.ports - 1}")
     return tree
+
+
+def _depth(cube: Network) -> int:
+    return exact_depth(cube.ports)
+
+
+DISJOINT_TREES = DisjointTrees(
+    family="hypercube", disjoint_trees=disjoint_trees, depth=_depth, parent=parent, children=children, depth_of=depth_of
+)

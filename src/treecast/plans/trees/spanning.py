@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import PlanError
-from treecast.networks import Graph, Network
+from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.registry import Option
 from treecast.ragged import starts
@@ -183,7 +183,7 @@ def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:
 def arcs_of(network: Network, both_ways: bool) -> Arcs:
     """Return the arcs of a network, or only those with an arc back."""
     first, target, port = network.arc_lists()
-    if not both_ways or not isinstance(network, Graph):  # all others have arcs both ways everywhere
+    if not both_ways or network.both_ways:
         return first, target, port
     source = np.repeat(np.arange(network.nodes), np.diff(first))
     kept = network.port_between(target, source) >= 0

@@ -11,6 +11,7 @@ from treecast.errors import NetworkError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.plans.all_port.pipelines import TreeHop
+from treecast.plans.trees.disjoint import DisjointTrees
 from treecast.schedule.trees import Tree, TreeSet
 
 
@@ -133,3 +134,12 @@ def _seen_from(star: Star, node: int, root: int) -> tuple[int, int, int]:
     """Return the word of ``node`` as the root sees it, the word's inverse, and the identity."""
     word = star.words(star.untranslate(star.check_node(root), star.check_node(node)))
     return int(word), int(permutations.inverse(word, star.n)), permutations.identity(star.n)
+
+
+def _depth(star: Star) -> int:
+    return exact_depth(star.n)
+
+
+DISJOINT_TREES = DisjointTrees(
+    family="star", disjoint_trees=disjoint_trees, depth=_depth, parent=parent, children=children, depth_of=depth_of
+)

@@ -6,14 +6,14 @@ Communication model: one-port, wormhole: a message holds all channels of its rou
 import numpy as np
 
 from treecast.machine import MODELS, WORMHOLE
-from treecast.networks import Mesh, Torus
+from treecast.networks import Grid
 from treecast.networks.core import Ints
 
 ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 
 
 def is_contention_free(
-    grid: Mesh | Torus, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
+    grid: Grid, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
 ) -> bool:
     """Return whether no two messages of a step share a channel, under each of the routings.
 

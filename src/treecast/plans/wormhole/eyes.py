@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import PlanError
-from treecast.networks import Mesh, Network
+from treecast.networks import Grid, Mesh, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built
 from treecast.plans.order import ORDER, check_order
@@ -109,7 +109,7 @@ def fits(mesh: Mesh) -> bool:
     return set(mesh.sides) == {side} and side & (side - 1) == 0
 
 
-def level(mesh: Mesh) -> int:
+def level(mesh: Grid) -> int:
     """Return the k of a mesh of equal sides 2^k. Raises PlanError when it is none."""
     side = mesh.sides[0]
     if any(other != side for other in mesh.sides) or side & (side - 1):

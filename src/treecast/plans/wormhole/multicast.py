@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.machine import Model
-from treecast.networks import Mesh, Network, Torus
+from treecast.networks import Grid, Network
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
@@ -57,7 +57,7 @@ def _on_grids(network: Network) -> str:
 @builder(
     "bisection", "multicast", on=_on_grids, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets"
 )  # fmt: skip
-def multicast(job: Job[Mesh | Torus]) -> Built:
+def multicast(job: Job[Grid]) -> Built:
     """One-port wormhole: the first way that holds under the job's model, ⌈log2⌉ of root and targets steps.
 
     Raises PlanError when in all ways some messages of a step share a channel.
@@ -73,13 +73,13 @@ def multicast(job: Job[Mesh | Torus]) -> Built:
     )
 
 
-def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[Way]:
+def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
     """Yield the ways of a multicast in the order in which they are tried; mostly those of less total distance come first."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
     effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
     plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
     frames = {"": plain}
-    if isinstance(grid, Torus):
+    if grid.wraps:
         frames = {"": Frame(_where_to_open(grid, nodes), straight), ", not cut open": plain}
         made = {where: _bisect(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
@@ -88,7 +88,7 @@ def ways(grid: Mesh | Torus, collective: Collective, model: Model) -> Iterator[W
     else:
         yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort, ()))
     for where, frame in frames.items():
-        if isinstance(grid, Torus):
+        if grid.wraps:
             how = f"bisection{where}, distances of the mesh"
             yield Way(how, partial(_bisect, grid, nodes, root, frame, effort, ()))
         yield Way(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER, ()))
@@ -104,7 +104,7 @@ def _same(sends: Sends) -> Sends:
     return sends
 
 
-def _where_to_open(torus: Torus, nodes: Ints) -> Ints:
+def _where_to_open(torus: Grid, nodes: Ints) -> Ints:
     """Return where to cut a torus open, along each axis at the widest gap between nodes: the coordinates that become 0."""
     cut: list[int] = []
     for at, side in zip(torus.coordinates(nodes), torus.sides, strict=True):
@@ -114,7 +114,7 @@ def _where_to_open(torus: Torus, nodes: Ints) -> Ints:
     return np.array(cut, np.int64)
 
 
-def _coordinates(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
+def _coordinates(grid: Grid, nodes: Ints, frame: Frame) -> Ints:
     """Return coordinates as a frame shows them: int64 (axes, nodes)."""
     side = np.array(grid.sides)[:, None]
     at = (grid.coordinates(nodes) - frame.start[:, None]) % side
@@ -122,7 +122,7 @@ def _coordinates(grid: Mesh | Torus, nodes: Ints, frame: Frame) -> Ints:
 
 
 def _bisect(
-    grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
+    grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
 ) -> Sends:  # fmt: skip
     at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
@@ -143,7 +143,7 @@ def _bisect(
     return step, number(src), number(dst)
 
 
-def _halve_chain(grid: Mesh | Torus, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
+def _halve_chain(grid: Grid, nodes: Ints, root: int, frame: Frame, last_first: bool) -> Sends:
     at = _coordinates(grid, nodes, frame)
     chain = nodes[np.lexsort(at if last_first else at[::-1])]
     sends: list[tuple[int, int, int]] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.networks import Hypercube
+from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.combining.dimension_order import calling_trees
 from treecast.schedule import Rows, Schedule
@@ -24,7 +24,7 @@ from treecast.verification.trees import find_meeting_ways
 def copies(case: Case) -> Broken:
     """Rule ``copies``: every node has as many node-disjoint calling paths, from every source, as copies are claimed."""
     schedule, network = case.schedule, case.schedule.network
-    if not isinstance(network, Hypercube) or not case.part.traits.spreads:
+    if not network.flips_bits or not case.part.traits.spreads:
         text = "calling paths of sparing schedules are known for broadcast and allgather on the hypercube"
         return 1, [Violation("copies", text)]
     case.afford(network.ports * case.nodes, f"calling paths by {network.ports} trees to {case.nodes:,} nodes")
@@ -52,10 +52,10 @@ def _by_source(schedule: Schedule) -> Iterator[tuple[int, Rows]]:
         yield int(source[p]), Rows(**columns, payloads=rows.payloads)
 
 
-def _lacking(case: Case, cube: Hypercube, source: int, rows: Rows) -> Broken:
+def _lacking(case: Case, cube: Network, source: int, rows: Rows) -> Broken:
     """Return the nodes that have too few calling paths from one source, by its rows."""
     wanted = case.schedule.copies
-    trees = calling_trees(cube, order_of(rows, cube.d), source)
+    trees = calling_trees(cube, order_of(rows, cube.ports), source)
     found = (calls(rows, trees) < NEVER).sum(axis=0)
     found[source] = wanted
     few = np.flatnonzero(found < wanted)

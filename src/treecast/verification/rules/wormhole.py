@@ -6,7 +6,6 @@ Source of the model: Cang & Wu. Routes go axis by axis; those of a schedule made
 import numpy as np
 
 from treecast.machine import Model
-from treecast.networks import Mesh, Torus
 from treecast.networks.core import Ints
 from treecast.ragged import starts
 from treecast.schedule import Schedule
@@ -18,7 +17,7 @@ _MOST_MEETINGS = 2**28  # of messages on channels: more are not told apart
 
 def routed(case: Case) -> Broken:
     """Rule ``routed``: a message goes from a node to another of a mesh or torus, and names no port: routes are the model's."""
-    if not isinstance(case.schedule.network, Mesh | Torus):
+    if not case.schedule.network.routed:
         return 1, [Violation("routed", "wormhole routes are known on meshes, tori, paths and rings")]
     wrong = (case.rows.src == case.rows.dst) | (case.rows.port != -1)
     return case.broken(
@@ -36,7 +35,7 @@ def one_role(case: Case) -> Broken:
 def channel_once(case: Case) -> Broken:
     """Rule ``channel-once``: no two messages of a step cross the same channel: an arc, or with half duplex a link."""
     network, rows = case.schedule.network, case.rows
-    if not isinstance(network, Mesh | Torus):
+    if not network.routed:
         return 0, []
     src, dst = rows.src.astype(np.int64), rows.dst.astype(np.int64)
     total = int(network.distance(src, dst).sum())
@@ -54,7 +53,7 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     None where this has no meaning or where the order is no forest, as when a node both hears often and sends often.
     """
     network = schedule.network
-    if not model.routing or not isinstance(network, Mesh | Torus) or schedule.orbit:
+    if not model.routing or not network.routed or schedule.orbit:
         return None
     step, src, dst = (column.astype(np.int64) for column in (schedule.rows.step, schedule.rows.src, schedule.rows.dst))
     parent = _behind(step, src, dst)

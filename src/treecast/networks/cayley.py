@@ -1,0 +1,112 @@
+"""Cayley networks, which look the same from every node, and those among them that also look the same over every port."""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.networks.core import Ints, Network
+
+
+class Cayley(Network):
+    """A network that looks the same from every node: the Cayley graph of a group, whose left action keeps ports.
+
+    What is built at node 0 is built at every node by ``translate``.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> ring = network("ring:6")
+    >>> ring.seen_alike
+    True
+    >>> ring.translate(2, ring.neighbors(0)).tolist() == ring.neighbors(2)
+    True
+    """
+
+    described: ClassVar[str] = "a network that looks the same from every node: star, hypercube, torus, ring or complete"
+    seen_alike: ClassVar[bool] = True
+
+    @property
+    def degree(self) -> int:
+        """The number of arcs that leave each node, one per port."""
+        return self.ports
+
+    @property
+    def views(self) -> range:
+        """Node 0: every other node sees the same."""
+        return range(1)
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """Whether every arc has an arc back; what holds at node 0 holds everywhere."""
+        near = self.neighbor(0, np.arange(self.ports))
+        return bool((self.port_between(near, 0) >= 0).all())
+
+    @abstractmethod
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
+
+        Arcs keep their ports: ``neighbor(translate(h, u), p) == translate(h, neighbor(u, p))``.
+        """
+
+    @abstractmethod
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return the node that ``translate(h, ·)`` carries to ``u``: the inverse translation."""
+
+    @cached_property
+    def arcs(self) -> int:
+        """The number of arcs, nodes x ports."""
+        return self.nodes * self.ports
+
+    def degree_at(self, u: int) -> int:
+        """Return the number of arcs that leave ``u``: one per port."""
+        self.check_node(u)
+        return self.ports
+
+    def eccentricity(self, root: int) -> int:
+        """Return the diameter: every node sees it."""
+        self.check_node(root)
+        return self.diameter
+
+
+class Rotational(Cayley):
+    """A Cayley network with a rotation: it keeps node 0 and all distances to it, and moves every port on by one, cyclically.
+
+    So what leaves node 0 by one port is copied to every other port, and the copies share no arc.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> cube = network("hypercube:4")
+    >>> cube.labels(cube.necklace(0b0011))
+    ['0b0011', '0b0110', '0b1100', '0b1001']
+    """
+
+    described: ClassVar[str] = "a network with a rotation: star or hypercube"
+    ports_alike: ClassVar[bool] = True
+
+    @abstractmethod
+    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
+        """Return ``R^times(u)``; an arc of port p becomes one of port p + ``times`` modulo the number of ports."""
+
+    def necklace(self, u: int) -> list[int]:
+        """Return the distinct rotations of ``u``, from ``u`` on; their number divides that of the ports."""
+        return list(dict.fromkeys(self.unfolded_necklace(u)))
+
+    def unfolded_necklace(self, u: int) -> list[int]:
+        """Return ``u, R(u), R²(u), …``, one for each port, repeats kept."""
+        self.check_node(u)
+        return [int(self.rotate(u, times)) for times in range(self.ports)]
+
+    def necklaces(self) -> tuple[Ints, Ints]:
+        """Return the least node of every necklace but node 0's, ascending, and how many nodes each necklace has."""
+        every = np.arange(self.nodes)
+        least, size = every.copy(), np.full(self.nodes, self.ports)
+        for times in range(self.ports - 1, 0, -1):
+            turned = self.rotate(every, times)
+            least = np.minimum(least, turned)
+            size[turned == every] = times
+        first = np.flatnonzero(least == every)[1:]
+        return first, size[first]

@@ -1,0 +1,101 @@
+"""Families of networks: how each is spelled, and how its members are made. The entry stands on the function that makes them.
+
+A new family is a new file in this folder: a class, and below it a function under ``@family``. Help, error messages and tables
+read the entries; who only lists them reads them as text, by ``discovery.decorators("treecast.networks", "family")``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from treecast.discovery import import_all
+from treecast.errors import NetworkError
+from treecast.networks.core import Network
+
+_MOST_DIGITS = 19
+_Make = TypeVar("_Make", bound=Callable[..., Network])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A family of networks.
+
+    Parameters
+    ----------
+    name
+        The word before the colon.
+    arguments
+        What stands behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``. Or ``PATH``: a text.
+    example
+        The spelling of one member.
+    what
+        What such a network is, in a few words.
+    make
+        Returns a member: of the whole numbers behind the colon, or of the text.
+    nodes, degree, diameter
+        Formulas in the letters of ``arguments``; empty where the family has none.
+    """
+
+    name: str
+    arguments: str
+    example: str
+    what: str
+    make: Callable[..., Network]
+    nodes: str = ""
+    degree: str = ""
+    diameter: str = ""
+
+    @property
+    def spelling(self) -> str:
+        """How its members are spelled, as in ``star:N``."""
+        return f"{self.name}:{self.arguments}"
+
+    @property
+    def hint(self) -> str:
+        """What to write instead of a text that spells no member."""
+        return f"write {self.spelling}, as in {self.example}"
+
+    def network(self, text: str) -> Network:
+        """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
+        if self.arguments == "PATH":
+            return self.make(text)
+        separator = next((sign for sign in ",x" if sign in self.arguments), None)
+        parts, wanted = ([some] if separator is None else some.split(separator) for some in (text, self.arguments))
+        if separator == ",":  # after which people write a space
+            parts = [part.strip(" ") for part in parts]
+        if ("…" not in self.arguments and len(parts) != len(wanted)) or not all(map(_is_whole, parts)):
+            raise NetworkError(f"{f'{self.name}:{text}'!r} is no network: {self.hint}")
+        return self.make(*map(int, parts))
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+_ENTRIES: dict[str, Family] = {}
+
+
+def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
+    """Register the function below as what makes the members of a family; ``more`` are fields of Family."""
+
+    def register(make: _Make) -> _Make:
+        _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, **more)
+        return make
+
+    return register
+
+
+def families() -> Mapping[str, Family]:
+    """Return every family by its name: in alphabetical order, those without formulas last."""
+    import_all("treecast.networks")
+    return MappingProxyType(dict(sorted(_ENTRIES.items(), key=lambda entry: (not entry[1].nodes, entry[0]))))
+
+
+def no_network(text: str) -> NetworkError:
+    """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
+    known, name = families(), text.partition(":")[0]
+    near = get_close_matches(name.lower(), known, 1)
+    hint = known[near[0]].hint if near else f"write one of {', '.join(entry.example for entry in known.values())}"
+    return NetworkError(f"{text!r} is no network: {hint}")

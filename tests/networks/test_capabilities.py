@@ -1,0 +1,222 @@
+"""What networks say of themselves is what their arcs say; and nobody outside networks/ asks for their class."""
+
+import ast
+import doctest
+import re
+import subprocess
+import sys
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import treecast
+from treecast import networks
+from treecast.discovery import import_all
+from treecast.errors import NetworkError
+from treecast.networks import families, family, network
+from treecast.networks.core import Network
+
+DIRECTED = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
+SPECS = [
+    "star:2", "star:3", "star:4", "star:5", "hypercube:0", "hypercube:1", "hypercube:4", "complete:1", "complete:6",
+    "mesh:3x4", "mesh:1x5", "mesh:2x2x3", "torus:3x4", "torus:2x5", "path:1", "path:6", "ring:2", "ring:7", "tree:3,2",
+    "tree:1,4", "debruijn:2,3", "kautz:2,2",
+]  # fmt: skip
+CASES = [*map(network, SPECS), network(nx.petersen_graph()), network(DIRECTED)]
+
+
+@pytest.mark.parametrize("where", CASES, ids=repr)
+def test_what_they_say_is_what_their_arcs_say(where):
+    nodes, ports = np.arange(where.nodes), np.arange(where.ports)
+    table = where.neighbor_table()
+    arcs = {(u, v) for u, row in enumerate(table.tolist()) for v in row if v >= 0}
+    assert where.both_ways == all((v, u) in arcs for u, v in arcs)
+    assert [where.degree_at(u) for u in where] == (table >= 0).sum(axis=1).tolist()
+    for u in where:
+        assert where.levels(u) == tuple(np.bincount(where.distance(u, nodes)).tolist())
+    if where.seen_alike:
+        assert list(where.views) == [0]
+        for h in where:
+            moved = where.translate(h, nodes)
+            assert moved[0] == h
+            assert np.array_equal(where.untranslate(h, moved), nodes)
+            assert np.array_equal(where.neighbor(moved[:, None], ports), moved[table])
+    else:
+        assert list(where.views) == nodes.tolist()
+        for lacking in (where.translate, where.untranslate):
+            with pytest.raises(NetworkError, match="does not look the same from every node"):
+                lacking(0, 0)
+    if where.ports_alike:
+        turned = where.rotate(nodes)
+        assert turned[0] == 0
+        assert np.array_equal(where.neighbor(turned[:, None], (ports + 1) % max(1, where.ports)), turned[table])
+    else:
+        for lacking in (lambda: where.rotate(0), where.necklaces):
+            with pytest.raises(NetworkError, match="does not look the same over every port"):
+                lacking()
+    if where.flips_bits:
+        assert np.array_equal(table, nodes[:, None] ^ (1 << ports))
+        assert np.array_equal(where.translate(nodes[:, None], nodes), nodes[:, None] ^ nodes)
+    starts = where.shortest_starts()
+    if starts is not None:
+        assert where.seen_alike
+        far = where.distance(0, nodes)
+        nearer = (where.distance(table[0][:, None], nodes) == far - 1).sum(axis=0)
+        assert dict(starts) == Counter(zip(far.tolist(), nearer.tolist(), strict=True))
+        assert nx.is_bipartite(nx.Graph(where.to_networkx()))
+    if where.routed:
+        assert where.grid is where
+        route, channel = where.channels(nodes, nodes[::-1])
+        assert len(route) == len(channel) == int(where.distance(nodes, nodes[::-1]).sum())
+    else:
+        assert where.grid is None
+        with pytest.raises(NetworkError, match="no wormhole routes"):
+            where.channels(nodes, nodes)
+
+
+def test_a_flag_is_set_by_somebody():
+    for flag in ("seen_alike", "ports_alike", "flips_bits", "routed", "named_nodes", "both_ways"):
+        assert {bool(getattr(where, flag)) for where in CASES} == {True, False}
+    assert sum(where.shortest_starts() is not None for where in CASES) >= 5
+
+
+@pytest.mark.parametrize("where", CASES, ids=repr)
+def test_python_protocols(where):
+    assert len(where) == where.nodes
+    assert list(where) == list(range(where.nodes))
+    assert 0 in where
+    assert np.int64(where.nodes - 1) in where
+    assert where.nodes not in where
+    assert -1 not in where
+    assert where.label(0) in where
+    assert "nobody" not in where
+    assert None not in where
+    assert repr(where) == f"network({where.spec!r})"
+    lines = str(where).splitlines()
+    assert [line.split()[0] for line in lines] == ["network", "nodes", "arcs", "degree", "diameter", "ports"]
+    assert all(len(line) < 100 for line in lines)
+    assert where.label(where.nodes - 1) in lines[1]
+    assert str(where.diameter) in lines[4]
+    page = where._repr_html_()
+    assert page.startswith("<table>")
+    assert page.count("<tr>") == 6
+
+
+def test_a_picture_of_a_notebook_holds_no_foreign_tags():
+    page = network(nx.Graph([("<script>", "b")]))._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_diameter_of_a_large_graph_is_not_searched_for_to_print_it():
+    ring = network(nx.cycle_graph(5000))
+    assert "not searched for" in str(ring)
+    assert not ring.diameter_is_cheap
+    assert network("ring:5000").diameter_is_cheap
+
+
+def test_every_family_has_its_formulas():
+    letters = {"A": 4, "ARITY": 3, "DEPTH": 2, "N": 5, "D": 3, "K": 3}
+    for entry in families().values():
+        assert entry.spelling == f"{entry.name}:{entry.arguments}"
+        assert network(entry.example).family == entry.name if entry.nodes else entry.name == "file"
+        if entry.name in ("star", "hypercube", "complete", "debruijn", "kautz", "path", "tree"):
+            numbers = ",".join(str(letters[a]) for a in re.findall("[A-Z]+", entry.arguments))
+            where = network(f"{entry.name}:{numbers}")
+            for figure in ("nodes", "degree", "diameter"):
+                formula = getattr(entry, figure).replace("N!", "120").replace("^", "**").replace("⌊3(N - 1)/2⌋", "6")
+                formula = formula.replace("2 DEPTH", "2 * DEPTH").replace(")/(", ")//(")
+                assert eval(formula, {}, letters) == getattr(where, figure), (entry.name, figure)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("sar:5", "star:N, as in star:5"), ("hypercub:3", "hypercube:D"), ("Torus:3x3", "torus:AxBx…"),
+     ("de-bruijn:2,3", "debruijn:D,K"), ("star", "star:N"),
+     ("nowhere:7", "one of complete:24, debruijn:2,4, "), ("", "one of complete:24")],
+)  # fmt: skip
+def test_what_is_misspelt_is_told_what_would_be_right(text, right):
+    with pytest.raises(NetworkError, match=r"^[^\n]+$") as caught:
+        network(text)
+    assert str(caught.value).startswith(f"{text!r} is no network: write {right}")
+
+
+def test_a_new_family_is_a_new_file(tmp_path, monkeypatch):
+    (tmp_path / "loop.py").write_text(
+        "from treecast.networks.family import family\n"
+        "from treecast.networks.grid import Torus\n"
+        "@family('loop', 'N', example='loop:4', what='a ring', nodes='N')\n"
+        "def loop(n):\n"
+        "    return Torus((n,), 'ring')\n"
+    )
+    monkeypatch.setattr(networks, "__path__", [*networks.__path__, str(tmp_path)])
+    monkeypatch.setattr(family, "_ENTRIES", dict(family._ENTRIES))
+    import_all.cache_clear()
+    try:
+        assert network("loop:6") == network("ring:6")
+        with pytest.raises(NetworkError, match="write loop:N, as in loop:4"):
+            network("loop:x")
+        assert list(families())[4] == "loop"
+    finally:
+        monkeypatch.undo()
+        import_all.cache_clear()
+        sys.modules.pop("treecast.networks.loop", None)
+    assert "loop" not in families()
+
+
+def test_families_are_listed_without_numpy():
+    code = (
+        "import sys; from treecast.discovery import decorators\n"
+        "found = sorted(entry['0'] for entry in decorators('treecast.networks', 'family'))\n"
+        "assert 'numpy' not in sys.modules; print(' '.join(found))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == sorted(families())
+
+
+MODULES = [f"treecast.networks.{module.name}" for module in iter_modules(networks.__path__)]
+
+
+@pytest.mark.parametrize("name", ["treecast.networks", *MODULES])
+def test_examples(name):
+    module = import_module(name)
+    tested = doctest.testmod(module)
+    assert tested.failed == 0
+
+
+CLASSES = {name for module in MODULES for name, value in vars(import_module(module)).items()
+           if isinstance(value, type) and issubclass(value, Network) and value is not Network}  # fmt: skip
+
+
+def test_every_class_of_networks_has_an_example():
+    for name in MODULES:
+        for value in vars(import_module(name)).values():
+            if isinstance(value, type) and issubclass(value, Network) and value.__name__ != "Grid":
+                assert ">>> " in (value.__doc__ or ""), value
+
+
+def test_nobody_asks_a_network_for_its_class():
+    source, found, looked_at = Path(treecast.__file__).parent, list[str](), 0
+    for path in sorted(source.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        if path.parent.name == "networks":
+            continue
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imported = {
+            name.asname or name.name for node in imports if "networks" in (node.module or "") for name in node.names
+        }
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "isinstance":
+                looked_at += 1
+                names = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)} & imported
+                names |= {node.attr for node in ast.walk(call.args[1]) if isinstance(node, ast.Attribute)}
+                if names & CLASSES:
+                    found.append(f"{path.relative_to(source)}:{call.lineno}: {ast.unparse(call)}")
+    assert looked_at > 20
+    assert len(CLASSES) > 9
+    assert found == []
