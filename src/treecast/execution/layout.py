@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.collectives import Collective, Holdings, Lengths
 from treecast.errors import PlanError
 from treecast.networks.core import Ints
-from treecast.ragged import explode, runs, starts
+from treecast.ragged import runs, starts
 from treecast.schedule import Rows, Schedule
 
 Bytes = NDArray[np.uint8]
@@ -183,8 +183,8 @@ def mask_of(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
 
 def missing(schedule: Schedule) -> NDArray[np.int32]:
     """Return how many contributions each node is to add to each sum before it sends it on: int32 (N, sums)."""
-    rows, part, nodes = schedule.rows, schedule.part, schedule.network.nodes
-    count = _additions(rows, rows.payload, rows.dst, (nodes, part.sums))
+    part, nodes = schedule.part, schedule.network.nodes
+    count = _additions(schedule.rows, schedule.rows.dst, (nodes, part.sums))
     if not schedule.orbit or not part.sums:
         return count
     every, whole = np.arange(nodes), np.empty((nodes, nodes, part.sums), np.int32)
@@ -195,21 +195,22 @@ def missing(schedule: Schedule) -> NDArray[np.int32]:
 
 def missing_at(program: Schedule, node: int) -> NDArray[np.int32]:
     """Return how many contributions a node is to add to each sum, from its own program: int32 (sums,)."""
-    payload = program.rows.payload[program.rows.dst == node]
-    return _additions(program.rows, payload, np.zeros(len(payload), np.int64), (1, program.part.sums))[0]
+    here = np.where(program.rows.dst == node, 0, -1)
+    return _additions(program.rows, here, (1, program.part.sums))[0]
 
 
-def _additions(
-    rows: Rows, payload: NDArray[np.int32], place: NDArray[Any], shape: tuple[int, int]
-) -> NDArray[np.int32]:
-    """Return how often payloads bring each sum to each place: int32 of ``shape`` (places, sums)."""
+def _additions(rows: Rows, place: NDArray[Any], shape: tuple[int, int]) -> NDArray[np.int32]:
+    """Return how often rows bring each sum to each place: int32 of ``shape`` (places, sums).
+
+    ``place``: int (rows,), that of each row; -1 for none.
+    """
     marks = np.zeros((shape[0], shape[1] + 1), np.int32)  # where a range begins, and behind its end
     if shape[1]:
-        which, entry = explode(rows.payloads.start, payload)
-        first, stop = rows.payloads.first[entry], np.minimum(rows.payloads.stop[entry], shape[1])
-        sums = first < stop
-        np.add.at(marks, (place[which[sums]], first[sums]), 1)
-        np.add.at(marks, (place[which[sums]], stop[sums]), -1)
+        piece = rows.pieces
+        at, first, stop = place[piece.row], piece.first, np.minimum(piece.stop, shape[1])
+        sums = (at >= 0) & (first < stop)
+        np.add.at(marks, (at[sums], first[sums]), 1)
+        np.add.at(marks, (at[sums], stop[sums]), -1)
     return np.add.accumulate(marks, axis=1, out=marks)[:, :-1]
 
 
