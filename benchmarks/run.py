@@ -26,7 +26,8 @@ from treecast.plans.trees import star as star_trees
 from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
-from treecast.simulation.faults import random_faults, sweep
+from treecast.simulation.faults import random_faults
+from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
 

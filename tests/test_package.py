@@ -1,5 +1,8 @@
+import ast
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -17,6 +20,20 @@ def test_every_public_name_is_there():
     assert set(treecast.__all__) <= set(dir(treecast))
     with pytest.raises(AttributeError, match="has no attribute 'broadcast'"):
         treecast.broadcast  # noqa: B018
+
+
+def test_type_checkers_see_the_public_names():
+    stub = ast.parse(Path(treecast.__file__).with_suffix(".pyi").read_text())
+    seen = {
+        (node.module, name.name, name.asname)
+        for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names
+    }  # fmt: skip
+    assert seen == {(f"treecast.{module}", name, name) for name, module in treecast._HOME.items()}
+    assert len(treecast._HOME) == sum(map(len, treecast._NAMES.values()))  # each stands once
+
+
+def test_there_is_a_version():
+    assert treecast.__version__ == version("treecast")
 
 
 def test_importing_is_light_and_raises_no_warning():

@@ -9,7 +9,17 @@ from difflib import get_close_matches
 
 
 class TreecastError(ValueError):
-    """The base of all errors that treecast raises on purpose."""
+    """The base of all errors that treecast raises on purpose. Its message is one line.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> try:
+    ...     treecast.plan("broadcast", "star:4", root=99)
+    ... except treecast.TreecastError as error:
+    ...     print(error)
+    99 is no node of star:4: nodes go from 0 to 23
+    """
 
 
 class NetworkError(TreecastError):

@@ -6,21 +6,45 @@ from typing import Literal
 from treecast.errors import PlanError, did_you_mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
-    """Store-and-forward communication in synchronous steps: one message per arc and step.
+    """Store-and-forward communication in synchronous steps, one message per arc and step; or wormhole switching.
 
-    ``combining``: a message may hold any number of chunks; else it is one chunk. In every model a node adds up the
-    contributions to a sum as they arrive, in no time, and a sum is as long as a chunk.
-    ``ports``: a node uses all its links in a step, or one.
-    ``duplex``: a link carries a message both ways in one step (full), or one way (half).
-    ``partner``: with one port, whether a node may send to one neighbour and receive from another in the same step
-    (``any``), or exchanges with a single neighbour (``same``).
-    ``routing``: of wormhole switching, where a message to any node takes one step, over the channels of a route along the
-    axes of a mesh or torus, the ``first`` axis first or the ``last``, or all by turns along the ``diagonal``; a node sends
-    one message in a step, or receives one. Empty: store-and-forward.
-    ``buffered``: whether a node may keep what it relays. Else a flit that arrives in a step is sent on in the next, and the
-    flits of a message follow one another without a gap.
+    In every model a node adds up the contributions to a sum as they arrive, in no time, and a sum is as long as a chunk.
+    The presets have names: ``all-port``, ``one-port``, …, and ``NAME,half`` for links that carry one way in a step.
+
+    Parameters
+    ----------
+    name : str
+        What people call it.
+    ports : {"all", "one"}
+        Whether a node uses all its links in a step, or one.
+    duplex : {"full", "half"}
+        Whether a link carries a message both ways in one step, or one way.
+    partner : {"any", "same"}
+        With one port, whether a node may send to one neighbour and receive from another in the same step, or exchanges with
+        a single neighbour.
+    combining : bool
+        Whether a message may hold any number of chunks; else it is one chunk.
+    what : str
+        A few words of help.
+    routing : {"", "first", "last", "diagonal"}
+        Of wormhole switching, where a message to any node takes one step, over the channels of a route along the axes of a
+        mesh or torus: the first axis first, the last, or all by turns. A node sends one message in a step, or receives one.
+        Empty: store-and-forward.
+    buffered : bool
+        Whether a node may keep what it relays. Else a flit that arrives in a step is sent on in the next, and the flits of a
+        message follow one another without a gap.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "path:4")
+    >>> print(schedule.model)
+    all-port: a node sends and receives over all its links in a step
+    >>> slow = treecast.Model("slow", ports="one", duplex="half", partner="same")
+    >>> treecast.verify(schedule, slow).holds
+    True
     """
 
     name: str
@@ -32,13 +56,38 @@ class Model:
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what}" if self.what else self.name
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name}: {self.ports} port{'s' if self.ports == 'all' else ''}, {self.duplex} duplex>"
+
 
 @dataclass(frozen=True)
 class Cost:
-    """The time of one send of F bytes: ``startup`` + F · ``per_byte``, in seconds (T = β + Fτ)."""
+    """The time of one send of F bytes: T = β + Fτ.
+
+    Parameters
+    ----------
+    startup : float
+        β, in seconds.
+    per_byte : float
+        τ, in seconds a byte.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> cost = treecast.Cost(startup=1e-5, per_byte=1e-9)
+    >>> trace = treecast.simulate(treecast.plan("broadcast", "star:5", messages=400, survive=2))
+    >>> round(trace.seconds(cost, chunk_bytes=4096), 6)
+    0.004327
+    """
 
     startup: float = 0.0
     per_byte: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.startup:g} s + {self.per_byte:g} s a byte"
 
     def step_time(self, size: int) -> float:
         """Return the seconds that one step takes when each message has ``size`` bytes."""

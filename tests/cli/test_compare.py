@@ -149,7 +149,7 @@ def test_lines_that_people_read(ask):
 
 
 def test_a_wrong_schedule_is_no_figure(monkeypatch, ask):
-    monkeypatch.setattr(comparison, "plan", lambda kind, where, **options: plan(kind, where).between(0, 2))
+    monkeypatch.setattr(comparison, "plan", lambda kind, where, **options: plan(kind, where)[:2])
     status, out, _ = ask("star:4", "hypercube:3", "--collective", "broadcast")
     assert status == 1
     assert "the schedule is wrong" in out

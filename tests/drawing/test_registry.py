@@ -111,7 +111,7 @@ def test_text_is_what_its_pictures_return(tmp_path):
     assert draw(star) == "\n\n".join(tree_text(star, tree) for tree in range(3))
     assert draw(star, tree=1, ascii=True) == tree_text(star, 1, True)
     assert draw(star, kind="space-time", faults=faults) == space_time_text(simulate(star, faults))
-    assert draw(star, kind="space-time", tree=2) == space_time_text(simulate(star.on_tree(2)))
+    assert draw(star, kind="space-time", tree=2) == space_time_text(simulate(star.tree(2)))
     assert draw(lengths(), kind="space-time", ascii=True) == lanes_text(lengths(), True)
     assert draw(star, tmp_path / "a.TXT", ascii=True) is None
     assert (tmp_path / "a.TXT").read_text() == draw(star, ascii=True) + "\n"

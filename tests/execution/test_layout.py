@@ -110,7 +110,7 @@ def test_contributions_are_counted_as_by_looking_at_every_send(kind, spec):
                 count[node, chunk] += 1
     assert missing(schedule).tolist() == count.tolist()
     for node in range(schedule.network.nodes):
-        assert missing_at(schedule.program(node), node).tolist() == count[node].tolist()
+        assert missing_at(schedule.at(node), node).tolist() == count[node].tolist()
 
 
 def test_a_digest_is_of_the_bytes_of_its_ranges():

@@ -32,7 +32,7 @@ def test_both_ends_agree_on_every_message(job, tags):
     nodes = schedule.network.nodes
     said = {True: [], False: []}
     for rank in range(nodes):
-        for transfer in transfers_of(schedule.program(rank), rank, tags):
+        for transfer in transfers_of(schedule.at(rank), rank, tags):
             ends = (rank, transfer.peer) if transfer.sends else (transfer.peer, rank)
             for chunk in range(transfer.first, transfer.stop):
                 assert 0 <= transfer.tag_of(chunk) < tags
@@ -49,7 +49,7 @@ def test_steps_are_those_of_the_schedule():
     schedule = plan("broadcast", "hypercube:3", messages=5, survive=1)
     found = sorted(
         (transfer.step_of(c), rank, transfer.peer, c)
-        for rank in range(8) for transfer in transfers_of(schedule.program(rank), rank, 1000) if transfer.sends
+        for rank in range(8) for transfer in transfers_of(schedule.at(rank), rank, 1000) if transfer.sends
         for c in range(transfer.first, transfer.stop)
     )  # fmt: skip
     wanted = sorted(
@@ -98,7 +98,7 @@ def test_starting_ranks_needs_neither_numpy_nor_mpi4py():
 def test_too_few_tags_are_refused():
     schedule = plan("scatter", "star:4", messages=2)
     with pytest.raises(PlanError, match="tags"):
-        transfers_of(schedule.program(0), 0, 2)
+        transfers_of(schedule.at(0), 0, 2)
 
 
 @pytest.mark.parametrize(

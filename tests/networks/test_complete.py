@@ -7,7 +7,7 @@ from treecast.errors import NetworkError, PlanError
 from treecast.networks import Complete, network
 from treecast.plans import disjoint_trees, plan
 from treecast.plans.trees import disjoint as rotational
-from treecast.simulation.faults import sweep
+from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
 SIZES = range(1, 9)

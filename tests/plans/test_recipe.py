@@ -55,7 +55,7 @@ def test_a_node_learns_its_rows_from_the_header_alone():
     header = without_rows(header_of(schedule))
     assert len(header) == 0
     for node in range(24):
-        assert program_again(header, node).rows == schedule.program(node).rows
+        assert program_again(header, node).rows == schedule.at(node).rows
     assert program_again(without_rows(header_of(plan("alltoall", "star:4"))), 3) is None
 
 
@@ -72,5 +72,5 @@ def test_the_default_is_the_same_from_a_label_as_from_the_whole():
     for messages in (1, 4, 9):
         whole = plan("broadcast", "hypercube:4", messages=messages, builder="disjoint-trees")
         assert all(
-            program("broadcast", "hypercube:4", u, messages=messages).rows == whole.program(u).rows for u in range(16)
+            program("broadcast", "hypercube:4", u, messages=messages).rows == whole.at(u).rows for u in range(16)
         )

@@ -34,7 +34,7 @@ def test_expansion_is_every_single_send(schedule):
 @given(planned(), st.integers(0, 12), st.integers(0, 12))
 def test_expansion_by_ranges_of_steps(schedule, start, stop):
     assert entries(schedule, start, stop) == [s for s in sends_of(schedule) if start <= s[0] < stop]
-    picked = schedule.between(start, stop)
+    picked = schedule[start:stop]
     assert {s[:6] for s in entries(schedule, start, stop)} <= {s[:6] for s in sends_of(picked)}
 
 
@@ -92,7 +92,7 @@ def test_an_orbit_is_its_translates(schedule):
     assert schedule.transmissions == len(expected)
     assert schedule.steps == schedule.plain().steps
     for node in range(network.nodes):
-        mine = sorted(s[:6] for s in entries(schedule.program(node)))
+        mine = sorted(s[:6] for s in entries(schedule.at(node)))
         assert mine == [s for s in expected if node in s[1:3]]
 
 
@@ -100,7 +100,7 @@ def test_an_orbit_is_its_translates(schedule):
 def test_programs_of_orbits_make_up_the_whole(schedule):
     plain = sorted(s[:6] for s in entries(schedule.plain()))
     for node in range(schedule.network.nodes):
-        assert sorted(s[:6] for s in entries(schedule.program(node))) == [s for s in plain if node in s[1:3]]
+        assert sorted(s[:6] for s in entries(schedule.at(node))) == [s for s in plain if node in s[1:3]]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from tests.strategies import arbitrary
 from treecast.errors import FaultError, TreecastError
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.simulation.faults import KINDS, Faults, parse_faults, random_faults, sweep
+from treecast.simulation.faults import Faults, parse_faults, random_faults
+from treecast.simulation.sweeps import KINDS, sweep
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])

@@ -13,8 +13,9 @@ from treecast.execution.local import run
 from treecast.machine import Cost
 from treecast.networks import network
 from treecast.plans import plan
-from treecast.simulation.faults import Faults, parse_faults, sweep
+from treecast.simulation.faults import Faults, parse_faults
 from treecast.simulation.replay import simulate
+from treecast.simulation.sweeps import sweep
 from treecast.steps import NEVER
 
 COPYING = ["broadcast", "scatter", "gather", "allgather", "alltoall"]

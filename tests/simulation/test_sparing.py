@@ -19,8 +19,9 @@ from treecast.execution.local import run
 from treecast.machine import model
 from treecast.plans import plan
 from treecast.schedule import Rows
-from treecast.simulation.faults import Faults, sweep
+from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
+from treecast.simulation.sweeps import sweep
 from treecast.steps import NEVER
 from treecast.verification.verifier import verify
 

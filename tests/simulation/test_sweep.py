@@ -8,8 +8,9 @@ import pytest
 from tests.oracles.plain import all_sends_of, lost_under
 from treecast.errors import FaultError
 from treecast.plans import plan
-from treecast.simulation.faults import Faults, sweep
+from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
+from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
 SPREADING = ("broadcast", "scatter", "gather", "allgather", "alltoall")

@@ -175,7 +175,12 @@ def node_table(
 
 
 class Described:
-    """What a notebook shows by itself, since it can be described."""
+    """What is printed, and what a notebook shows, by itself, since it can be described."""
+
+    def __str__(self) -> str:
+        from treecast.description.words import to_text
+
+        return to_text(describe(self).lines)
 
     def _repr_html_(self) -> str:
         from treecast.description.html import to_html

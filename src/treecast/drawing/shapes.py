@@ -30,7 +30,7 @@ def chosen_trees(schedule: Schedule, view: View) -> list[int]:
 
 def chosen_rows(schedule: Schedule, view: View) -> Schedule:
     """Return what a picture shows that is none of trees: the whole schedule, or the rows of one tree."""
-    return schedule if view.tree is None else schedule.on_tree(view.tree)
+    return schedule if view.tree is None else schedule.tree(view.tree)
 
 
 def why_no_trees(schedule: Schedule, view: View) -> str:

@@ -15,16 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import (
-    Described,
-    Description,
-    Table,
-    count_of,
-    describe,
-    list_few,
-    node_table,
-    spell_ranges,
-)
+from treecast.description import Described, Description, Table, count_of, describe, list_few, node_table, spell_ranges
 from treecast.errors import FaultError
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.networks.core import Ints
@@ -35,15 +26,41 @@ from treecast.simulation.faults import Faults, wanted
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Election(Described):
-    """What every node elected when some nodes and arcs, ``liars``, altered what they passed on.
+    """What every node elected when some nodes and arcs altered what they passed on.
 
-    ``elected``: int8 (N, chunks), what became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had
-    the votes of more than half of its copies, 3 it elected wrong bytes; 0 it does not want it. ``digests``: the SHA-256, in
-    hexadecimal, of what each node elected, in the order of the chunks, with zeros where it is undecided; ``true_digests``: of
-    what each should have. ``digest``: of the data. ``altered``: how many of the ``transmissions`` carried what a liar put in.
-    ``steps``: of the sends that took place. ``seconds``: taken.
+    Parameters
+    ----------
+    schedule : Schedule
+        What ran.
+    liars : Faults
+        Who lied.
+    size : int
+        The bytes of the data.
+    digest : str
+        The SHA-256 of the data, in hexadecimal.
+    digests : list of str
+        The SHA-256 of what each node elected, in the order of the chunks, with zeros where it is undecided.
+    true_digests : list of str
+        The SHA-256 of what each node should have.
+    elected : int8 (N, chunks)
+        What became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had the votes of more than half
+        of its copies, 3 it elected wrong bytes; 0 it does not want it.
+    steps, transmissions : int
+        Of the sends that took place.
+    altered : int
+        How many of them carried what a liar put in.
+    seconds : float
+        The time that it took.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, copies=3)
+    >>> election = treecast.elect(schedule, b"the quick brown fox", ["2134", "3214"])
+    >>> election.tolerates, len(election.honest), len(election.right), len(election.fooled) > 0
+    (1, 22, 1, True)
     """
 
     schedule: Schedule
@@ -57,6 +74,10 @@ class Election(Described):
     transmissions: int
     altered: int
     seconds: float
+
+    def __repr__(self) -> str:
+        reached = f"{len(self.right):,} of {count_of(len(self.honest), 'honest node')} right"
+        return f"<Election under {count_of(len(self.liars), 'liar')}: {reached}, {count_of(self.steps, 'step')}>"
 
     @property
     def tolerates(self) -> int:

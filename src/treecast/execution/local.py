@@ -41,16 +41,42 @@ from treecast.simulation.faults import Faults, wanted
 _FEW = 32  # sends
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Execution(Described):
     """What really happened when a schedule moved data between the buffers of the nodes.
 
-    ``wanted``: bool (N, chunks), what each node is to end with: nothing where it fails, and nothing that a node alone had
-    that was dead from the start. ``digests``: the SHA-256, in hexadecimal, of what each node ended with of that, in the order
-    of the chunks; None where the node failed. ``true_digests``: of what each node should end with. ``digest``: of the data.
-    ``held``: bool (N, chunks), which chunks each node ended with; a sum, when all was there that it adds to it.
-    ``first_tree``: int16 (N, chunks), over which tree it first got each, and the last contribution of a sum; -1 where it got
-    none. ``steps``, ``transmissions``: of the sends that took place. ``seconds``: taken.
+    Parameters
+    ----------
+    schedule : Schedule
+        What ran.
+    faults : Faults
+        What failed.
+    size : int
+        The bytes of the data.
+    digest : str
+        The SHA-256 of the data, in hexadecimal.
+    digests : list of str or None
+        The SHA-256 of what each node ended with of what it wants, in the order of the chunks; None where the node failed.
+    true_digests : list of str
+        The SHA-256 of what each node should end with.
+    wanted : bool (N, chunks)
+        What each node is to end with: nothing where it fails, and nothing whose only source was dead from the start.
+    held : bool (N, chunks)
+        Which chunks each node ended with; a sum, when all was there that it adds to it.
+    first_tree : int16 (N, chunks)
+        Over which tree it first got each, and the last contribution of a sum; -1 where it got none.
+    steps, transmissions : int
+        Of the sends that took place.
+    seconds : float
+        The time that it took.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+    >>> done = treecast.run(schedule, b"the quick brown fox", ["2134"])
+    >>> len(done.intact), done.digests[6] is None, done.by_tree(23)
+    (23, True, {2: 6})
     """
 
     schedule: Schedule
@@ -65,6 +91,10 @@ class Execution(Described):
     steps: int
     transmissions: int
     seconds: float
+
+    def __repr__(self) -> str:
+        reached = f"{len(self.intact):,} of {count_of(len(self.living), 'living node')} intact"
+        return f"<Execution on {count_of(self.size, 'byte')}: {reached}, {count_of(self.steps, 'step')}>"
 
     @property
     def living(self) -> list[int]:

@@ -4,16 +4,40 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound:
-    """A lower bound: of what (``steps``, ``transmissions``, or ``tcd``, the sum of all distances), its value, its formula, and
-    where it comes from.
+    """A lower bound: what no schedule can beat, with its formula and its source.
+
+    Parameters
+    ----------
+    of : {"steps", "transmissions", "tcd"}
+        What it bounds; ``tcd`` is the sum of the distances of all messages.
+    value : int
+        The least that there can be.
+    formula : str
+        How the value comes about.
+    source : str
+        Where the formula comes from.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> for bound in treecast.bounds("broadcast", "star:4", messages=6):
+    ...     print(bound)
+    transmissions at least 138 = M x (N - 1)  (each node but the root hears M messages x times)
+    steps at least 5 = ⌈M x / degree⌉ + eccentricity - 1  (Fragopoulou & Akl, Table 1)
     """
 
     of: str
     value: int
     formula: str
     source: str
+
+    def __str__(self) -> str:
+        return f"{self.of} at least {self.value:,} = {self.formula}  ({self.source})"
+
+    def __repr__(self) -> str:
+        return f"<Bound: {self.of} at least {self.value:,} = {self.formula[:120]}>"
 
 
 def best(found: list[Bound], of: str) -> Bound:

@@ -43,9 +43,33 @@ SIZES = {
 
 
 def check_theorems(paper: str = "star", up_to: int | None = None, progress: Progress | None = None) -> list[Finding]:
-    """Check every statement of a paper; ``up_to``: for sizes up to this one, as far as each check can go.
+    """Check every statement of a paper by computing.
 
-    Raises PlanError for an unknown paper.
+    Parameters
+    ----------
+    paper : {"star", "hypercube", "mesh", "trees"}
+        The paper.
+    up_to : int, optional
+        Check for sizes up to this one, as far as each check can go. The default is what takes seconds.
+    progress : callable, optional
+        Told which statement is being checked, and how much of how much is done.
+
+    Returns
+    -------
+    list of Finding
+        For each statement what it says, for which sizes it was checked, and whether it holds.
+
+    Raises
+    ------
+    PlanError
+        For a paper that is not there, and for sizes beyond the checks.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.check_theorems("star", up_to=3)
+    >>> all(finding.holds for finding in found), found[0].checked
+    (True, 'n = 2 … 3')
     """
     if paper not in PAPERS:
         hint = did_you_mean(paper, PAPERS)

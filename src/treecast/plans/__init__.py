@@ -149,13 +149,28 @@ def program(
 ) -> Schedule:
     """Return what one node does in ``plan(…)``, from its own label alone: the same rows, in time independent of N.
 
-    Parameters are those of ``plan``, and the ``node`` or its label. The default builder is the best of those that can tell a
-    node its rows.
+    Parameters
+    ----------
+    collective : str
+        What is to be done.
+    network : Network, str or networkx graph
+        Where.
+    node : int or str
+        The node whose rows are wanted, or its label.
+    root, messages, copies, survive, model
+        As ``plan`` takes them.
+    builder : str, optional
+        The name of a builder. The default is the best of those that know a node's rows from its label.
+
+    Returns
+    -------
+    Schedule
+        The rows that the node sends or receives, which are those of ``plan(…).at(node)``.
 
     Raises
     ------
     PlanError
-        When no builder can tell without building the whole schedule.
+        When no builder can do so without building the whole schedule.
 
     Examples
     --------
@@ -237,8 +252,8 @@ def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
     --------
     >>> import treecast
     >>> trees = treecast.disjoint_trees("star:4")
-    >>> len(trees), trees.depth
-    (3, 5)
+    >>> len(trees), trees.height
+    (3, 7)
     """
     where = find_network(network)
     disjoint.trees_of(where)

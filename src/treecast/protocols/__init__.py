@@ -73,7 +73,28 @@ def run_protocol(schedule: Schedule) -> Conversation:
 
 
 def agrees(schedule: Schedule) -> bool:
-    """Return whether the nodes, each by itself, send exactly what the schedule has: when, to whom, and which flit."""
+    """Return whether the nodes, each by itself, say exactly what the schedule has: when, to whom, and which flit.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A scatterv or gatherv by a builder that has a protocol.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    PlanError
+        When there is no protocol for it, or too much is said.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.agrees(treecast.plan("gatherv", "tree:2,3", lengths=4))
+    True
+    """
     return hold_against(schedule).holds
 
 

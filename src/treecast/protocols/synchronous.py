@@ -12,6 +12,8 @@ from treecast.errors import ProtocolError
 from treecast.protocols.messages import Content, Flit
 from treecast.protocols.node import UP, Local, State, Think, act
 
+_SHOWN = 15  # sends that are printed
+
 
 class Utterance(NamedTuple):
     """One flit that a node sent to another in a step."""
@@ -31,6 +33,15 @@ class Conversation(NamedTuple):
     """All sends, by step."""
 
     sends: tuple[Utterance, ...]
+
+    def __repr__(self) -> str:
+        return f"<Conversation: {self.flits:,} flits and {self.control:,} control flits in {self.steps:,} steps>"
+
+    def __str__(self) -> str:
+        """Return the first things that are said, a line each."""
+        lines = [f"{said.step:>6}  {said.src} > {said.dst}: {said.kind}" for said in self.sends[:_SHOWN]]
+        more = len(self.sends) - _SHOWN
+        return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
 
     @property
     def steps(self) -> int:

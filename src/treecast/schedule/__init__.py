@@ -4,7 +4,8 @@ from treecast.schedule.description import describe_job
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
 from treecast.schedule.rows import COLUMNS, Pieces, Rows
-from treecast.schedule.schedule import Claims, Schedule, Sends, longest_messages
+from treecast.schedule.schedule import Schedule, longest_messages
+from treecast.schedule.sends import Claims, Send, Sends
 
 __all__ = [
     "COLUMNS",
@@ -16,6 +17,7 @@ __all__ = [
     "Recipe",
     "Rows",
     "Schedule",
+    "Send",
     "Sends",
     "describe_job",
     "longest_messages",

@@ -8,15 +8,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.description import count_of, list_few
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode, places, ranks, starts
+
+_SHOWN = 12  # payloads that are printed
 
 
 @dataclass(frozen=True, eq=False)
 class Payloads:
-    """A ragged table: payload p is the chunks of the ranges ``first[i] … stop[i]-1`` for i in ``start[p] … start[p+1]-1``.
+    """Which chunks rows send: a ragged table of ranges.
 
-    ``start``: int64 (payloads + 1,); ``first``, ``stop``: int64 (ranges,).
+    Payload p is the chunks of the ranges ``first[i] … stop[i]-1`` for i in ``start[p] … start[p+1]-1``. ``Payloads.of`` makes
+    the table from lists.
+
+    Parameters
+    ----------
+    start : int64 (payloads + 1,)
+        Where the ranges of each payload begin, and the end.
+    first, stop : int64 (ranges,)
+        The first chunk of each range, and the one behind the last.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> payloads = treecast.Payloads.of([[(0, 100), (200, 300)], [(7, 8)]])
+    >>> print(payloads)
+           0  chunks 0-99, 200-299
+           1  chunks 7-7
+    >>> len(payloads), payloads.lengths.tolist()
+    (2, [200, 1])
     """
 
     start: Ints
@@ -49,6 +70,18 @@ class Payloads:
             for columns in ((table.first for table in tables), (table.stop for table in tables))
         )
         return Payloads(starts(count), first, stop)
+
+    def __repr__(self) -> str:
+        return f"<Payloads: {count_of(len(self), 'payload')}, {count_of(len(self.first), 'range')} of chunks>"
+
+    def __str__(self) -> str:
+        """Return the chunks of the first payloads, a line each."""
+        lines = list[str]()
+        for payload in range(min(len(self), _SHOWN)):
+            ranges = [f"{first:,}-{stop - 1:,}" for first, stop in self.ranges(payload)]
+            lines.append(f"{payload:>8}  chunks {list_few(ranges, 3)}")
+        more = len(self) - _SHOWN
+        return "\n".join([*lines, *([f"and {count_of(more, 'more payload')}"] if more > 0 else [])])
 
     def __len__(self) -> int:
         return len(self.start) - 1

@@ -35,6 +35,12 @@ class Job(Generic[Where]):
     copies: int = 1
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __repr__(self) -> str:
+        return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"
+
+    def __str__(self) -> str:
+        return f"{self.collective}, on {self.network.spec} under {self.model.name}, {self.copies} copies"
+
     def doing(self, kind: str) -> "Job[Where]":
         """Return the same job for another kind of collective of the same root and messages.
 
@@ -52,20 +58,34 @@ class Recipe:
 
     Parameters
     ----------
-    builder
+    builder : str
         The name of the builder; empty for a schedule that no builder made.
-    options
+    options : mapping from str to str
         The builder's options, by name, as text: ``{"tree": "balanced"}``.
-    copies
+    copies : int
         The copies that were asked for, where the schedule has fewer; else 0.
-    whole
+    whole : bool
         Whether this is all that was asked for: files of version 1 do not say the options.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> print(treecast.plan("gatherv", "tree:2,2", lengths=3, tree="balanced").recipe)
+    transmission-certificate --tree balanced
     """
 
     builder: str = ""
     options: Mapping[str, str] = field(default_factory=dict[str, str])
     copies: int = 0
     whole: bool = True
+
+    def __repr__(self) -> str:
+        text = f"builder={self.builder!r}, options={dict(self.options)!r}, copies={self.copies}, whole={self.whole}"
+        return f"Recipe({text if len(text) < 200 else text[:199] + '…'})"
+
+    def __str__(self) -> str:
+        options = "".join(f" --{name} {value[:60]}" for name, value in self.options.items())
+        return (self.builder or "made by no builder") + options
 
 
 NO_RECIPE = Recipe()

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.description import count_of
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode
 from treecast.schedule.payloads import Payloads, check_payloads, distinct, numbered_by_first_use
@@ -28,6 +29,7 @@ COLUMNS = {
     "port": np.int16, "tree": np.int16, "payload": np.int32,
 }  # fmt: skip
 """The columns of a row and their types."""
+_SHOWN = 12  # rows that are printed
 
 
 class Pieces(NamedTuple):
@@ -46,8 +48,34 @@ class Pieces(NamedTuple):
 class Rows:
     """The columns of a schedule, sorted by (step, src, dst, tree), and the table of payloads that they name.
 
-    ``step, steps, payload``: int32; ``src, dst``: int32, or int64 in networks of 2^31 nodes and more; ``port, tree``: int16
-    (tree -1: of no tree); all of one length.
+    ``Rows.of`` makes them from columns in any order.
+
+    Parameters
+    ----------
+    step, steps : int32 (rows,)
+        The first step of each row, and how many steps it takes.
+    src, dst : int32 (rows,)
+        The nodes at its ends; int64 in networks of 2^31 nodes and more.
+    port : int16 (rows,)
+        The port by which it leaves ``src``; -1 where the model chooses the route.
+    tree : int16 (rows,)
+        The tree that it belongs to; -1: to none.
+    payload : int32 (rows,)
+        The number of its payload.
+    payloads : Payloads
+        The table of payloads.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.plan("broadcast", "ring:5", messages=4).rows
+    <Rows: 4 rows, 1 payload>
+    >>> print(treecast.plan("broadcast", "ring:5", messages=4).rows)
+        step    steps      src      dst     port     tree  payload
+           0        4        0        1        0        0        0
+           0        4        0        4        1        0        0
+           1        4        1        2        0        0        0
+           1        4        4        3        1        0        0
     """
 
     step: NDArray[np.int32]
@@ -150,6 +178,17 @@ class Rows:
     def leaves(self, row: Ints, place: Ints) -> Ints:
         """Return the step in which the chunk at ``place`` (0-based) of each ``row``'s payload leaves: int64."""
         return self.step[row].astype(np.int64) + np.where(self.streaming[row], place, 0)
+
+    def __repr__(self) -> str:
+        return f"<Rows: {count_of(len(self), 'row')}, {count_of(len(self.payloads), 'payload')}>"
+
+    def __str__(self) -> str:
+        """Return the columns of the first rows, a line each."""
+        lines = [" ".join(f"{name:>8}" for name in COLUMNS)]
+        for row in zip(*(column[:_SHOWN].tolist() for column in self.columns().values()), strict=True):
+            lines.append(" ".join(f"{value:>8}" for value in row))
+        more = len(self) - _SHOWN
+        return "\n".join([*lines, *([f"and {count_of(more, 'more row')}"] if more > 0 else [])])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Rows):

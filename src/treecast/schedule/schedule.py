@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives import Collective
-from treecast.description import Described
+from treecast.description import Described, count_of
 from treecast.errors import ScheduleError
 from treecast.machine import Model
 from treecast.networks import Network
@@ -17,6 +17,7 @@ from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Rows
+from treecast.schedule.sends import Claims, Send, Sends
 from treecast.steps import NEVER
 
 _MOST_PLAIN_ROWS = 2**23
@@ -24,35 +25,59 @@ _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
 
 @dataclass(frozen=True)
-class Claims:
-    """What the builder of a schedule says of it; the verifier measures and compares."""
-
-    steps: int
-    transmissions: int
-
-
-@dataclass(frozen=True)
-class Sends:
-    """All sends of one step, one entry per chunk and arc: int64 arrays of one length; ``row`` is the row they come from."""
-
-    step: int
-    src: Ints
-    dst: Ints
-    port: Ints
-    tree: Ints
-    chunk: Ints
-    row: Ints
-
-
-@dataclass(frozen=True)
 class Schedule(Described):
-    """A schedule of a collective on a network. Immutable; what judges it are functions elsewhere.
+    """A schedule of a collective on a network: who sends what to whom at which step. It is immutable.
 
-    ``copies``: by how many disjoint ways each chunk is claimed to reach each node.
-    ``orbit``: the rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
-    ``recipe``: what it was planned from, so that it can be planned again.
-    ``sparing``: a node leaves out what has gone over a link before, either way: a row is silent when its source sent that
-    payload over that link, or received it, at an earlier step. Then payloads share no chunks.
+    Functions judge it: ``verify``, ``simulate``, ``sweep``, ``run``. ``len`` is the number of rows, iteration yields every
+    single send, and ``schedule[first:stop]`` has the rows under way in those steps.
+
+    Parameters
+    ----------
+    network : Network
+        Where it takes place.
+    collective : Collective
+        What it does.
+    model : Model
+        The machine that it is for; ``verify`` can judge it under another.
+    rows : Rows
+        The sends, as columns.
+    copies : int
+        By how many disjoint ways each chunk is claimed to reach each node.
+    orbit : bool
+        The rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
+    claims : Claims, optional
+        What its builder claims.
+    recipe : Recipe
+        What it was planned from, so that it can be planned again.
+    sparing : bool
+        A node leaves out what has gone over a link before, either way: a row is silent when its source sent that payload over
+        that link, or received it, at an earlier step. Then payloads share no chunks.
+
+    Raises
+    ------
+    ScheduleError
+        When the rows do not fit the network or the collective.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+    >>> schedule
+    <Schedule broadcast star:4: 12 steps, 69 rows>
+    >>> print(schedule)
+    collective     broadcast of 6 messages from 1234
+    network        star:4, 24 nodes
+    copies         3, to survive any 2 faults
+    model          all-port
+    builder        disjoint-trees
+    trees          3
+    steps          12
+    transmissions  414
+    rows           69
+    >>> next(iter(schedule))
+    Send(step=0, src=0, dst=6, port=0, tree=0, chunk=0)
+    >>> len(schedule[:3]), len(schedule.tree(0)), len(schedule.at("4321"))
+    (21, 23, 6)
     """
 
     network: Network
@@ -83,6 +108,10 @@ class Schedule(Described):
             raise ScheduleError(
                 f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
             )
+
+    def __repr__(self) -> str:
+        where, size = self.network.spec, f"{count_of(self.steps, 'step')}, {count_of(len(self), 'row')}"
+        return f"<Schedule {self.collective.kind} {where if len(where) < 60 else where[:59] + '…'}: {size}>"
 
     @property
     def part(self) -> Collective:
@@ -160,22 +189,53 @@ class Schedule(Described):
         """Return the schedule of the rows that a mask, slice or index array picks; it claims nothing."""
         return replace(self, rows=self.rows.take(where), claims=None)
 
-    def between(self, start: int, stop: int) -> "Schedule":
-        """Return the rows that are under way in some step of ``start … stop-1``."""
-        return self.select((self.rows.step < stop) & (self.rows.step + self.rows.steps > start))
+    def __getitem__(self, steps: slice) -> "Schedule":
+        """Return the rows that are under way in some of the steps ``first … stop-1``, as ``schedule[first:stop]``.
 
-    def on_tree(self, tree: int) -> "Schedule":
-        """Return the rows of one tree."""
+        Parameters
+        ----------
+        steps : slice
+            Steps, without a stride. Left out, they are the first and the last; negative ones count from the end.
+
+        Raises
+        ------
+        ScheduleError
+            For anything else: a single step is ``schedule[3:4]``.
+        """
+        # what people give, whatever the annotation says
+        if not isinstance(steps, slice) or steps.step is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ScheduleError("a schedule is sliced by steps: write schedule[3:8], or schedule[3:4] for one step")
+        first, stop, _ = steps.indices(self.steps)
+        return self.select((self.rows.step < stop) & (self.rows.step + self.rows.steps > first) & (first < stop))
+
+    def tree(self, tree: int) -> "Schedule":
+        """Return the rows of one tree.
+
+        Parameters
+        ----------
+        tree : int
+            The number of the tree; -1 for rows of no tree.
+        """
         return self.select(self.rows.tree == tree)
 
-    def program(self, node: int) -> "Schedule":
-        """Return what one node does: the rows that it sends or receives.
+    def at(self, node: int | str) -> "Schedule":
+        """Return what one node does: the rows that it sends or receives. Of an orbit, those of all sources.
 
         ``treecast.program`` derives them from the node's label alone, without the schedule.
+
+        Parameters
+        ----------
+        node : int or str
+            A node or its label.
+
+        Raises
+        ------
+        NetworkError
+            When the network has no such node.
         """
-        self.network.check_node(node)
+        node = self.network.node(node)
         if self.orbit:
-            return self._orbit_program(node)
+            return self._orbit_at(node)
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
     def of_node_zero(self) -> "Schedule":
@@ -238,7 +298,7 @@ class Schedule(Described):
             port=base.port[rows], tree=base.tree[rows], payload=payload.reshape(-1),
         )  # fmt: skip
 
-    def _orbit_program(self, node: int) -> "Schedule":
+    def _orbit_at(self, node: int) -> "Schedule":
         network, every = self.network, np.arange(len(self.rows))
         # node = translate(h, u) for exactly one h, the translate of u's inverse by node
         as_src = network.translate(node, network.untranslate(self.rows.src, 0))
@@ -248,7 +308,19 @@ class Schedule(Described):
         return replace(self, rows=rows, orbit=False, claims=None)
 
     def __len__(self) -> int:
+        """Return the number of rows. A row may be many sends: ``transmissions`` counts those."""
         return len(self.rows)
+
+    def __iter__(self) -> Iterator[Send]:
+        """Yield every send, one by one, in the order of steps, as ``for send in schedule``. Of an orbit: those of all sources.
+
+        Sends are made when they are asked for, a step at a time. Each costs a Python object, about a microsecond:
+        ``expand()`` gives the same as arrays, and ``rows`` are fewer still.
+        """
+        for sends in self.expand():
+            columns = (sends.src, sends.dst, sends.port, sends.tree, sends.chunk)
+            for send in zip(*(column.tolist() for column in columns), strict=True):
+                yield Send(sends.step, *send)
 
 
 def longest_messages(model: Model, step: Ints, steps: Ints, chunks: Ints, carrier: Ints, total: int) -> Ints:

@@ -184,7 +184,7 @@ class Tree:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Tree({self.network.spec}, root {self.network.label(self.root)}, {len(self)} nodes)"
+        return f"Tree({self.network.spec[:60]}, root {self.network.label(self.root)}, {len(self)} nodes)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,4 +300,4 @@ class TreeSet:
 
     def __repr__(self) -> str:
         trees = "1 tree" if len(self) == 1 else f"{len(self)} trees"
-        return f"TreeSet({self.network.spec}, root {self.network.label(self.root)}, {trees})"
+        return f"TreeSet({self.network.spec[:60]}, root {self.network.label(self.root)}, {trees})"

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Described, Description, describe, spell_range
+from treecast.description import Described, Description, count_of, describe, spell_range
 from treecast.errors import ScheduleError
 from treecast.machine import Cost
 from treecast.networks.core import Ints
@@ -21,15 +21,40 @@ _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
 _MOST_SENDS = 2**20  # of a gossip: with more a bit for each source is faster
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace(Described):
     """What happens when a schedule runs under faults.
 
-    ``arrival``: int32 (atoms, N), the step from which each node holds the first chunk of each atom (0: from the start,
-    NEVER: not at all). ``via``: int64 (atoms, N), the row of that first arrival, -1 for none. ``moved``: bool (moves,),
-    which moves took place. ``schedule`` is plain (not an orbit).
+    A node holds a sum from when all that it is to add to it is there; its ``via`` is the row of the last contribution.
 
-    A node holds a sum once all contributions that it adds have arrived; ``via`` is then the row of the last contribution.
+    Parameters
+    ----------
+    schedule : Schedule
+        What ran, written out where it was an orbit.
+    faults : Faults
+        What failed.
+    atoms : Atoms
+        The runs of chunks that travel together.
+    moves : Moves
+        The sends of the atoms.
+    arrival : int32 (atoms, N)
+        The step from which each node holds the first chunk of each atom; 0: from the start, NEVER: not at all.
+    via : int64 (atoms, N)
+        The row by which it came first; -1 for none.
+    moved : bool (moves,)
+        Which sends took place.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+    >>> trace = treecast.simulate(schedule, ["2134", "3214@2"])
+    >>> trace.delivered, trace.steps, trace.transmissions, trace.lost
+    (22, 12, 290, [])
+    >>> trace.arrival_step(node=23, chunk=0)
+    4
+    >>> treecast.simulate(treecast.plan("broadcast", "path:4"), ["2"]).lost
+    [(3, 0, 1)]
     """
 
     schedule: Schedule
@@ -39,6 +64,10 @@ class Trace(Described):
     arrival: NDArray[np.int32]
     via: Ints
     moved: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        reached = f"{self.delivered:,} of {int(self.living.sum()):,} living nodes have everything"
+        return f"<Trace under {count_of(len(self.faults), 'fault')}: {reached}, {count_of(self.steps, 'step')}>"
 
     @cached_property
     def living(self) -> NDArray[np.bool_]:

@@ -12,9 +12,30 @@ SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Violation:
-    """One violation of a rule: the row, nodes and chunk (-1 or () where there is none), and a sentence on what is wrong."""
+    """One breach of a rule: where, and in a sentence what and why.
+
+    Parameters
+    ----------
+    rule : str
+        The name of the rule.
+    text : str
+        What is wrong.
+    row : int
+        The row; -1 where there is none.
+    nodes : tuple of int
+        The nodes.
+    chunk : int
+        The chunk; -1 where there is none.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "path:4")
+    >>> print(treecast.verify(schedule.select(schedule.rows.step != 1)).violations[0])
+    holds: row 1: 2 > 3 at step 2 carries chunk 0, but 2 never receives it
+    """
 
     rule: str
     text: str
@@ -22,16 +43,49 @@ class Violation:
     nodes: tuple[int, ...] = ()
     chunk: int = -1
 
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        text = self.text if len(self.text) < 120 else self.text[:119] + "…"
+        return f"<Violation of {self.rule} in row {self.row}: {text}>"
+
+
+@dataclass(frozen=True, repr=False)
 class Report(Described):
-    """The verdict on a schedule.
+    """The verdict on a schedule. It is true when no rule is broken.
 
-    ``counts``: breaches of each rule that was checked, in the order of checking. ``violations``: the first few of each.
-    ``steps, transmissions, depth``: as measured. ``bounds``: the lower bounds beside them.
-    ``distance``: of all messages together, under wormhole switching (TCD), else None.
-    ``depth_contention``: pairs of messages that may meet where steps are not synchronised; None where that is not known.
-    ``method``: ``by streams``, ``by symmetry`` (Lemma 7) or ``expanded``. ``seconds``: what the check took.
+    Parameters
+    ----------
+    schedule : Schedule
+        What was judged.
+    model : Model
+        The machine that it was judged under.
+    method : str
+        ``by streams``, ``by symmetry`` (Lemma 7) or ``expanded``.
+    counts : dict from str to int
+        The breaches of each rule that was checked, in the order of checking.
+    violations : tuple of Violation
+        The first few breaches of each rule.
+    steps, transmissions, depth : int
+        As measured.
+    bounds : tuple of Bound
+        The lower bounds beside them.
+    seconds : float
+        The time that it took.
+    distance : int, optional
+        The distance of all messages together, under wormhole switching.
+    depth_contention : int, optional
+        The pairs of messages that may meet where steps are not synchronised, where that is known.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> report = treecast.verify(treecast.plan("broadcast", "star:5", messages=400, survive=2))
+    >>> report
+    <Report under all-port: holds, 307 steps, 142,800 transmissions>
+    >>> bool(report), report.depth, sum(report.counts.values())
+    (True, 8, 0)
     """
 
     schedule: Schedule = field(repr=False, compare=False)
@@ -54,6 +108,11 @@ class Report(Described):
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else f"{sum(self.counts.values()):,} breaches"
+        sizes = f"{count_of(self.steps, 'step')}, {count_of(self.transmissions, 'transmission')}"
+        return f"<Report under {self.model.name}: {verdict}, {sizes}>"
 
 
 Broken = tuple[int, list[Violation]]

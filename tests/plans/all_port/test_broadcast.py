@@ -107,7 +107,7 @@ def test_a_node_knows_its_program_from_its_label(spec, copies):
         schedule = plan("broadcast", where, root=root, messages=7, copies=copies)
         for node in range(where.nodes):
             rows = schedule.select((schedule.rows.src == node) | (schedule.rows.dst == node)).rows
-            assert schedule.program(node).rows == rows
+            assert schedule.at(node).rows == rows
             assert program("broadcast", spec, node, root=root, messages=7, copies=copies).rows == rows
 
 

@@ -251,8 +251,8 @@ def test_an_orbit_written_out_is_every_send_of_every_source(kind, spec):
                 assert (plain.claims, plain.copies) == (schedule.claims, schedule.copies)
                 assert verify(plain).holds or (kind, copies > 1) == ("allgather", True)
                 for node in range(where.nodes):
-                    assert schedule.program(node).rows == rows_at(plain, node)
-                    assert plain.program(node).rows == rows_at(plain, node)
+                    assert schedule.at(node).rows == rows_at(plain, node)
+                    assert plain.at(node).rows == rows_at(plain, node)
 
 
 @pytest.mark.parametrize("kind", ALL_SOURCE)
@@ -260,7 +260,7 @@ def test_programs_of_larger_orbits(kind):
     for spec in ("star:4", "hypercube:4"):
         plain = plan(kind, spec, messages=2).plain()
         for node in (0, 1, 7, 15):
-            assert plan(kind, spec, messages=2).program(node).rows == rows_at(plain, node)
+            assert plan(kind, spec, messages=2).at(node).rows == rows_at(plain, node)
 
 
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "torus:3x3", "mesh:2x3"])
@@ -271,7 +271,7 @@ def test_programs_of_one_root(kind, spec):
         asked = {"root": where.nodes - 1, "messages": 3, "builder": builder.name}
         schedule = plan(kind, where, **asked)
         for node in range(where.nodes):
-            assert schedule.program(node).rows == rows_at(schedule, node)
+            assert schedule.at(node).rows == rows_at(schedule, node)
             if builder.at is None:
                 with pytest.raises(PlanError, match="no rule by which a node knows its rows"):
                     program(kind, where, node, **asked)
@@ -287,7 +287,7 @@ def test_a_node_of_a_hypercube_knows_its_broadcast_from_its_label(d):
             schedule = plan("broadcast", spec, root=root, messages=4, copies=copies)
             for node in range(nodes) if d < 6 else (0, 5, root, nodes - 1):
                 rows = rows_at(schedule, node)
-                assert schedule.program(node).rows == rows
+                assert schedule.at(node).rows == rows
                 assert program("broadcast", spec, node, root=root, messages=4, copies=copies).rows == rows
 
 

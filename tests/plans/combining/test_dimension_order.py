@@ -11,8 +11,9 @@ from treecast.cli import main
 from treecast.errors import TreecastError
 from treecast.networks import network
 from treecast.plans import builders, plan
-from treecast.simulation.faults import Faults, sweep
+from treecast.simulation.faults import Faults
 from treecast.simulation.replay import simulate
+from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
 MODELS = ("whispering", "shouting")
@@ -88,7 +89,7 @@ def test_messages_and_steps_of_the_paper(d):
     n, spec = 1 << d, f"hypercube:{d}"
     one = plan("broadcast", spec, model="whispering", survive=d - 1)
     assert (one.steps, one.transmissions) == (2 * d, n * d - n + 1)
-    assert one.between(0, d).transmissions == n - 1
+    assert one[:d].transmissions == n - 1
     gossip = plan("allgather", spec, model="whispering", survive=d - 1)
     assert (gossip.steps, gossip.transmissions) == (2 * d, n * (n * d - n + 1))
     sizes = [2**i for i in range(d)] + [n - 2 ** (i + 1) for i in range(d)]
@@ -204,7 +205,7 @@ def test_four_phases_take_twice_the_steps(model, d):
             assert started.transmissions == once.transmissions == started.claims.transmissions
             report = verify(started)
             assert report.holds, (k, initiator, report.violations)
-            first = started.between(0, once.steps)
+            first = started[: once.steps]
             assert set(first.collective.source_of(first.rows.payloads.first)) <= {initiator}
             if d < 4:
                 assert sends_that_took_place(simulate(started)) == replay_sparing(started)[1]

@@ -42,11 +42,11 @@ def show(
     first, last = read_steps(steps)
     schedule, _ = load(file)
     if node is not None:
-        schedule = schedule.program(schedule.network.node(node))
+        schedule = schedule.at(node)
     if tree is not None:
-        schedule = schedule.on_tree(tree)
+        schedule = schedule.tree(tree)
     if steps is not None:
-        schedule = schedule.between(first, last)
+        schedule = schedule[first:last]
     listing = Listing(schedule, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
     status = console.show(describe(listing), as_json)
     if listing.left_out and not as_json:

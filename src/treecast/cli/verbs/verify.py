@@ -2,7 +2,7 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, ModelName, Seed, check_numbers
-from treecast.simulation.faults import Kind
+from treecast.simulation.sweeps import Kind
 
 
 def verify(
@@ -37,7 +37,7 @@ def verify(
     """
     from treecast.description import describe
     from treecast.formats import read
-    from treecast.simulation import faults
+    from treecast.simulation import sweeps
     from treecast.verification import verifier
 
     check_numbers(seed)
@@ -46,6 +46,6 @@ def verify(
     found = describe(report)
     if sweep is not None and report:
         with console.progress("fault sets"):
-            swept = faults.sweep(schedule, most, sweep, sample=sample, seed=seed, keep_going=keep_going)
+            swept = sweeps.sweep(schedule, most, sweep, sample=sample, seed=seed, keep_going=keep_going)
         found = found.joined(describe(swept), after="verified")
     return console.show(found, as_json)

@@ -111,7 +111,7 @@ def _move(ours: Communicator, where: Network, kind: str, blocks: _Blocks, asked:
     scatters = COLLECTIVES[kind].direction == "from"
     name = "farthest-first" if scatters else "nearest-first"
     whole = plan(kind, where, root=root, lengths=flits.tolist(), builder=name, model="bufferless-multiport")
-    mine = whole.program(me)
+    mine = whole.at(me)
     lengths = mine.collective.lengths or Lengths.of(flits)
     everything, own = range(lengths.total), range(int(lengths.first[me]), int(lengths.stop[me]))
     begins, ends = (everything if me == root else range(0)), own

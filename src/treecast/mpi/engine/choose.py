@@ -141,7 +141,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
     if COLLECTIVES[kind].one_to_all and trees_of(where, survive) > 1:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
-        mine = schedule_of(what).program(rank)
+        mine = schedule_of(what).at(rank)
     missing: list[int] = missing_at(mine, rank).tolist()
     return Program(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
 

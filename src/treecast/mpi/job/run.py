@@ -61,7 +61,7 @@ def request(
         raise PlanError(f"a deadline of {deadline} seconds ends nothing: write --deadline 30, say")
     killed = dict(parse_faults(schedule.network, [name for text in kill for name in text.split(",") if name]).nodes)
     for node, step in killed.items():
-        rows = schedule.program(node).rows
+        rows = schedule.at(node).rows
         if not bool((rows.step + rows.steps > step).any()):
             raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
     data_of.find_source(schedule.network, schedule.collective, name, flit, output)
@@ -91,7 +91,7 @@ def own_program(what: Request, rank: int, ranks: int | None = None) -> Schedule:
             return mine
     whole = formats.read(what.plan)
     _check_ranks(whole.network, ranks)
-    return whole.program(rank)
+    return whole.at(rank)
 
 
 def _check_ranks(network: Network, ranks: int | None) -> None:

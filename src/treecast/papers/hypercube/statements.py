@@ -15,8 +15,9 @@ from treecast.plans.combining.dimension_order import calling_trees
 from treecast.progress import report
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
-from treecast.simulation.faults import Faults, Sweep, sweep
+from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
+from treecast.simulation.sweeps import Sweep, sweep
 from treecast.steps import NEVER
 from treecast.verification.rules.calling import calls
 from treecast.verification.trees import find_meeting_ways, find_shared_arc

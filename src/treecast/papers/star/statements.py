@@ -10,8 +10,9 @@ from treecast.papers.statement import Statement, Verdict
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
-from treecast.simulation.faults import Faults, sweep
+from treecast.simulation.faults import Faults
 from treecast.simulation.replay import replay
+from treecast.simulation.sweeps import sweep
 from treecast.verification.trees import find_meeting_ways
 from treecast.verification.verifier import verify
 

@@ -1,0 +1,43 @@
+"""The public names, for type checkers: those of the table in ``__init__.py``."""
+
+from treecast.api import bounds as bounds
+from treecast.api import compare as compare
+from treecast.api import elect as elect
+from treecast.api import run as run
+from treecast.api import simulate as simulate
+from treecast.api import sweep as sweep
+from treecast.api import verify as verify
+from treecast.collectives import Collective as Collective
+from treecast.drawing.pictures import draw as draw
+from treecast.errors import TreecastError as TreecastError
+from treecast.execution.election import Election as Election
+from treecast.execution.local import Execution as Execution
+from treecast.formats import load as load
+from treecast.formats import save as save
+from treecast.lower_bounds import Bound as Bound
+from treecast.machine import Cost as Cost
+from treecast.machine import Model as Model
+from treecast.networks import Network as Network
+from treecast.networks import network as network
+from treecast.papers import check_theorems as check_theorems
+from treecast.plans import builders as builders
+from treecast.plans import disjoint_trees as disjoint_trees
+from treecast.plans import plan as plan
+from treecast.plans import program as program
+from treecast.protocols import agrees as agrees
+from treecast.schedule import Claims as Claims
+from treecast.schedule import Payloads as Payloads
+from treecast.schedule import Recipe as Recipe
+from treecast.schedule import Rows as Rows
+from treecast.schedule import Schedule as Schedule
+from treecast.schedule.trees import TreeSet as TreeSet
+from treecast.simulation.faults import Faults as Faults
+from treecast.simulation.faults import parse_faults as parse_faults
+from treecast.simulation.faults import random_faults as random_faults
+from treecast.simulation.replay import Trace as Trace
+from treecast.simulation.sweeps import Sweep as Sweep
+from treecast.verification.report import Report as Report
+from treecast.verification.report import Violation as Violation
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,380 @@
+"""What people call: the same functions as inside, which take spellings, files and labels as well as objects.
+
+``verify("plan.tc")`` is ``verify(load("plan.tc"))``, ``simulate(schedule, ["21345@7"])`` reads the faults for the network of
+the schedule. Nothing inside treecast calls these.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from treecast import formats, lower_bounds
+from treecast.execution import election, local
+from treecast.machine import Model
+from treecast.machine import model as find_model
+from treecast.networks import network as find_network
+from treecast.plans import collective_of, copies_of
+from treecast.progress import Progress, reporting
+from treecast.schedule import Schedule
+from treecast.simulation import replay, sweeps
+from treecast.simulation.faults import Faults, read_faults
+from treecast.simulation.sweeps import Kind, Sweep
+from treecast.verification import verifier
+
+if TYPE_CHECKING:
+    from treecast.execution.election import Election
+    from treecast.execution.local import Execution
+    from treecast.lower_bounds import Bound
+    from treecast.papers.compare import Comparison
+    from treecast.simulation.bit_replay import Gossip
+    from treecast.simulation.replay import Trace
+    from treecast.verification.report import Report
+
+Planned = Schedule | str | os.PathLike[str]
+"""A schedule, or the file that holds it."""
+Failing = Faults | str | Sequence[str] | None
+"""Faults, or how people write them: ``["21345@7", "12345-21345"]``."""
+
+
+def bounds(
+    collective: str,
+    network: Any,
+    *,
+    root: int | str = 0,
+    messages: int = 1,
+    copies: int | None = None,
+    survive: int | None = None,
+    model: str | Model | None = None,
+    targets: Sequence[int | str] = (),
+    lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
+) -> "list[Bound]":
+    """Return the lower bounds that are known: what no schedule of a collective on a network can beat.
+
+    Parameters
+    ----------
+    collective : str
+        What is to be done: ``"broadcast"``, ``"allgather"``, …
+    network : Network, str or networkx graph
+        Where: an object or its spelling, ``"star:5"``.
+    root : int or str
+        The node, or its label, that all data comes from or goes to.
+    messages : int
+        The number of chunks of each source.
+    copies, survive : int, optional
+        Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
+        ``survive`` = ``copies`` - 1. The default is one copy.
+    model : str or Model, optional
+        The machine. The default is ``all-port``, and ``bufferless`` where ``lengths`` are given.
+    targets : sequence of int or str
+        The nodes or labels that a multicast is to reach.
+    lengths : int, sequence or mapping, optional
+        The flits of each node's message, of a scatterv or gatherv, as ``plan`` takes them.
+
+    Returns
+    -------
+    list of Bound
+        Each says of what it is (``steps``, ``transmissions``, ``tcd``), its value, its formula and its source. There is at
+        least one of steps and one of transmissions.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For what does not exist, for more copies than a source has arcs, for copies of sums.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> for bound in treecast.bounds("broadcast", "star:5", messages=400, survive=2):
+    ...     print(bound.of, bound.value, bound.formula)
+    transmissions 142800 M x (N - 1)
+    steps 305 ⌈M x / degree⌉ + eccentricity - 1
+    """
+    where = find_network(network)
+    what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
+    machine = find_model(model or ("all-port" if what.lengths is None else "bufferless"))
+    return lower_bounds.bounds(where, what, copies_of(copies, survive), machine)
+
+
+def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report":
+    """Check a schedule against every rule, under its own model or another one, and measure it.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or path
+        The schedule, or the file that holds it; ``"-"`` is standard input.
+    model : str or Model, optional
+        The machine to judge it under. The default is the model that it was planned for.
+    method : {"fast", "expanded"}
+        ``fast`` judges streams and orbits as a whole. ``expanded`` judges every send of every chunk, by other means.
+
+    Returns
+    -------
+    Report
+        It is true when no rule is broken. Steps and transmissions are measured, and stand beside the lower bounds.
+
+    Raises
+    ------
+    ScheduleError
+        When the schedule is too large to judge in memory.
+    FormatError
+        When the file holds no schedule.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> report = treecast.verify(treecast.plan("broadcast", "star:4", messages=6, survive=2))
+    >>> report.holds, report.steps, list(report.counts)[:4]
+    (True, 12, ['adjacent', 'link-once', 'one-chunk', 'holds'])
+    >>> bool(treecast.verify(treecast.plan("broadcast", "star:4"), "one-port"))
+    False
+    """
+    found = schedule if isinstance(schedule, Schedule) else formats.read(schedule)
+    return verifier.verify(found, model, method)
+
+
+def simulate(schedule: Planned, faults: Failing = None) -> "Trace | Gossip":
+    """Replay a schedule exactly, while nodes and links fail: when does what arrive, by which way, and what is lost?
+
+    Nobody is told of a fault. A node sends what its rows say when it is alive and holds it, else nothing; a sum, when all is
+    there that it adds to it. In a sparing schedule it leaves out what has gone over that link before, either way.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or path
+        The schedule, or the file that holds it.
+    faults : Faults, str or sequence of str, optional
+        What fails: nodes ``2143``, links ``1234-2134``, arcs ``1234>2134``; ``@5`` behind it: from step 5 on, else from the
+        start.
+
+    Returns
+    -------
+    Trace or Gossip
+        A trace knows when each chunk arrives at each node, and what living nodes never get (``lost``). Of a gossip of more
+        than 2^20 sends on a hypercube, a Gossip counts what each node lacks.
+
+    Raises
+    ------
+    FaultError, NetworkError
+        For a fault that names nothing, and when the source of all data fails before the first step.
+    ScheduleError
+        When there is too much to replay.
+    FormatError
+        When the file holds no schedule, or a wrong one.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:5", messages=400, survive=2)
+    >>> trace = treecast.simulate(schedule, ["21345@7", "12345-52341"])
+    >>> trace.delivered, trace.lost
+    (119, [])
+    """
+    found = _schedule(schedule)
+    return replay.simulate(found, _faults(found, faults))
+
+
+def sweep(
+    schedule: Planned,
+    most: int | None = None,
+    kind: Kind = "nodes",
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    keep_going: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Replay a schedule under every set of at most ``most`` faults: does every living node get everything?
+
+    The replay is exact: it goes through all moves in time, 64 sets at once. Faults are there from the start. The root of a
+    collective never fails.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or path
+        The schedule, or the file that holds it.
+    most : int, optional
+        The most faults of a set. The default is as many as the schedule claims to survive.
+    kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}
+        What fails. A link is both arcs between two nodes.
+    sample : int, optional
+        Try that many random sets of exactly ``most`` faults instead.
+    seed : int
+        The seed of the random sets, from 0.
+    keep_going : bool
+        Count all failing sets, instead of stopping at the first.
+    progress : callable, optional
+        Told how many sets are done, how many there are, and what is counted.
+
+    Returns
+    -------
+    Sweep
+        How many sets were tried, how many of them lost something, and the first that did.
+
+    Raises
+    ------
+    FaultError
+        When there are no such sets, when there are too many, and for sums, which survive no fault.
+    FormatError
+        When the file holds no schedule, or a wrong one.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.sweep(treecast.plan("broadcast", "star:4", messages=6, survive=2))
+    >>> found.holds, found.sets, found.exhaustive
+    (True, 277, True)
+    """
+    return sweeps.sweep(
+        _schedule(schedule), most, kind, sample=sample, seed=seed, keep_going=keep_going, progress=progress
+    )
+
+
+def run(
+    schedule: Planned, data: bytes | memoryview, faults: Failing = None, *, progress: Progress | None = None
+) -> "Execution":
+    """Carry out a schedule on real bytes, moved step by step between one buffer per node, in this process.
+
+    Nobody knows of ``faults``, as in ``simulate``; both agree send by send.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or path
+        The schedule, or the file that holds it.
+    data : bytes or memoryview
+        The data of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with
+        zeros: node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
+    faults : Faults, str or sequence of str, optional
+        What fails, as ``simulate`` takes it.
+    progress : callable, optional
+        Told how many steps are done, how many there are, and what is counted.
+
+    Returns
+    -------
+    Execution
+        Who ended with which chunks, and the SHA-256 of what each node holds.
+
+    Raises
+    ------
+    PlanError
+        When the buffers do not fit in memory.
+    FaultError, NetworkError
+        For a fault that names nothing, and when the root is dead from the start.
+    FormatError
+        When the file holds no schedule, or a wrong one.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+    >>> done = treecast.run(schedule, b"the quick brown fox", ["2134", "4231@1"])
+    >>> len(done.living), len(done.intact)
+    (22, 22)
+    """
+    found = _schedule(schedule)
+    return local.run(found, data, _faults(found, faults), progress=progress)
+
+
+def elect(
+    schedule: Planned, data: bytes | memoryview, liars: Failing, *, progress: Progress | None = None
+) -> "Election":
+    """Carry out a schedule while ``liars`` alter what they pass on, and let each node elect what most of its copies say.
+
+    A liar alters, from its step on, every chunk that it passes on; a node all but its own data. In the worst case, which is
+    this one, all agree on what they put in: the chunk with every bit flipped. ⌊(copies - 1)/2⌋ liars are outvoted.
+
+    Parameters
+    ----------
+    schedule : Schedule, str or path
+        The schedule, or the file that holds it.
+    data : bytes or memoryview
+        The data of all nodes, in the order of the chunks.
+    liars : Faults, str or sequence of str
+        The nodes, links and arcs that lie, written as ``simulate`` takes faults.
+    progress : callable, optional
+        Told how many steps are done, how many there are, and what is counted.
+
+    Returns
+    -------
+    Election
+        Who elected the right bytes, who wrong ones, and who could not decide.
+
+    Raises
+    ------
+    FaultError, NetworkError
+        For liars that do not exist, for collectives that add up, and for sparing schedules.
+    PlanError
+        When the buffers do not fit in memory.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "star:4", messages=6, copies=3)
+    >>> election = treecast.elect(schedule, b"the quick brown fox", ["2134"])
+    >>> election.tolerates, len(election.right), election.fooled
+    (1, 23, [])
+    """
+    found = _schedule(schedule)
+    return election.elect(found, data, _faults(found, liars) or Faults(), progress=progress)
+
+
+def compare(
+    networks: Sequence[Any],
+    *,
+    collective: str | None = None,
+    messages: int = 1,
+    copies: int | None = None,
+    survive: int | None = None,
+    progress: Progress | None = None,
+) -> "Comparison":
+    """Plan and verify collectives on several networks, and set them side by side.
+
+    Source: Fragopoulou & Akl, section 5. Every figure is that of a schedule that is made and verified, beside its bound.
+
+    Parameters
+    ----------
+    networks : sequence of Network, str or networkx graph
+        Two or more networks.
+    collective : str, optional
+        The collective. The default are the five problems of the paper: broadcast with one copy and with x, allgather,
+        scatter and alltoall.
+    messages : int
+        The number of chunks of each source.
+    copies, survive : int, optional
+        Over how many disjoint ways each chunk goes, or how many faults must do no harm.
+    progress : callable, optional
+        Told how much of how much is done, and what is being done.
+
+    Returns
+    -------
+    Comparison
+        The figures of each network, and an entry for each collective on each network.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For fewer than two networks, and when one of them has fewer disjoint trees than copies.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.compare(["star:4", "hypercube:5"], collective="broadcast", survive=1)
+    >>> [(entry.network, entry.steps, entry.steps_lower_bound) for entry in found.entries]
+    [('star:4', 7, 4), ('hypercube:5', 6, 5)]
+    """
+    from treecast.papers.compare import compare as compare_networks
+
+    where = [find_network(network) for network in networks]
+    with reporting(progress):
+        return compare_networks(where, collective, messages, copies_of(copies, survive))
+
+
+def _schedule(schedule: Planned) -> Schedule:
+    """Return a schedule, read from its file and verified where it is not one."""
+    return schedule if isinstance(schedule, Schedule) else formats.load(schedule)
+
+
+def _faults(schedule: Schedule, given: Failing) -> Faults | None:
+    """Return faults, read for the network of a schedule where they are texts."""
+    if given is None or isinstance(given, Faults):
+        return given
+    return read_faults(schedule.network, [given] if isinstance(given, str) else given)
