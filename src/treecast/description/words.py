@@ -62,7 +62,7 @@ def list_few(words: Sequence[str], most: int = 20) -> str:
     return ", ".join(words[:most]) + (f" and {left:,} more" if left > 0 else "") or "none"
 
 
-_WIDTH, _LINES, _LENGTH = 156, 22, 1800  # less than a screen of 80 x 24 characters, lines broken in two at most
+_WIDTH, _LINES = 78, 22  # less than a screen of 80 x 24 characters; long lines are broken in two
 
 
 def to_text(pairs: Mapping[str, object]) -> str:
@@ -78,10 +78,10 @@ def to_text(pairs: Mapping[str, object]) -> str:
     for name, value in pairs.items():
         values: list[object] = list(cast("Iterable[object]", value)) if isinstance(value, list | tuple) else [value]
         lines += [f"{'' if place else name:<{width}}  {spell(each)}" for place, each in enumerate(values)]
-    kept, left = list[str](), _LENGTH
-    for line in lines[:_LINES]:
-        short = line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
-        left -= len(short) + 1
+    kept, left = list[str](), _LINES
+    for line in lines:
+        short = line if len(line) <= 2 * _WIDTH else line[: 2 * _WIDTH - 1] + "…"
+        left -= -(-len(short) // _WIDTH)
         if left < 0:
             break
         kept.append(short)
