@@ -111,8 +111,8 @@ def test_whatever_is_printed_is_short_and_readable():
         assert sum(1 + len(line) // 81 for line in text.splitlines()) <= 24, text
         if isinstance(thing, Described):
             html += 1
-            page = ElementTree.fromstring(thing._repr_html_().replace("<br>", "<br/>"))
-            assert [row[0].text for row in page.iter("tr")] == list(describe(thing).lines)
+            page = ElementTree.fromstring(f"<div>{thing._repr_html_().replace('<br>', '<br/>')}</div>")
+            assert [row[0].text for row in page[0].iter("tr")] == list(describe(thing).lines)
     assert html > 15
 
 

@@ -14,7 +14,8 @@ from tests.strategies import arbitrary
 from treecast import formats
 from treecast.cli import main
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.execution.election import elect, fooled_nodes, verdicts
+from treecast.execution.election import elect
+from treecast.execution.fooled import fooled_nodes, verdicts
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
 

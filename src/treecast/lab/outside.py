@@ -58,6 +58,7 @@ def run_in_lab(
     plan: Wiring,
     command: Sequence[str],
     how: How = "mpi",
+    *,
     cuts: Sequence[LinkCut] = (),
     options: Sequence[str] = (),
     timeout: float | None = None,

@@ -105,8 +105,10 @@ class Graph(Network):
 
     @property
     def spelled(self) -> bool:
-        """Whether it was read from a file, whose name finds it again."""
-        return self._spec.startswith("file:")
+        """Whether ``network(spec)`` finds it again: not when it was made in memory."""
+        from treecast.networks.family import families
+
+        return self._spec.partition(":")[0] in families()
 
     @property
     def nodes(self) -> int:

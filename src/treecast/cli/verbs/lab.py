@@ -64,9 +64,9 @@ def run(
     def ready(seconds: float) -> None:
         console.say(f"{where.spec}: {where.nodes} hosts, {len(plan.links)} links of {rate}, built in {seconds:.2f} s")
 
-    done = outside.run_in_lab(
-        plan, command, "hosts" if no_mpi else "once" if once else "mpi", parse_cuts(where, cut), options, timeout, ready
-    )
+    how = "hosts" if no_mpi else "once" if once else "mpi"
+    cuts = parse_cuts(where, cut)
+    done = outside.run_in_lab(plan, command, how, cuts=cuts, options=options, timeout=timeout, ready=ready)
     for u, v, seconds in done.cuts:
         console.say(f"cut: {where.label(u)}-{where.label(v)} after {seconds:.2f} s")
     return done.status

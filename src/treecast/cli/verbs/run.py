@@ -1,6 +1,6 @@
 """``treecast run``."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -56,7 +56,8 @@ def run(
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
             raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
-        return _run_over_mpi(file, data, flit, (*over.kill, *failing.kill_nodes), over, output, as_json)
+        kill = (*over.kill, *failing.kill_nodes)
+        return _run_over_mpi(file, data, over, as_json, flit=flit, kill=kill, output=output)
     if over.kill:
         raise TreecastError("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
     if file == data == "-":
@@ -75,9 +76,7 @@ def run(
     return status
 
 
-def _run_over_mpi(
-    file: str, data: str, flit: int, kill: tuple[str, ...], over: MpiOptions, output: str | None, as_json: bool
-) -> int:
+def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked: Any) -> int:
     from treecast.description import describe
     from treecast.mpi.job.outcome import run_over_mpi
     from treecast.mpi.job.run import Request, request
@@ -90,7 +89,7 @@ def _run_over_mpi(
     def ask() -> "tuple[Schedule, Request]":
         schedule, report = load(file)
         verified.update(verified=report.holds, method=report.method)
-        return schedule, request(schedule, file, data, flit=flit, kill=kill, deadline=over.deadline, output=output)
+        return schedule, request(schedule, file, data, deadline=over.deadline, **asked)
 
     outcome, status = run_over_mpi(ask, over.timeout)
     if outcome is not None:

@@ -6,7 +6,7 @@ its target. Broadcasts in more than one copy go over the trees of ``plans/trees/
 """
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def scatter(job: Job[Complete]) -> Built:
     columns.append((none + (copies - 1) * messages, none, others, others, none))
     step, source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     source, target, block = (network.translate(job.collective.root, u) for u in (source, target, block))
-    return _assemble(network, messages, step, source, target, block, tree, copies * messages, 1)
+    return _assemble(network, messages, _Hops(step, source, target, block, tree), copies * messages, 1)
 
 
 @builder("direct", "allgather", most_copies=every_port, **_RELAYS)
@@ -73,7 +73,7 @@ def allgather(job: Job[Complete]) -> Built:
     others = np.arange(1, network.nodes)
     if copies == 1:
         straight = others * 0, others * 0, others, others * 0, others * 0
-        return _assemble(network, messages, *straight, messages, network.nodes)
+        return _assemble(network, messages, _Hops(*straight), messages, network.nodes)
     relays = np.arange(1, copies + 1)
     columns = [(relays * 0, relays * 0, relays, relays - 1)]
     for relay in relays.tolist():
@@ -81,7 +81,7 @@ def allgather(job: Job[Complete]) -> Built:
         columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
     step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     steps = messages * (copies + 1)
-    return _assemble(network, messages, step, source, target, source * 0, tree, steps, network.nodes)
+    return _assemble(network, messages, _Hops(step, source, target, source * 0, tree), steps, network.nodes)
 
 
 @builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
@@ -103,7 +103,7 @@ def alltoall(job: Job[Complete]) -> Built:
     step, steps = (
         schedule_hops(path, network.port_between(source, target), length, network.ports) if hops else (path, 0)
     )
-    return _assemble(network, messages, step, source, target, block, tree, steps, nodes)
+    return _assemble(network, messages, _Hops(step, source, target, block, tree), steps, nodes)
 
 
 def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
@@ -123,14 +123,27 @@ def _choose_relays(nodes: int, ways: int) -> list[list[int]]:
     return found
 
 
-def _assemble(
-    network: Complete, messages: int, step: Ints, source: Ints, target: Ints, block: Ints, tree: Ints, steps: int, sources: int
-) -> Built:  # fmt: skip
+class _Hops(NamedTuple):
+    """What goes where: the block of each hop, over one arc, from ``step`` on; int64 arrays of one length."""
+
+    step: Ints
+    source: Ints
+    target: Ints
+    block: Ints
+    tree: Ints
+
+
+def _assemble(network: Complete, messages: int, hops: _Hops, steps: int, sources: int) -> Built:
     """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
-    every = np.arange(network.nodes) * messages
-    table = Payloads.of_ranges(every, every + messages)
+    every, count = np.arange(network.nodes) * messages, len(hops.step)
     rows = Rows.of(
-        table, step=step, steps=np.full(len(step), messages), src=source, dst=target,
-        port=network.port_between(source, target), tree=tree, payload=block,
-    )  # fmt: skip
-    return Built(rows, Claims(steps if len(step) else 0, len(step) * messages * sources))
+        Payloads.of_ranges(every, every + messages),
+        step=hops.step,
+        steps=np.full(count, messages),
+        src=hops.source,
+        dst=hops.target,
+        port=network.port_between(hops.source, hops.target),
+        tree=hops.tree,
+        payload=hops.block,
+    )
+    return Built(rows, Claims(steps if count else 0, count * messages * sources))

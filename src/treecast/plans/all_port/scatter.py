@@ -9,7 +9,7 @@ import numpy as np
 
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
-from treecast.plans.all_port.shares import hops, shares
+from treecast.plans.all_port.shares import Shares, hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import disjoint_trees
@@ -31,9 +31,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """
     trees = disjoint_trees(job.network)
     dealt = shares(job.network, trees, job.collective.messages, job.copies)
-    columns = dealt.destination, dealt.tree, dealt.depth, dealt.length, dealt.payload
-    built = _farthest_first(trees, dealt.tree, *columns, dealt.payloads)
-    return _move_to_root(job, built)
+    return _move_to_root(job, _farthest_first(trees, dealt.tree, dealt))
 
 
 @builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
@@ -46,20 +44,13 @@ def over_breadth_first_tree(job: Job[Network]) -> Built:
     depth, branch = tree.depth[destination], tree.branch[destination]
     table = Payloads.of_ranges(every * messages, (every + 1) * messages)
     lengths = np.full_like(destination, messages)
-    return _farthest_first(TreeSet.of(tree), branch, destination, zeros, depth, lengths, destination, table)
+    dealt = Shares(destination, zeros, depth, lengths, destination, zeros, table)
+    return _farthest_first(TreeSet.of(tree), branch, dealt)
 
 
-def _farthest_first(
-    trees: TreeSet,
-    stream: Ints,
-    destination: Ints,
-    tree: Ints,
-    depth: Ints,
-    length: Ints,
-    payload: Ints,
-    table: Payloads,
-) -> Built:
+def _farthest_first(trees: TreeSet, stream: Ints, dealt: Shares) -> Built:
     """Send the shares of each ``stream``, over arcs of its own, one behind the other."""
+    destination, tree, depth, length = dealt.destination, dealt.tree, dealt.depth, dealt.length
     order = np.lexsort((destination, -depth, stream))
     before = starts(length[order])[:-1]
     new = np.concatenate(([True], np.diff(stream[order]) != 0)) if len(order) else np.empty(0, bool)
@@ -67,8 +58,8 @@ def _farthest_first(
     start[order] = before - np.maximum.accumulate(np.where(new, before, 0))
     entry, place, source, target, port = hops(trees, destination, tree)
     rows = Rows.of(
-        table, step=start[entry] + place, steps=length[entry], src=source, dst=target, port=port, tree=tree[entry],
-        payload=payload[entry],
+        dealt.payloads, step=start[entry] + place, steps=length[entry], src=source, dst=target, port=port, tree=tree[entry],
+        payload=dealt.payload[entry],
     )  # fmt: skip
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
