@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 import threading
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from treecast.kernels import compiled
 from treecast.kernels.compiled import Kernel, in_parallel, njit, policy
 from treecast.kernels.trees import depths
+from treecast.progress import reporting
 
 SUM = """
 import os, sys, numpy as np
@@ -185,13 +187,32 @@ def test_blocks_count_together(monkeypatch):
 
 def test_progress_is_told_to_the_end():
     told = []
-    assert in_parallel(lambda start, stop: stop, 10, 4, lambda done, total: told.append((done, total))) == [4, 8, 10]
-    assert told[-1] == (10, 10)
-    assert in_parallel(lambda start, stop: stop, 0, 4, lambda done, total: told.append((done, total))) == []
-    assert told[-1] == (0, 0)
+    with reporting(lambda done, total, what: told.append((done, total, what))):
+        assert in_parallel(lambda start, stop: stop, 10, 4, "blocks") == [4, 8, 10]
+        assert told[-1] == (10, 10, "blocks")
+        assert in_parallel(lambda start, stop: stop, 0, 4, "none") == []
+        assert told[-1] == (0, 0, "none")
 
 
 def test_arrays_come_back_as_arrays():
     depth = np.zeros(3, np.int32)
     assert depths.interpret(np.array([-1, 0, 0], np.int32), np.int64(0), depth) == -1
     assert depth.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("annealing.anneal", [None, None, (0, 1), None, None, None, 7, 250_000, 0.4, 0.2, 0.5, 1]),
+        ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
+        ("broadcasts.fewest_across", [100, 7]),
+        ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30]),
+        ("matching.spread", [np.zeros((5040, 6), np.int32), None, 6, 0, None]),
+    ],
+)
+def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
+    module, _, function = name.partition(".")
+    kernel = getattr(import_module(f"treecast.kernels.{module}"), function)
+    monkeypatch.setattr(compiled, "_stored", set)
+    with policy("pay"):
+        assert kernel._pays(arguments)

@@ -48,7 +48,11 @@ def _below(role, top, parent):
     return role == top
 
 
-@njit(arrays=True)
+def _changes(sides, strides, orders, parent, step, place, steps, moves, *others):
+    return 50 * len(orders) * moves
+
+
+@njit(work=_changes, arrays=True)
 def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold, price, seed):
     """Try so many changes while it cools down from ``hot`` to ``cold``; a meeting costs ``price``.
 

@@ -14,7 +14,7 @@ from treecast.kernels.compiled import njit
 FAR = 1 << 13  # twice as much, and a distance, is an int16
 
 
-@njit(arrays=True)
+@njit(work=lambda nodes, steps: steps * nodes**4 / 100, arrays=True)
 def fewest_across(nodes, steps):
     """Return, for i = 0 … nodes - 1, the fewest messages between any i nodes, the source not among them, and the others.
 
@@ -41,7 +41,7 @@ def fewest_across(nodes, steps):
     return least[nodes, :nodes].copy()
 
 
-@njit(arrays=True)
+@njit(work=lambda distance, steps: steps * len(distance) * 2 ** len(distance), arrays=True)
 def cheapest(distance, steps):
     """Return the least total distance of a broadcast within each set of nodes, in each number of steps, from each node.
 

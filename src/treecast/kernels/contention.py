@@ -47,7 +47,7 @@ def unordered(channel, message, last):
     return found
 
 
-@njit
+@njit(work=lambda channel, *others: 10 * len(channel))
 def unordered_pairs(channel, message, last, start, entry):
     """Return how many pairs of messages share channels with neither before the other, each pair once.
 

@@ -193,7 +193,7 @@ def _slowest_first(steps, turn):
     return steps[turn[0]]
 
 
-@njit
+@njit(work=lambda order, flits, depth, held, dealt: len(order) * min(held.size, 512 * len(held)))
 def deal(order, flits, depth, held, dealt):
     """Deal the messages in an order, each to the tree in which all would then be there soonest, or else the nearest one."""
     k = len(depth)
@@ -219,7 +219,7 @@ def deal(order, flits, depth, held, dealt):
         so_far[best] = value // held.shape[1] if flits[v] else so_far[best]
 
 
-@njit
+@njit(work=lambda flits, depth, held, *others: len(flits) * held.size)
 def improve(flits, depth, held, dealt, goal, left):
     """Take messages from one tree to another, or swap two, while the slower of both then takes less; the slowest trees first.
 
@@ -305,7 +305,11 @@ def _move(v, t, s, flits, depth, held, dealt):
     dealt[v] = s
 
 
-@njit
+def _subtrees(first, target, link, root, flits, parent, by, depth, used, dealt, held, *others):
+    return len(flits) * held.size
+
+
+@njit(work=_subtrees)
 def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, held, steps, goal, left):
     """Give subtrees of one tree to another, with their links, while the slower of both then takes less; the slowest first.
 

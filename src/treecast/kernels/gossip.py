@@ -10,7 +10,7 @@ import numpy as np
 from treecast.kernels.compiled import inline, njit
 
 
-@njit
+@njit(work=lambda nodes, words, table: 64 * len(nodes))
 def turned(nodes, words, table):
     """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N)."""
     for low in range(min(64, 64 * words)):

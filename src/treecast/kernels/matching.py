@@ -11,7 +11,7 @@ from treecast.kernels.compiled import njit
 _ENOUGH = 64  # candidates of a port that are looked at before the best are kept
 
 
-@njit(arrays=True)
+@njit(work=lambda neighbor, back, layers, turn, columns: 40 * neighbor.size * layers, arrays=True)
 def spread(neighbor, back, layers, turn, columns):
     """Reach every node from node 0 in each of ``layers`` layers; return the number of steps, or -1 when that cannot be.
 

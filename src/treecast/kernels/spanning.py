@@ -74,7 +74,7 @@ def _linked(parent, order):
     return head, after
 
 
-@njit
+@njit(work=lambda first, target, *others: 10 * len(target))
 def bounded(first, target, order, most, parent, by, sweeps):
     """Change a spanning tree to one with fewer children at nodes that have many, and no node deeper than ``most``.
 
@@ -201,7 +201,7 @@ def _prospects(first, target, start, source, informed, depth, order, prospect, c
         high = low
 
 
-@njit(arrays=True)
+@njit(work=lambda first, target, *others: 40 * len(target), arrays=True)
 def rounds(first, target, root, parent, by):
     """Fill in the tree of a broadcast in which a node tells one neighbour a round; return its nodes in the order told.
 

@@ -199,7 +199,7 @@ def fill_trees(start, stop, factorials, first_tree, parents, ports):
             advance(symbols)
 
 
-@njit
+@njit(work=lambda start, stop, factorials, limit: 100 * (stop - start) * len(factorials) ** 2)
 def walk_trees(start, stop, factorials, limit):
     """Walk from every node ``start … stop-1`` up every tree to the root; store nothing per node.
 

@@ -34,7 +34,7 @@ def depths(parent, root, depth):
     return -1
 
 
-@njit
+@njit(work=lambda parent, trees, root, start, stop: 20 * len(trees) * (stop - start))
 def meeting(parent, trees, root, start, stop):
     """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` meets that of another tree at node ``w``.
 
