@@ -27,29 +27,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         for s in plain.expand()
         for entry in zip(*(column.tolist() for column in (s.src, s.dst, s.port, s.tree, s.chunk, s.row)), strict=True)
     ]
-    label = plain.network.label
-    found: dict[str, list[Violation]] = {"adjacent": []}
-    if not model.combining:
-        found |= {"link-once": [], "one-chunk": []}
-    if model.ports == "one":
-        if not model.combining:
-            found |= {"send-port": [], "recv-port": []}
-        if model.partner == "same":
-            found["one-partner"] = []
-    if model.duplex == "half":
-        found["duplex"] = []
-    found |= {"holds": [], "delivered": []}
-    if plain.collective.sums:
-        found |= {"complete": [], "once": []}
-    if plain.copies > 1:
-        found["copies"] = []
-    if model.routing:
-        for rule in ("adjacent", "send-port", "recv-port", "duplex"):
-            found.pop(rule, None)
-        found |= {"routed": [], "one-role": [], "channel-once": []}
-
-    if not model.buffered:
-        found |= {"no-buffer": [], "contiguous": [], "once": [], "told": []}
+    found = {rule: list[Violation]() for rule in _rules_that_apply(plain, model)}
 
     def broken(rule: str, row: int, text: str) -> None:
         if rule in found:
@@ -63,36 +41,75 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         if count > 1:
             broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
     for step, messages in by_step.items():
-        arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
-        partner = dict[int, int]()
-        for _, src, dst, port, _, _, row in messages.values():
-            existing = 0 <= port < plain.network.ports
-            where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
-            if not existing or int(plain.network.neighbor(src, port)) != dst:
-                broken("adjacent", row, f"{where}: no arc by port {port} leads there")
-            for rule, key, taken in (
-                ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
-                ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
-            ):  # fmt: skip
-                if rule == "link-once" and not existing:
-                    continue
-                if key in taken and not (rule == "duplex" and model.combining):
-                    broken(rule, row, f"{where}: taken in this step already")
-                taken.add(key)
-            if model.combining and (dst, src) in links:  # what goes the same way is one message
-                broken("duplex", row, f"{where}: something comes the other way")
-            for a, b in ((src, dst), (dst, src)):
-                if partner.setdefault(a, b) != b:
-                    broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
-
+        _check_links(plain, model, step, list(messages.values()), broken)
     if model.routing:
         _check_routes(plain, model, by_step, broken)
     if not model.buffered:
         _check_relays(plain, sends, telling, broken)
+    _check_data(plain, sends, broken)
+    depth = 0
+    if plain.copies > 1 and plain.collective.sums:
+        broken("copies", -1, "a sum has one copy")
+    elif plain.copies > 1 and plain.sparing:
+        _check_tolerance(plain, sends, broken)
+    elif plain.collective.all_source and plain.collective.traits.spreads and not schedule.orbit and not plain.sparing:
+        broken("copies", -1, "copies are checked of an orbit, not of its translates")
+    if not plain.sparing:
+        depth = _check_copies(plain, sends, broken)
+    return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+
+
+def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
+    rules = ["adjacent"]
+    if not model.combining:
+        rules += ["link-once", "one-chunk"]
+    if model.ports == "one":
+        rules += [] if model.combining else ["send-port", "recv-port"]
+        rules += ["one-partner"] if model.partner == "same" else []
+    rules += ["duplex"] if model.duplex == "half" else []
+    rules += ["holds", "delivered"]
+    rules += ["complete", "once"] if plain.collective.sums else []
+    rules += ["copies"] if plain.copies > 1 else []
+    if model.routing:
+        rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
+        rules += ["routed", "one-role", "channel-once"]
+    return rules if model.buffered else [*rules, "no-buffer", "contiguous", "once", "told"]
+
+
+def _check_links(
+    plain: Schedule, model: Model, step: int, messages: list[_Send], broken: Callable[[str, int, str], None]
+) -> None:
+    """Judge what the messages of one step do to arcs, links and ports."""
+    label = plain.network.label
+    arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
+    partner = dict[int, int]()
+    for _, src, dst, port, _, _, row in messages:
+        existing = 0 <= port < plain.network.ports
+        where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
+        if not existing or int(plain.network.neighbor(src, port)) != dst:
+            broken("adjacent", row, f"{where}: no arc by port {port} leads there")
+        for rule, key, taken in (
+            ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
+            ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
+        ):  # fmt: skip
+            if rule == "link-once" and not existing:
+                continue
+            if key in taken and not (rule == "duplex" and model.combining):
+                broken(rule, row, f"{where}: taken in this step already")
+            taken.add(key)
+        if model.combining and (dst, src) in links:  # what goes the same way is one message
+            broken("duplex", row, f"{where}: something comes the other way")
+        for a, b in ((src, dst), (dst, src)):
+            if partner.setdefault(a, b) != b:
+                broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
+
+
+def _check_data(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
+    """Judge whether nodes hold what they send, and end with what they want."""
+    label = plain.network.label
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
-    given, wanted = plain.collective.given(), plain.collective.wanted()
-    for node, a, b in given:
+    for node, a, b in plain.collective.given():
         first.update({(node, chunk): 0 for chunk in range(a, b)})
     first.update(finished)
     for step, _, dst, _, _, chunk, _ in sends:
@@ -100,20 +117,10 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     for step, src, _, _, _, chunk, row in sends:
         if first.get((src, chunk), step + 1) > step:
             broken("holds", row, f"row {row} at step {step}: {label(src)} does not hold chunk {chunk}")
-    for node, a, b in wanted:
+    for node, a, b in plain.collective.wanted():
         for chunk in range(a, b):
             if (node, chunk) not in first:
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
-    if plain.copies > 1 and plain.collective.sums:
-        broken("copies", -1, "a sum has one copy")
-    elif plain.sparing:
-        if plain.copies > 1:
-            _check_tolerance(plain, sends, broken)
-        return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, 0
-    elif plain.collective.all_source and plain.collective.traits.spreads and not schedule.orbit:
-        broken("copies", -1, "copies are checked of an orbit, not of its translates")
-    depth = _check_copies(plain, sends, broken)
-    return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
 
 
 def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:

@@ -188,7 +188,8 @@ class _Search:
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
     ) -> tuple[int, _Tables]:  # fmt: skip
         """Return the steps and the tables of the best cover that is found from one beginning."""
-        from treecast.kernels import cover as kernel
+        from treecast.kernels.cover import extend, prune
+        from treecast.kernels.dealing import deal, hand_over, improve
 
         dealt[self.root] = 0
         known = (*self.arcs[:2], self.link, self.root)
@@ -200,14 +201,14 @@ class _Search:
         turn = np.arange(self.trees)
         least, kept, stale = sys.maxsize, list[_Tables](), 0
         while True:
-            kernel.extend(*known, turn, deepest, parent, by, depth, used)
+            extend(*known, turn, deepest, parent, by, depth, used)
             options = [dealt] if kept else [dealt, *(np.zeros_like(dealt) for _ in orders)]
             results: list[tuple[int, Ints, Ints]] = []
             for number, option in enumerate(options):
                 if number:
-                    kernel.deal(orders[number - 1], self.flits, depth, held, option)
+                    deal(orders[number - 1], self.flits, depth, held, option)
                 self._hold(depth, held, option)
-                steps = kernel.improve(self.flits, depth, held, option, self.goal, self.left)
+                steps = improve(self.flits, depth, held, option, self.goal, self.left)
                 self.left -= self.trees * self.network.nodes + self.trees * deepest
                 results.append((int(steps.max()), option, steps))
             value, dealt, steps = min(results, key=lambda result: result[0])
@@ -219,9 +220,9 @@ class _Search:
                 break
             for pruned in (False, True):  # grown trees meet at more nodes, pruned ones leave more links free
                 if pruned:
-                    kernel.prune(self.link, self.root, dealt, parent, by, depth, used)
+                    prune(self.link, self.root, dealt, parent, by, depth, used)
                 self._hold(depth, held, dealt)
-                kernel.hand_over(*known, self.flits, parent, by, depth, used, dealt, held, steps, self.goal, self.left)
+                hand_over(*known, self.flits, parent, by, depth, used, dealt, held, steps, self.goal, self.left)
             turn = np.argsort(steps, kind="stable")
         return least, kept[0]
 
