@@ -5,9 +5,10 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import TextIO, cast
+from typing import TextIO
 
 from treecast.description import Description, Table, spell
+from treecast.description.text import spell_lines
 from treecast.progress import reporting
 
 _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}
@@ -56,12 +57,8 @@ def show(description: Description, as_json: bool) -> int:
 
 def show_lines(lines: Mapping[str, object]) -> None:
     """Print names and values, a line each; values in a list below one another."""
-    width = max(map(len, lines), default=0)
-    for name, value in lines.items():
-        first, *others = cast(list[object], value) if isinstance(value, list) else [value]
-        show_text(f"{name:<{width}}  {spell(first)}")
-        for other in others:
-            show_text(f"{'':<{width}}  {spell(other)}")
+    for line in spell_lines(lines):
+        show_text(line)
 
 
 def show_table(table: Table) -> None:

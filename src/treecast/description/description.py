@@ -178,11 +178,11 @@ class Described:
     """What is printed, and what a notebook shows, by itself, since it can be described."""
 
     def __str__(self) -> str:
-        from treecast.description.words import to_text
+        from treecast.description.text import to_text
 
         return to_text(describe(self).lines)
 
     def _repr_html_(self) -> str:
-        from treecast.description.html import to_html
+        from treecast.description.notebook import to_html
 
         return to_html(describe(self))

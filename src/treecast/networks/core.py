@@ -315,16 +315,6 @@ class Network(Described, ABC):
     def __repr__(self) -> str:
         return f"network({self.spec!r})"
 
-    def __str__(self) -> str:
-        from treecast.networks.summary import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        from treecast.networks.summary import as_html
-
-        return as_html(self)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and type(self) is type(other) and self.spec == other.spec
 

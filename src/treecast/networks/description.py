@@ -4,18 +4,17 @@ from treecast.description import Description, describe
 from treecast.networks.core import Network
 from treecast.networks.family import Family
 
-_MOST_PORTS = 12  # names of ports that are shown
+_MOST_PORTS, _FEW_PORTS = 12, 6  # names of ports in figures, and in words
 
 
 @describe.register
 def _(network: Network) -> Description:
     names = [network.port_name(port) for port in range(min(network.ports, _MOST_PORTS))]
-    left = network.ports - len(names)
     figures = {
         "network": network.spec,
         "nodes": network.nodes,
         "degree": network.degree,
-        "diameter": network.diameter,
+        "diameter": network.diameter if network.diameter_is_cheap else None,
         "arcs": network.arcs,
         "ports": network.ports,
         "port_names": names,
@@ -23,11 +22,24 @@ def _(network: Network) -> Description:
         "last_node": network.label(network.nodes - 1),
         "translations": network.seen_alike,
     }
-    lines: dict[str, object] = {
-        name.replace("_", " "): value for name, value in figures.items() if name != "port_names"
+    lines = {
+        "network": f"{network.spec}, {network.described}",
+        "nodes": f"{network.nodes:,} ({_spell_labels(network)})",
+        "arcs": f"{network.arcs:,}" + ("" if network.both_ways else ", not all with an arc back"),
+        "degree": network.degree,
+        "diameter": network.diameter if network.diameter_is_cheap else "not searched for",
+        "ports": ", ".join([*names[:_FEW_PORTS], *(["…"] if network.ports > _FEW_PORTS else [])]) or "none",
     }
-    lines["ports"] = ", ".join(names) + (f" and {left:,} more" if left else "") or "none"
     return Description(figures, lines)
+
+
+def _spell_labels(network: Network) -> str:
+    """Return the labels of the first nodes and of the last, as many as a line holds."""
+    first, last = (network.label(node) for node in (0, network.nodes - 1))
+    if network.nodes <= 3:
+        return " ".join(network.label(node) for node in range(network.nodes))
+    few = " ".join(network.label(node) for node in range(3)) if len(first) < 12 else first
+    return f"{few} … {last}" if network.nodes > 4 else f"{few} {last}"
 
 
 @describe.register

@@ -18,4 +18,5 @@ def networks(spec: Spec | None = None, /, *, as_json: Json = False) -> int:
         return console.show(describe(list(families().values())), as_json)
     where = network(spec)
     plans = sorted(kind for kind in COLLECTIVES if builders(kind, where))
-    return console.show(describe(where).adding({"plans": plans}, {"plans": ", ".join(plans)}), as_json)
+    lines = {"translations": where.seen_alike, "plans": ", ".join(plans)}
+    return console.show(describe(where).adding({"plans": plans}, lines), as_json)
