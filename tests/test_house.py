@@ -1,0 +1,270 @@
+"""The house rules that a program can check: who may know what, how long things are, and that lists are generated."""
+
+import ast
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import treecast
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "treecast"
+MODULES = sorted(SOURCE.rglob("*.py"))
+FAMILY = r"Network|Cayley|Rotational|Star|Hypercube|Mesh|Torus|Graph|Complete|Tree|Ring|Path|DeBruijn|Kautz"
+
+
+def name_of(module):
+    return str(module.relative_to(SOURCE))
+
+
+@cache
+def parsed(module):
+    return ast.parse(module.read_text())
+
+
+def of_kernels(module):
+    return name_of(module).startswith("kernels/")
+
+
+# --- who may know what ---
+
+
+def asks_for_class(text):
+    """Whether a piece of code asks a network for its class."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and re.search(rf"\b({FAMILY})\b", ast.unparse(node.args[1]))
+        for node in ast.walk(ast.parse(text))
+    )
+
+
+def test_nobody_asks_a_network_for_its_class():
+    assert asks_for_class("isinstance(where, Mesh | Torus)")  # the test can fail
+    assert not asks_for_class("isinstance(text, str)")
+    asking = [
+        name_of(module) for module in MODULES
+        if not name_of(module).startswith("networks/") and asks_for_class(module.read_text())
+    ]  # fmt: skip
+    # a public function takes a Network or its spelling, and a builder is registered for a class of networks
+    # the trees of schedules are another class of the same name
+    assert set(asking) <= {"plans/registry.py", "schedule/trees.py"}
+
+
+def test_kernels_run_where_they_are_imported_late():
+    for module in MODULES:
+        if of_kernels(module):
+            continue
+        for node in parsed(module).body:
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert not any(name.startswith(("treecast.kernels.", "numba")) for name in names), name_of(module)
+
+
+# --- how long things are ---
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_modules_and_functions_are_short(module):
+    assert len(module.read_text().splitlines()) <= 400
+    for node in ast.walk(parsed(module)):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+            length = (node.end_lineno or 0) - first[0].lineno + 1
+            assert length <= (120 if of_kernels(module) else 60), node.name
+            if not of_kernels(module):
+                taken = [a.arg for a in [*node.args.posonlyargs, *node.args.args] if a.arg not in ("self", "cls")]
+                assert len(taken) <= 6, (node.name, taken)
+
+
+def test_no_statement_hides_a_check():
+    for module in MODULES:
+        assert not [n for n in ast.walk(parsed(module)) if isinstance(n, ast.Assert)], name_of(module)
+
+
+def test_the_formatter_is_obeyed():
+    """Lines that the formatter must leave alone are few: tables of numbers, and builders' entries."""
+    marks = sum(line.count("# fmt: skip") for module in MODULES for line in module.read_text().splitlines())
+    assert marks <= 120
+
+
+# --- what people see ---
+
+
+PUBLIC = [name for name in treecast.__all__ if not name.startswith("__")]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example_that_runs(name):
+    thing = getattr(treecast, name)
+    if not callable(thing):
+        return
+    text = inspect.getdoc(thing) or ""
+    assert ">>> " in text, f"{name} has no example"
+    runner, finder = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
+    example = finder.get_doctest(text, {"treecast": treecast}, name, None, 0)
+    said = []
+    runner.run(example, out=said.append)
+    assert not runner.failures, "".join(said)
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isfunction(getattr(treecast, name))])
+def test_every_public_function_says_what_it_takes_and_returns(name):
+    thing = getattr(treecast, name)
+    text = inspect.getdoc(thing) or ""
+    taken = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    if taken:
+        assert "Parameters\n---" in text, name
+    for parameter in taken:
+        assert re.search(rf"^\s*(?:[\w, ]*\b)?{parameter.name}\b", text, re.MULTILINE), (name, parameter.name)
+
+
+def printed():
+    schedule = treecast.plan("broadcast", "star:5", messages=400, survive=2)
+    report = treecast.verify(schedule)
+    yield schedule
+    yield report
+    yield schedule.rows
+    yield schedule.rows.payloads
+    yield schedule.collective
+    yield schedule.model
+    yield schedule.network
+    yield treecast.simulate(schedule)
+    yield treecast.sweep(schedule, 1)
+    yield treecast.run(schedule, bytes(1000))
+    yield treecast.disjoint_trees("star:5")
+    yield from treecast.bounds("broadcast", "star:5", messages=400, copies=3)
+    yield from treecast.builders("broadcast", "star:5")
+
+
+def test_whatever_is_printed_fits_on_a_screen():
+    for thing in printed():
+        assert len(str(thing)) < 80 * 24, type(thing)
+        assert len(repr(thing)) < 300, (type(thing), repr(thing))
+
+
+def test_a_file_says_all_that_is_needed_to_plan_it_again(tmp_path):
+    schedule = treecast.plan("gatherv", "tree:2,2", lengths=3, tree="balanced", collect="walk")
+    treecast.save(schedule, tmp_path / "plan.tc")
+    from treecast.plans import plan_again
+
+    assert plan_again(treecast.load(tmp_path / "plan.tc")) == schedule
+
+
+# --- one new file each ---
+
+FAMILY_FILE = '''
+"""The windmill: triangles that share node 0."""
+
+import networkx as nx
+
+from treecast.networks.family import family
+from treecast.networks.graph import Graph
+
+
+@family("windmill", "N", example="windmill:4", what="N triangles that share a node")
+def windmill(triangles):
+    """Return the windmill of so many triangles."""
+    return Graph.from_networkx(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
+'''
+BUILDER_FILE = '''
+"""Broadcast down one tree, but later, as one that waits."""
+
+from treecast.plans.all_port.broadcast import over_breadth_first_tree
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, Option, builder
+from treecast.schedule import Claims, Rows
+
+WAIT = Option(name="wait", what="How many steps the root waits.", read=lambda text, network: int(text))
+
+
+@builder("patient", "broadcast", under=ALL_PORT, what="one tree, later", options=(WAIT,), baseline=True)
+def patient(job):
+    """All-port: the breadth-first tree, after a wait."""
+    built, wait = over_breadth_first_tree(job), job.options.get("wait", 1)
+    columns = built.rows.columns() | {"step": built.rows.step + wait}
+    return Built(Rows.of(built.rows.payloads, **columns), Claims(built.claims.steps + wait, built.claims.transmissions))
+'''
+FORMAT_FILE = '''
+"""A list of sends, a line each."""
+
+from treecast.formats.registry import exporter
+
+
+@exporter("sends", suffix=".sends", what="a line for each row: step, source, destination")
+def encode(schedule):
+    rows = schedule.rows
+    return "".join(f"{t} {u} {v}\\n" for t, u, v in zip(rows.step, rows.src, rows.dst, strict=True)).encode()
+'''
+PICTURE_FILE = '''
+"""A picture in one line: how many rows there are."""
+
+from treecast.drawing.registry import TEXT, picture
+from treecast.schedule import Schedule
+
+
+@picture("census", of=Schedule, into=TEXT, what="the number of rows", rank=99)
+def census(schedule, view):
+    """Draw the number of rows."""
+    return f"{len(schedule)} rows"
+'''
+VERB_FILE = '''
+"""``treecast count``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import File, load
+
+
+def count(file: File, /) -> int:
+    """Count the rows of a schedule.
+
+    Example: treecast count plan.tc
+    """
+    console.show_text(str(len(load(file)[0])))
+    return 0
+'''
+NEW = {
+    "networks/windmill.py": FAMILY_FILE, "plans/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
+    "drawing/text/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE,
+}  # fmt: skip
+SCRIPT = """
+import sys, treecast, treecast.plans
+from treecast.cli import main
+
+assert main(["networks"]) == 0
+assert main(["plan", "broadcast", "windmill:4", "--builder", "patient", "--wait", "3", "-o", "plan.tc"]) == 0
+schedule = treecast.load("plan.tc")
+assert schedule.recipe.options == {"wait": "3"} and schedule.steps == 5, schedule.recipe
+assert treecast.plans.plan_again(schedule) == schedule
+assert main(["count", "plan.tc"]) == 0
+assert main(["draw", "plan.tc", "--kind", "census"]) == 0
+treecast.save(schedule, "plan.sends")
+assert len(open("plan.sends").readlines()) == len(schedule)
+for words in (["--help"], ["plan", "--help"], ["draw", "--help"]):
+    main(words)
+"""
+
+
+def test_a_new_idea_is_one_new_file_and_no_edit_elsewhere(tmp_path):
+    """A family, a builder with an option, a format, a picture and a verb: a file each, help and lists included."""
+    package = tmp_path / "treecast"
+    subprocess.run(["cp", "-r", str(SOURCE), str(package)], check=True)
+    for where, text in NEW.items():
+        (package / where).write_text(textwrap.dedent(text).lstrip())
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", "HOME": str(tmp_path), "COLUMNS": "120"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    for word in ("windmill:N", "count", "Count the rows", "census", "How many steps the root waits"):
+        assert word in done.stdout, (word, done.stdout[-3000:])
