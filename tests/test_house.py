@@ -243,7 +243,7 @@ from treecast.cli import main
 assert main(["networks"]) == 0
 assert main(["plan", "broadcast", "windmill:4", "--builder", "patient", "--wait", "3", "-o", "plan.tc"]) == 0
 schedule = treecast.load("plan.tc")
-assert schedule.recipe.options == {"wait": "3"} and schedule.steps == 5, schedule.recipe
+assert schedule.recipe.options == {"wait": "3"} and schedule.steps == 4, schedule.recipe
 assert treecast.plans.plan_again(schedule) == schedule
 assert main(["count", "plan.tc"]) == 0
 assert main(["draw", "plan.tc", "--kind", "census"]) == 0

@@ -39,7 +39,6 @@ ALLOWED = (
     Allowed("edge", "src/treecast/kernels/spanning.py", "", "the edge of what a search has reached"),
     Allowed("round", "src/treecast/kernels/spanning.py", "", "the literature's name for steps of a one-port broadcast"),
     Allowed("round", "src/treecast/plans/trees/spanning.py", r"\brounds\b", "a kernel's name"),
-    Allowed("round", "src/treecast/drawing/figures/mesh.py", r"rounds|a round within", "ways round a torus"),
     Allowed("phase", "*", r"four[- _]phases?", "the hypercube paper's name of a scheme"),
     Allowed(
         "phase", "*", r"(?:first|second)[ _]phase|paths\.phase", "the hypercube paper's word for parts of its schemes"
@@ -59,7 +58,6 @@ ALLOWED = (
         )
     ),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
-    Allowed("failure", "src/treecast/cli/mpi_report.py", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
     Allowed("platform", "*", r"sys\.platform", "Python's name"),
     Allowed("processor", "src/treecast/mpi/*", r"need the processor", "the hardware"),

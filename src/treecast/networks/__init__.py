@@ -42,7 +42,7 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
     ----------
     what : str, Network or networkx graph
         A spelling like ``star:5``, ``mesh:8x8`` or ``file:net.graphml`` (``treecast networks`` lists them), or the name of a
-        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``. Or a graph, of which every edge leads both ways
+        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``. Or a graph, of which every link leads both ways
         unless it is directed. A Network is returned as it is.
 
     Returns

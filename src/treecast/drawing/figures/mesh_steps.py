@@ -201,7 +201,7 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
     gone = grid.coordinates(dst) - grid.coordinates(src)
     wraps = np.abs(gone).sum(axis=0) > far
     round_ = wraps & (2 * np.abs(gone) > np.array(grid.sides)[:, None])
-    if plane.slices:  # a round within a slice cannot be shown on the way to another slice
+    if plane.slices:  # a way round within a slice cannot be shown on the way to another slice
         round_[2] &= gone[0] == 0
     turns = -(np.sign(gone) * round_)[:, :, None] * plane.periods(len(gone))[:, None]
     size = min(0.1, 0.3 * unit) / unit

@@ -78,8 +78,8 @@ class Plane(NamedTuple):
 
     def periods(self, axes: int) -> Floats:
         """Return how far, right and down, one comes on each axis by going round a torus once: (axes, 2)."""
-        rounds = [((self.across + 1) * self.slices, 0), (0, self.rows), (self.columns, 0)]
-        return np.array(rounds[-axes:], np.float64)
+        detours = [((self.across + 1) * self.slices, 0), (0, self.rows), (self.columns, 0)]
+        return np.array(detours[-axes:], np.float64)
 
     def box(self, piece: int) -> tuple[tuple[float, float], float, float]:
         """Return corner, width and height of a slice; of -1, those of everything."""
