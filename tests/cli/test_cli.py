@@ -209,7 +209,9 @@ def test_theorems(answer, ask):
 def test_networks(answer, ask):
     status, found = answer("networks")
     assert status == 0
-    assert any({"spelling": "star:N", "example": "star:5"}.items() <= family.items() for family in found)
+    (star,) = [family for family in found if family["spelling"] == "star:N"]
+    assert {"example": "star:5", "nodes": "N!", "degree": "N - 1", "diameter": "⌊3(N - 1)/2⌋"}.items() <= star.items()
+    assert answer("networks", "debruijn:2,3")[1]["both_ways"] is False
     status, found = answer("networks", "star:5")
     assert {key: found[key] for key in ("network", "nodes", "degree", "diameter", "arcs", "first_node")} == {
         "network": "star:5", "nodes": 120, "degree": 4, "diameter": 6, "arcs": 480, "first_node": "12345",

@@ -101,7 +101,8 @@ def test_python_protocols(where):
     assert [line.split()[0] for line in lines] == ["network", "nodes", "arcs", "degree", "diameter", "ports"]
     assert all(len(line) < 100 for line in lines)
     assert where.label(where.nodes - 1) in lines[1]
-    assert str(where.diameter) in lines[4]
+    assert ("not all with an arc back" in lines[2]) == (not where.both_ways)
+    assert lines[4].split()[1] == str(where.diameter)
     page = where._repr_html_()
     assert page.startswith("<table>")
     assert page.count("<tr>") == 6
@@ -144,6 +145,8 @@ def test_what_is_misspelt_is_told_what_would_be_right(text, right):
     with pytest.raises(NetworkError, match=r"^[^\n]+$") as caught:
         network(text)
     assert str(caught.value).startswith(f"{text!r} is no network: write {right}")
+    family = right.partition(":")[0]
+    assert str(caught.value).endswith(f"; did you mean {family!r}?") == (family in families() and text != family)
 
 
 def test_a_new_family_is_a_new_file(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ def _(network: Network) -> Description:
         "degree": network.degree,
         "diameter": network.diameter if network.diameter_is_cheap else None,
         "arcs": network.arcs,
+        "both_ways": network.both_ways,
         "ports": network.ports,
         "port_names": names,
         "first_node": network.label(0),
@@ -45,4 +46,4 @@ def _spell_labels(network: Network) -> str:
 @describe.register
 def _(family: Family) -> Description:
     found = {"spelling": family.spelling, "example": family.example, "what": family.what}
-    return Description(found, found)
+    return Description(found | {"nodes": family.nodes, "degree": family.degree, "diameter": family.diameter}, found)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from treecast.discovery import import_all
-from treecast.errors import NetworkError
+from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.core import Network
 
 _MOST_DIGITS = 19
@@ -97,5 +97,8 @@ def no_network(text: str) -> NetworkError:
     """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
     known, name = families(), text.partition(":")[0]
     near = get_close_matches(name.lower(), known, 1)
-    hint = known[near[0]].hint if near else f"write one of {', '.join(entry.example for entry in known.values())}"
-    return NetworkError(f"{text!r} is no network: {hint}")
+    if near:
+        return NetworkError(
+            f"{text!r} is no network: {known[near[0]].hint}" + did_you_mean(name.lower(), set(near) - {name})
+        )
+    return NetworkError(f"{text!r} is no network: write one of {', '.join(entry.example for entry in known.values())}")
