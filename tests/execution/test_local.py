@@ -38,6 +38,13 @@ def test_what_really_happens_is_what_the_simulator_says(schedule, data, draws):
     assert {tree for v in range(schedule.network.nodes) for tree in done.by_tree(v)} <= sent
 
 
+def test_of_copies_that_come_in_one_step_the_first_row_counts():
+    schedule = plan("broadcast", "hypercube:3", root=2, copies=2, builder="disjoint-trees")
+    done, trace = run(schedule, b"x", Faults({3: 0})), simulate(schedule, Faults({3: 0}))
+    for v in (u for u in range(8) if u not in (2, 3)):
+        assert list(done.by_tree(v)) == [int(schedule.rows.tree[trace.via[0, v]])]
+
+
 @settings(max_examples=80)
 @given(of_any_collective(), st.binary(max_size=200), st.data())
 def test_bytes_and_sums_against_plain_loops(schedule, data, draws):

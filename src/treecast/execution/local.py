@@ -282,7 +282,8 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     else:
         new = ~state.held[dst, chunk]
         _move(state, src[new], dst[new], chunk[new])
-    state.first_tree[dst[new], chunk[new]] = tree[new]
+    # backwards: of copies that come in one step the first row counts, as in a replay
+    state.first_tree[dst[new][::-1], chunk[new][::-1]] = tree[new][::-1]
     state.held[dst, chunk] = True
     if sums:
         _finish(state, dst, chunk)
