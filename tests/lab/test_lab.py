@@ -213,7 +213,7 @@ def test_what_will_not_do_is_said_in_one_line(ask, arguments, said):
 @pytest.mark.parametrize(
     ("where", "what", "said"),
     [
-        ("sys.platform", "darwin", "no Linux"),
+        ("sys.platform", "darwin", "not Linux"),
         ("os.geteuid", lambda: 1000, "needs root"),
         ("shutil.which", lambda tool: None if tool == "tc" else tool, "apt install iproute2"),
     ],

@@ -223,7 +223,6 @@ def test_nodes_cannot_read_the_time_off_their_clocks():
 
 def test_public_names():
     assert treecast.agrees is protocols.agrees
-    assert treecast.Conversation is protocols.Conversation
     assert MODELS
 
 

@@ -282,8 +282,9 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     else:
         new = ~state.held[dst, chunk]
         _move(state, src[new], dst[new], chunk[new])
-    # backwards: of copies that come in one step the first row counts, as in a replay
-    state.first_tree[dst[new][::-1], chunk[new][::-1]] = tree[new][::-1]
+    # of copies that come in one step the first row counts, as in a replay
+    _, first = np.unique(dst[new] * state.held.shape[1] + chunk[new], return_index=True)
+    state.first_tree[dst[new][first], chunk[new][first]] = tree[new][first]
     state.held[dst, chunk] = True
     if sums:
         _finish(state, dst, chunk)

@@ -158,7 +158,8 @@ def test_builders_come_default_first():
 )
 @pytest.mark.parametrize("messages", [1, 2, 3, 5, 9, 40])
 def test_the_default_builder_takes_the_fewest_steps(spec, messages):
-    every = [plan("broadcast", spec, messages=messages, builder=b.name) for b in builders("broadcast", spec)]
+    names = [b.name for b in builders("broadcast", spec) if "all-port" in b.models]
+    every = [plan("broadcast", spec, messages=messages, builder=name) for name in names]
     chosen = plan("broadcast", spec, messages=messages)
     assert (chosen.steps, chosen.transmissions) == min((s.steps, s.transmissions) for s in every)
 
