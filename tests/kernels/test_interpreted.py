@@ -3,6 +3,7 @@
 import io
 import os
 import pkgutil
+import sys
 from collections import defaultdict
 from contextlib import redirect_stdout
 from importlib import import_module
@@ -13,6 +14,7 @@ import pytest
 from treecast import kernels
 from treecast.cli import main
 from treecast.cli.warm_up import commands
+from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 
 CALLS = 40  # of each kernel
@@ -57,6 +59,15 @@ def agree(kernel, arguments):
     assert all(map(same, plain, fast)), kernel
 
 
+def forget_results():
+    """Clear the caches of all modules: what another test has computed would not run a kernel again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("treecast."):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear") and value is not import_all:
+                    value.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory):
     """Return what kernels are called with in small jobs: by kernel, calls of one signature."""
@@ -72,6 +83,7 @@ def calls(tmp_path_factory):
             found[name].append(copied(arguments))
         return run(kernel, *arguments)
 
+    forget_results()
     here = os.getcwd()
     with pytest.MonkeyPatch.context() as patch, policy("interpret"), redirect_stdout(io.StringIO()):
         patch.setattr(Kernel, "__call__", note)

@@ -99,20 +99,16 @@ def _lemma_5(n: int) -> Verdict:
     return Verdict(parallel and bool((depth[there] == distance[there]).all()), f"{len(loose):,} nodes of S^1")
 
 
-_walks: dict[int, tuple[int, int, int, int]] = {}  # one walk serves two lemmas
-
-
+@cache  # one walk serves two lemmas
 def _walked(n: int) -> tuple[int, int, int, int]:
     """Walk every node of every tree to the root; return (arcs walked, depth, lost node, node with a shared arc)."""
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.star import walk_trees
 
-    if n not in _walks:
-        star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
-        parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, "nodes")
-        arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
-        _walks[n] = int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
-    return _walks[n]
+    star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
+    parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, "nodes")
+    arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
+    return int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
 
 
 def _lemma_6_1(n: int) -> Verdict:
