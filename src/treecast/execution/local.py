@@ -76,7 +76,7 @@ class Execution(Described):
     >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
     >>> done = treecast.run(schedule, b"the quick brown fox", ["2134"])
     >>> len(done.intact), done.digests[6] is None, done.by_tree(23)
-    (23, True, {2: 6})
+    (23, True, {1: 6})
     """
 
     schedule: Schedule
