@@ -31,6 +31,7 @@ class Grid(Network):
     _families: ClassVar[tuple[str, str]]  # the names of such networks: of any number of dimensions, and of one
     wraps: ClassVar[bool]
     """Whether the ends of an axis are joined."""
+    described: ClassVar[str] = "a mesh or torus"
     routed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

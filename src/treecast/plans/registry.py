@@ -126,6 +126,10 @@ class Builder:
     baseline: bool = False
     rank: int = 50
 
+    def takes(self, keywords: Iterable[str]) -> bool:
+        """Return whether it has all these options."""
+        return set(keywords) <= {option.keyword for option in self.options}
+
     def why_not(self, job: Job[Any]) -> str:
         """Return why this builder cannot do a job, as half a sentence; empty when it can."""
         kind, most = job.collective.kind, max(1, self.most_copies(job.network))
@@ -137,7 +141,8 @@ class Builder:
             return f"needs model {' or '.join(self.models)}, not {job.model.name}"
         if job.copies > most:
             return f"sends over at most {most} disjoint ways, not {job.copies}"
-        if unknown := sorted(set(job.options) - {option.keyword for option in self.options}):
+        if not self.takes(job.options):
+            unknown = sorted(set(job.options) - {option.keyword for option in self.options})
             return f"takes no {' and no '.join(unknown)}"
         return self.fits(job)
 

@@ -128,7 +128,9 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
     serious = [entry for entry in entries if not entry.baseline] or entries
     if len(serious) == 1:
         return serious[0], None
-    least, refused = _least(job), list[PlanError]()
+    # closed forms are all compared: bounds are needed only to stop building
+    least = None if all(entry.claims for entry in serious) else _least(job)
+    refused: list[PlanError] = []
     found: list[tuple[tuple[int, ...], Builder, Built | None]] = []
     for entry in serious:
         built, claims = None, entry.claims(job) if entry.claims else None
@@ -282,7 +284,7 @@ def _named(kind: str, network: Network, name: str | None) -> list[Builder]:
 def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
     """Return the model that a job has when none is asked for: all-port, or else the first builder's own choice."""
     keywords = set(options)
-    taking = [b for b in entries if keywords <= {option.keyword for option in b.options}] or entries
+    taking = [b for b in entries if b.takes(keywords)] or entries
     usual = next(iter(MODELS))
     if not taking or any(usual in entry.models for entry in taking):
         return find_model(usual)
@@ -324,11 +326,9 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             f"there is no plan of {kind} on {network.spec} under model {job.model.name}; there is: {known}"
         )
     keywords = set(job.options)
-    taking = [entry for entry in under if keywords <= {option.keyword for option in entry.options}]
+    taking = [entry for entry in under if entry.takes(keywords)]
     if not taking:
-        takers = sorted(
-            {b.name for b in builders(kind, network) if keywords <= {option.keyword for option in b.options}}
-        )
+        takers = sorted({b.name for b in builders(kind, network) if b.takes(keywords)})
         names = ", ".join(dict.fromkeys(entry.name for entry in under))
         return PlanError(
             f"{names} takes no {' and no '.join(sorted(keywords))}; of {kind} on {network.spec} does: "

@@ -14,7 +14,7 @@ import numpy as np
 
 from treecast.errors import PlanError
 from treecast.lower_bounds import MOST_SEARCHED, search, taking_part
-from treecast.networks import Mesh, Network, Torus
+from treecast.networks import Grid, Mesh, Torus
 from treecast.plans.built import Built
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole.bisection import build_from_messages
@@ -32,12 +32,8 @@ def too_many(job: Job[Mesh | Torus]) -> str:
     return "" if count <= MOST_SEARCHED else f"searches broadcasts among at most {MOST_SEARCHED} nodes, not {count:,}"
 
 
-def _on_grids(network: Network) -> str:
-    return "" if network.routed else "needs a mesh or torus"
-
-
 @builder(
-    "exhaustive", "broadcast", "multicast", on=_on_grids, under=WORMHOLE, fits=too_many, rank=30,
+    "exhaustive", "broadcast", "multicast", on=Grid, under=WORMHOLE, fits=too_many, rank=30,
     what="search of all broadcasts among root and targets: the least total distance of all",
 )  # fmt: skip
 def broadcast(job: Job[Mesh | Torus]) -> Built:

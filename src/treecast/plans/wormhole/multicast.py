@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.machine import Model
-from treecast.networks import Grid, Network
+from treecast.networks import Grid
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
@@ -50,12 +50,8 @@ class Way(NamedTuple):
     sends: Callable[[], Sends]
 
 
-def _on_grids(network: Network) -> str:
-    return "" if network.routed else "needs a mesh or torus"
-
-
 @builder(
-    "bisection", "multicast", on=_on_grids, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets"
+    "bisection", "multicast", on=Grid, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets"
 )  # fmt: skip
 def multicast(job: Job[Grid]) -> Built:
     """One-port wormhole: the first way that holds under the job's model, ⌈log2⌉ of root and targets steps.
