@@ -28,6 +28,7 @@ _NAMES = {
     "lower_bounds": ("Bound",),
     "verification.report": ("Report", "Violation"),
     "simulation.replay": ("Trace",),
+    "simulation.lies": ("Lies",),
     "simulation.sweeps": ("Sweep",),
     "execution.local": ("Execution",),
     "execution.election": ("Election",),

@@ -34,6 +34,7 @@ from treecast.schedule.trees import TreeSet as TreeSet
 from treecast.simulation.faults import Faults as Faults
 from treecast.simulation.faults import parse_faults as parse_faults
 from treecast.simulation.faults import random_faults as random_faults
+from treecast.simulation.lies import Lies as Lies
 from treecast.simulation.replay import Trace as Trace
 from treecast.simulation.sweeps import Sweep as Sweep
 from treecast.verification.report import Report as Report

@@ -17,8 +17,10 @@ from treecast.plans import collective_of, copies_of
 from treecast.progress import Progress, reporting
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
+from treecast.simulation.fault_sets import Kind
 from treecast.simulation.faults import Faults, read_faults
-from treecast.simulation.sweeps import Kind, Sweep
+from treecast.simulation.lies import Lies, replay_lies
+from treecast.simulation.sweeps import Sweep
 from treecast.verification import verifier
 
 if TYPE_CHECKING:
@@ -132,11 +134,13 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
     return verifier.verify(found, model, method)
 
 
-def simulate(schedule: Planned, faults: Failing = None) -> "Trace | Gossip":
+def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -> "Trace | Gossip | Lies":
     """Replay a schedule exactly, while nodes and links fail: when does what arrive, by which way, and what is lost?
 
     Nobody is told of a fault. A node sends what its rows say when it is alive and holds it, else nothing; a sum, when all is
     there that it adds to it. In a sparing schedule it leaves out what has gone over that link before, either way.
+    Where something lies, every node elects what most of its copies say: c dead and l lying nodes or arcs fool nobody while
+    c + 2 l < copies.
 
     Parameters
     ----------
@@ -145,12 +149,14 @@ def simulate(schedule: Planned, faults: Failing = None) -> "Trace | Gossip":
     faults : Faults, str or sequence of str, optional
         What fails: nodes ``2143``, links ``1234-2134``, arcs ``1234>2134``; ``@5`` behind it: from step 5 on, else from the
         start.
+    liars : Faults, str or sequence of str, optional
+        What alters the data that it passes on, written alike.
 
     Returns
     -------
-    Trace or Gossip
+    Trace, Gossip or Lies
         A trace knows when each chunk arrives at each node, and what living nodes never get (``lost``). Of a gossip of more
-        than 2^20 sends on a hypercube, a Gossip counts what each node lacks.
+        than 2^20 sends on a hypercube, a Gossip counts what each node lacks. Where something lies, Lies tell who is fooled.
 
     Raises
     ------
@@ -170,6 +176,9 @@ def simulate(schedule: Planned, faults: Failing = None) -> "Trace | Gossip":
     (119, [])
     """
     found = _schedule(schedule)
+    lying = _faults(found, liars)
+    if lying:
+        return replay_lies(found, lying, _faults(found, faults))
     return replay.simulate(found, _faults(found, faults))
 
 
@@ -178,6 +187,7 @@ def sweep(
     most: int | None = None,
     kind: Kind = "nodes",
     *,
+    liars: int = 0,
     sample: int | None = None,
     seed: int = 0,
     keep_going: bool = False,
@@ -196,6 +206,9 @@ def sweep(
         The most faults of a set. The default is as many as the schedule claims to survive.
     kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}
         What fails. A link is both arcs between two nodes.
+    liars : int
+        Besides, at most so many others lie, and every honest living node is to elect everything as it is. The default of
+        ``most`` is then copies - 1 - 2 liars.
     sample : int, optional
         Try that many random sets of exactly ``most`` faults instead.
     seed : int
@@ -225,7 +238,7 @@ def sweep(
     (True, 277, True)
     """
     return sweeps.sweep(
-        _schedule(schedule), most, kind, sample=sample, seed=seed, keep_going=keep_going, progress=progress
+        _schedule(schedule), most, kind, liars=liars, sample=sample, seed=seed, keep_going=keep_going, progress=progress
     )
 
 
@@ -275,12 +288,18 @@ def run(
 
 
 def elect(
-    schedule: Planned, data: bytes | memoryview, liars: Failing, *, progress: Progress | None = None
+    schedule: Planned,
+    data: bytes | memoryview,
+    liars: Failing,
+    faults: Failing = None,
+    *,
+    progress: Progress | None = None,
 ) -> "Election":
     """Carry out a schedule while ``liars`` alter what they pass on, and let each node elect what most of its copies say.
 
     A liar alters, from its step on, every chunk that it passes on; a node all but its own data. In the worst case, which is
-    this one, all agree on what they put in: the chunk with every bit flipped. ⌊(copies - 1)/2⌋ liars are outvoted.
+    this one, all agree on what they put in: the chunk with every bit flipped. c dead and l lying nodes or arcs do no harm
+    while c + 2 l < copies.
 
     Parameters
     ----------
@@ -290,6 +309,8 @@ def elect(
         The data of all nodes, in the order of the chunks.
     liars : Faults, str or sequence of str
         The nodes, links and arcs that lie, written as ``simulate`` takes faults.
+    faults : Faults, str or sequence of str, optional
+        What fails besides, as ``simulate`` takes it.
     progress : callable, optional
         Told how many steps are done, how many there are, and what is counted.
 
@@ -314,7 +335,7 @@ def elect(
     (1, 23, [])
     """
     found = _schedule(schedule)
-    return election.elect(found, data, _faults(found, liars) or Faults(), progress=progress)
+    return election.elect(found, data, _faults(found, liars) or Faults(), _faults(found, faults), progress=progress)
 
 
 def compare(

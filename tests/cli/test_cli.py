@@ -145,6 +145,23 @@ def test_verify_sweeps(files, answer, ask):
     assert re.search(r"faults +does NOT survive every set of at most 1 nodes: when \d{4} fails, \d{4} never gets", out)
     status, out, _ = ask("verify", "plan.tc", "--sweep", "nodes")
     assert "faults         survives every set of at most 2 nodes: 277 sets" in out
+    _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "3")
+    assert "does NOT survive every set of at most 3 nodes" in out
+    assert "random" not in out
+    _, out, _ = ask("verify", "single.tc", "--sweep", "nodes", "--most", "2")
+    assert "of the 24 sets tried fail; the first that fails ends the sweep" in out
+    _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "3", "--keep-going")
+    assert "random" not in out
+    assert "ends the sweep" not in out
+    _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "2", "--sample", "9")
+    assert "survives random sets of 2 nodes: 9 sets" in out
+
+
+@pytest.mark.parametrize("flag", [("--most", "1"), ("--liars", "1"), ("--sample", "5"), ("--keep-going",)])
+def test_how_to_sweep_says_nothing_without_what_fails(files, ask, flag):
+    status, out, err = ask("verify", "plan.tc", *flag)
+    assert (status, out) == (2, "")
+    assert err.endswith(f"{flag[0]} says how to sweep: name what fails as well, as in --sweep nodes\n")
 
 
 def test_simulate(files, answer):

@@ -28,6 +28,7 @@ def test_what_really_happens_is_what_the_simulator_says(schedule, data, draws):
     faults = draw_faults(draws, schedule, root_too=schedule.collective.all_source)
     done, trace = run(schedule, data, faults), simulate(schedule, faults)
     assert (done.steps, done.transmissions) == (trace.steps, trace.transmissions)
+    assert done.lost_sends == trace.lost_sends
     for v in range(schedule.network.nodes):
         for c in range(schedule.collective.chunks):
             assert done.held[v, c] == (trace.arrival_step(v, c) is not None)

@@ -65,10 +65,10 @@ def replay(schedule, node_dies=None, arc_dies=None):
     for step in sorted(by_step):
         new = []
         for _, src, dst, port, _, chunk, *_ in by_step[step]:
-            alive = step < node_dies.get(src, step + 1) and step < arc_dies.get((src, port), step + 1)
+            alive = step < node_dies.get(src, step + 1)
             if alive and arrival.get((src, chunk), step + 1) <= step:
-                made, last = made + 1, step + 1
-                if step < node_dies.get(dst, step + 1):
+                made, last = made + 1, step + 1  # into a cut arc, too: nobody knows
+                if step < node_dies.get(dst, step + 1) and step < arc_dies.get((src, port), step + 1):
                     new.append((dst, chunk))
         for v, c in new:
             if c not in sums:
@@ -362,10 +362,9 @@ def replay_sparing(schedule, node_dies=None, arc_dies=None, sends=None):
             if not held or step >= node_dies.get(src, step + 1) or (src, dst, chunk) in gone:
                 continue
             spoken.append((src, dst, chunk))
-            if step < arc_dies.get((src, port), step + 1):
-                made.append((step, src, port, chunk))
-                if step < node_dies.get(dst, step + 1):
-                    heard.append((dst, src, chunk))
+            made.append((step, src, port, chunk))
+            if step < arc_dies.get((src, port), step + 1) and step < node_dies.get(dst, step + 1):
+                heard.append((dst, src, chunk))
         for v, u, c in heard:
             arrival.setdefault((v, c), step + 1)
             gone.add((v, u, c))
@@ -427,7 +426,7 @@ class Shouter:
 def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies=None, began=0):
     """Let the nodes of a hypercube run the protocol, each by itself, from step ``began`` on; k faults are to be survived.
 
-    Return (what each node ends with, the sends over links that carry as (step, source, port, source of the chunk), steps).
+    Return (what each node ends with, the sends as (step, source, port, source of the chunk), steps).
     """
     node_dies, arc_dies = node_dies or {}, arc_dies or {}
     kind = {"whispering": Whisperer, "shouting": Shouter}[model]
@@ -439,9 +438,9 @@ def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies
         said = [(v, node.say(unit)) for v, node in enumerate(nodes) if alive[v]]
         for v, messages in said:
             for port, message in messages.items():
-                if message and step < arc_dies.get((v, port), step + 1):
+                if message:
                     made += [(step, v, port, source) for source in message]
-                    if alive[v ^ (1 << port)]:
+                    if alive[v ^ (1 << port)] and step < arc_dies.get((v, port), step + 1):
                         nodes[v ^ (1 << port)].hear(unit, port, message)
     held = [node.held | set(getattr(node, "new", ())) for node in nodes]
     return held, sorted(made), nodes[0].steps

@@ -10,8 +10,9 @@ from tests.strategies import arbitrary
 from treecast.errors import FaultError, TreecastError
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.simulation.fault_sets import KINDS
 from treecast.simulation.faults import Faults, parse_faults, random_faults
-from treecast.simulation.sweeps import KINDS, sweep
+from treecast.simulation.sweeps import sweep
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import all_sends_of, replay, wanted_of
 from tests.schedule.test_schedule import rotation_of_ring
 from tests.strategies import arbitrary, planned
+from treecast.description import describe
 from treecast.errors import FaultError, ScheduleError, TreecastError
 from treecast.execution.local import run
 from treecast.machine import Cost
@@ -58,9 +59,13 @@ def check(schedule, faults):
         done = max((arrival.get((v, c), NEVER) for c in wanted[v]), default=0)
         assert trace.completion[v] == (NEVER if v in faults.nodes else done)
     load = np.zeros((nodes, max(schedule.network.ports, 1)), int)
-    for step, src, _, port, _, chunk, *_ in all_sends_of(schedule):
-        alive = step < faults.nodes.get(src, step + 1) and step < faults.arcs.get((src, port), step + 1)
-        load[src, port] += alive and arrival.get((src, chunk), step + 1) <= step
+    lost_sends = 0
+    for step, src, dst, port, _, chunk, *_ in all_sends_of(schedule):
+        sent = step < faults.nodes.get(src, step + 1) and arrival.get((src, chunk), step + 1) <= step
+        carried = step < faults.arcs.get((src, port), step + 1) and step < faults.nodes.get(dst, step + 1)
+        load[src, port] += sent
+        lost_sends += sent and not carried
+    assert trace.lost_sends == lost_sends
     if schedule.network.ports:
         assert (trace.arc_load() == load).all()
     assert (trace.node_load() == load.sum(axis=1)).all()
@@ -80,6 +85,16 @@ def test_every_collective_is_complete_without_faults(kind, spec):
     assert not trace.lost
     assert (trace.steps, trace.transmissions) == (schedule.steps, schedule.transmissions)
     assert trace.completion.max() <= schedule.steps
+
+
+def test_what_goes_into_a_cut_link_counts_like_what_goes_to_a_dead_node():
+    schedule = plan("broadcast", "path:3", messages=4)
+    cut_link = parse_faults(schedule.network, links=["1>2"])
+    whole, dead, cut = (simulate(schedule, faults) for faults in (Faults(), Faults({2: 0}), cut_link))
+    assert [(t.transmissions, t.lost_sends) for t in (whole, dead, cut)] == [(8, 0), (8, 4), (8, 4)]
+    for trace in (dead, cut):
+        assert "8, 4 of them over failed arcs or to failed nodes" in str(trace)
+        assert describe(trace).figures["lost_sends"] == 4
 
 
 @settings(max_examples=100)

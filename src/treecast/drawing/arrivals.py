@@ -9,7 +9,6 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 from treecast.simulation.replay import Trace
-from treecast.steps import NEVER
 
 
 def fewest_steps(schedule: Schedule, faults: Faults | None) -> int | None:
@@ -37,11 +36,8 @@ class Received(NamedTuple):
 
 def received(trace: Trace) -> Received:
     """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
-    moves, atoms, rows = trace.moves, trace.atoms, trace.schedule.rows
-    dies = np.full(trace.schedule.network.nodes, NEVER)
-    dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
-    # a fault hits all chunks of an atom alike (see simulate), so that the first one's step decides
-    arrived = np.flatnonzero(trace.moved & (moves.time < dies[rows.dst[moves.row]]))
+    moves, atoms = trace.moves, trace.atoms
+    arrived = np.flatnonzero(trace.arrived)
     atom = np.repeat(np.arange(len(atoms)), np.diff(moves.start))[arrived]
     row, start, length = moves.row[arrived], moves.time[arrived], atoms.lengths[atom]
     stop = start + np.where(atoms.shift[atom] == 1, length, 1)

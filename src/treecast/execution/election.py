@@ -1,8 +1,9 @@
 """Election: when some nodes or arcs alter what they pass on, each node takes what most of its copies say.
 
-A chunk reaches each node over ``copies`` node-disjoint ways, so that one liar alters at most one copy of it, and
-⌊(copies-1)/2⌋ liars are outvoted. Nobody knows who lies; a node passes on, in a tree, what it got in that tree, not what it
-would elect. Bytes move in process, between one buffer per tree and node.
+A chunk reaches each node over x = ``copies`` node-disjoint ways, so one liar alters at most one copy of it, and one dead node
+or arc takes away at most one. While c + 2l < x, c dead and l lying ones do no harm. Nobody knows who lies or is dead. A node
+passes on, in a tree, what it got in that tree, not what it would elect. Bytes move in process, between one buffer per tree and
+node.
 """
 
 import hashlib
@@ -15,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import Described, Description, Table, count_of, describe, list_few, node_table, spell_ranges
-from treecast.errors import FaultError
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.faults import Faults, wanted
+from treecast.simulation.lies import check_liars, describe_tolerance, honest_nodes
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
@@ -33,19 +34,19 @@ class Election(Described):
     ----------
     schedule : Schedule
         What ran.
-    liars : Faults
-        Who lied.
+    liars, faults : Faults
+        Who lied, and what failed.
     size : int
         The bytes of the data.
     digest : str
         The SHA-256 of the data, in hexadecimal.
-    digests : list of str
-        The SHA-256 of what each node elected, in the order of the chunks, with zeros where it is undecided.
+    digests : list of str or None
+        The SHA-256 of what each node elected, in the order of the chunks, with zeros where it is undecided; None where it failed.
     true_digests : list of str
         The SHA-256 of what each node should have.
     elected : int8 (N, chunks)
-        What became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had the votes of more than half
-        of its copies, 3 it elected wrong bytes; 0 it does not want it.
+        What became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had more votes than all others,
+        3 it elected wrong bytes; 0 it does not want it.
     steps, transmissions : int
         Of the sends that took place.
     altered : int
@@ -64,9 +65,10 @@ class Election(Described):
 
     schedule: Schedule
     liars: Faults
+    faults: Faults
     size: int
     digest: str
-    digests: list[str]
+    digests: list[str | None]
     true_digests: list[str]
     elected: NDArray[np.int8]
     steps: int
@@ -80,13 +82,13 @@ class Election(Described):
 
     @property
     def tolerates(self) -> int:
-        """How many liars, whoever they are, fool nobody: ⌊(copies-1)/2⌋."""
+        """How many liars, whoever they are, fool nobody when nothing fails: ⌊(copies-1)/2⌋."""
         return (self.schedule.copies - 1) // 2
 
     @property
     def honest(self) -> list[int]:
-        """The nodes that never lie; only their verdicts count."""
-        return [node for node in range(self.schedule.network.nodes) if node not in self.liars.nodes]
+        """The nodes that neither lie nor fail; only their verdicts count."""
+        return honest_nodes(self.schedule, self.liars, self.faults)
 
     @property
     def right(self) -> list[int]:
@@ -122,6 +124,7 @@ def _(election: Election) -> Description:
     schedule, label, honest = election.schedule, election.schedule.network.label, len(election.honest)
     right, fooled, undecided = election.right, election.fooled, election.undecided
     verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
+    verdicts |= dict.fromkeys(election.faults.nodes, "dead")
     nodes = [
         {
             "node": label(node),
@@ -137,6 +140,7 @@ def _(election: Election) -> Description:
         "bytes": election.size,
         "sha256": election.digest,
         "liars": election.liars.describe(schedule.network),
+        "faults": election.faults.describe(schedule.network),
         "tolerates": election.tolerates,
         "honest": honest,
         "right": len(right),
@@ -151,7 +155,8 @@ def _(election: Election) -> Description:
     lines: dict[str, object] = {
         "elected": f"the right data at all {honest:,} honest nodes",
         "liars": list_few(election.liars.describe(schedule.network)),
-        "tolerates": _tolerance(election),
+        "faults": list_few(election.faults.describe(schedule.network)),
+        "tolerates": describe_tolerance(schedule.copies),
         "input": count_of(election.size, "byte"),
         "sha256": election.digest,
     }
@@ -165,13 +170,6 @@ def _(election: Election) -> Description:
     )
 
 
-def _tolerance(election: Election) -> str:
-    copies = election.schedule.copies
-    if not election.tolerates:
-        return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
-    return f"any {count_of(election.tolerates, 'liar')}: more than half of {copies:,} copies decide"
-
-
 def _node_table(nodes: list[dict[str, Any]]) -> Table:
     return node_table(
         ("node", "verdict", "sha256 …", "wrong", "undecided"),
@@ -179,13 +177,13 @@ def _node_table(nodes: list[dict[str, Any]]) -> Table:
             (
                 one["node"],
                 one["verdict"],
-                one["sha256"][:16],
+                (one["sha256"] or "")[:16],
                 spell_ranges(one["fooled"]),
                 spell_ranges(one["undecided"]),
             )
             for one in nodes
         ],
-        {"right": "good", "lies": "quiet", "FOOLED": "bad", "UNDECIDED": "bad"},
+        {"right": "good", "lies": "quiet", "dead": "quiet", "FOOLED": "bad", "UNDECIDED": "bad"},
     )
 
 
@@ -193,14 +191,15 @@ def elect(
     schedule: Schedule,
     data: bytes | memoryview,
     liars: Faults,
+    faults: Faults | None = None,
     *,
     progress: Progress | None = None,
 ) -> Election:
     """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, and let each node elect what it believes.
 
     A liar alters, from its step on, every chunk that it passes on, a node all but its own data; the worst case, all agree on
-    what they put in: the chunk with every bit flipped. A node that did not get a chunk in the tree in which it is to send it on
-    sends the copy that came first.
+    what they put in: the chunk with every bit flipped. With several copies a node sends on in a tree only what it got in that
+    tree, so that no liar alters two of them. With one copy it sends on what it got first.
 
     Parameters
     ----------
@@ -210,6 +209,8 @@ def elect(
         The data of all nodes, in the order of the chunks.
     liars
         The nodes and arcs that lie, each from a step on.
+    faults
+        The nodes and arcs that carry nothing, each from a step on; none by default.
     progress
         Called after each step with the steps done, all steps, and ``"steps"``.
 
@@ -220,20 +221,21 @@ def elect(
     Raises
     ------
     FaultError
-        The schedule adds up or is sparing, or a liar does not exist.
+        The schedule adds up or is sparing, a liar or fault does not exist, or the root is dead from the start.
     PlanError
         The buffers would not fit in memory.
     """
     with reporting(progress):
-        return _elect(schedule, data, liars)
+        return _elect(schedule, data, liars, faults or Faults())
 
 
-def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults) -> Election:
+def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: Faults) -> Election:
     began = time.perf_counter()
     check_liars(schedule, liars)
+    faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
     layout = file_layout(collective, len(data))
-    state = _start(schedule, layout, data, liars)
+    state = _start(schedule, layout, data, (liars, faults))
     steps, transmissions, altered, last = 0, 0, 0, schedule.steps
     for sends in schedule.expand():
         sent, lies = _pass_on(state, sends)
@@ -241,13 +243,18 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults) -> Elect
         steps = sends.step + 1 if sent else steps
         report(sends.step + 1, last, "steps")
     elected = np.zeros((nodes, collective.chunks), np.int8)
-    digests, true_digests = list[str](), list[str]()
-    for node, chunks in enumerate(ranges_by_node(wanted(collective, Faults()), nodes)):
-        digests.append(layout.digest(_choose(state, node, chunks, elected[node]), chunks))
+    digests, true_digests = list[str | None](), list[str]()
+    existing = Faults({node: step for node, step in faults.nodes.items() if step == 0})
+    for node, chunks in enumerate(ranges_by_node(wanted(collective, existing), nodes)):
+        if node in faults.nodes:
+            digests.append(None)
+        else:
+            digests.append(layout.digest(_choose(state, node, chunks, elected[node]), chunks))
         true_digests.append(layout.digest(state.true, chunks))
     return Election(
         schedule=schedule,
         liars=liars,
+        faults=faults,
         size=len(data),
         digest=hashlib.sha256(data).hexdigest(),
         digests=digests,
@@ -279,9 +286,13 @@ class _State:
     own: NDArray[np.bool_]
     node_lies: Ints
     arc_lies: Ints
+    node_dies: Ints
+    arc_dies: Ints
 
 
-def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, liars: Faults) -> _State:
+def _start(
+    schedule: Schedule, layout: Layout, data: bytes | memoryview, liars_and_faults: tuple[Faults, Faults]
+) -> _State:
     """Return what the nodes have before the first step. Raises PlanError when it would not fit in memory."""
     nodes, chunks = schedule.network.nodes, schedule.collective.chunks
     no_tree = bool((schedule.rows.tree < 0).any())
@@ -295,7 +306,7 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, liars: 
             memory[:, node, place] = true[place]
             own[node, first:stop] = True
     held[:, own] = True
-    node_lies, arc_lies = liars.by_step(schedule.network)
+    (node_lies, arc_lies), (node_dies, arc_dies) = (these.by_step(schedule.network) for these in liars_and_faults)
     return _State(
         schedule,
         layout,
@@ -307,38 +318,33 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, liars: 
         own=own,
         node_lies=node_lies,
         arc_lies=arc_lies,
+        node_dies=node_dies,
+        arc_dies=arc_dies,
     )
 
 
 def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
     """Carry out the sends of one step; return how many took place, and how many carried what a liar put in."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
-    tree, kept = np.where(sends.tree < 0, len(held) - 1, sends.tree), first_tree[sends.src, sends.chunk]
-    come_by = np.where(held[tree, sends.src, sends.chunk], tree, kept)
-    sent = np.flatnonzero(come_by >= 0)[::-1]  # of several copies in one step the first is written last, and stays
-    src, dst, chunk = sends.src[sent], sends.dst[sent], sends.chunk[sent]
-    lie = ((state.node_lies[src] <= sends.step) & ~own[src, chunk]) | (
-        state.arc_lies[network.arc(src, sends.port[sent])] <= sends.step
-    )
+    tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
+    if state.schedule.copies == 1:
+        otherwise = first_tree[sends.src, sends.chunk]
+    come_by = np.where(held[tree, sends.src, sends.chunk], tree, otherwise)
+    # of several copies in one step the first is written last, and stays
+    sent = np.flatnonzero((come_by >= 0) & (state.node_dies[sends.src] > sends.step))[::-1]
+    src, dst, chunk, arc = sends.src[sent], sends.dst[sent], sends.chunk[sent], network.arc(sends.src, sends.port)[sent]
+    lie = ((state.node_lies[src] <= sends.step) & ~own[src, chunk]) | (state.arc_lies[arc] <= sends.step)
     tree, come_by = tree[sent], come_by[sent]
-    new = ~held[tree, dst, chunk]  # in each tree the first copy stays
+    arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[dst] > sends.step)
+    new = arrives & ~held[tree, dst, chunk]  # in each tree the first copy stays
     bounds = state.layout.bounds
     columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
     for t, s, u, v, a, b, lies in zip(*columns, strict=True):
         state.memory[t, v, a:b] = state.false[a:b] if lies else state.memory[s, u, a:b]
     held[tree[new], dst[new], chunk[new]] = True
-    unknown = (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
+    unknown = arrives & (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
     first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
     return len(sent), int(lie.sum())
-
-
-def check_liars(schedule: Schedule, liars: Faults) -> None:
-    """Raise FaultError when liars cannot be judged on a schedule."""
-    if schedule.collective.sums:
-        raise FaultError(f"{schedule.collective.kind} adds up: a sum has one copy, and nothing to elect from")
-    if schedule.sparing:
-        raise FaultError("a sparing schedule keeps no copies apart: nodes have nothing to elect from")
-    liars.check_names(schedule.network)
 
 
 def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:
@@ -350,9 +356,7 @@ def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8])
         votes = defaultdict[bytes, int](int)
         for tree in np.flatnonzero(state.held[:, node, chunk]).tolist():
             votes[copies[tree, place].tobytes()] += 1
-        # more copies than claimed may have come: two different ones can then have enough votes
-        enough = [copy for copy, count in votes.items() if 2 * count > state.schedule.copies]
-        most = list(votes) if state.own[node, chunk] else enough
+        most = [copy for copy, count in votes.items() if count == max(votes.values())]
         if len(most) != 1:
             elected[chunk] = _UNDECIDED
             continue

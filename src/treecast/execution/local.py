@@ -35,7 +35,7 @@ from treecast.execution.layout import (
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_delivery
+from treecast.simulation.delivery import describe_delivery, describe_sends
 from treecast.simulation.faults import Faults, wanted
 
 _FEW = 32  # sends
@@ -67,6 +67,8 @@ class Execution(Described):
         Over which tree it first got each, and the last contribution of a sum; -1 where it got none.
     steps, transmissions : int
         Of the sends that took place.
+    lost_sends : int
+        How many of them went over a failed arc or to a failed node.
     seconds : float
         The time that it took.
 
@@ -90,6 +92,7 @@ class Execution(Described):
     first_tree: NDArray[np.int16]
     steps: int
     transmissions: int
+    lost_sends: int
     seconds: float
 
     def __repr__(self) -> str:
@@ -171,12 +174,12 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
     layout = file_layout(collective, len(data))
     check_memory(collective, nodes, layout.size)
     true, state = _start(schedule, layout, data, faults)
-    steps, transmissions, last = 0, 0, schedule.steps
+    steps, transmissions, arrived, last = 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        sent = _sent(state, sends)
-        transmissions += len(sent)
+        sent, heard = _sent(state, sends)
+        transmissions, arrived = transmissions + len(sent), arrived + len(heard)
         steps = sends.step + 1 if len(sent) else steps
-        _receive(state, sends, sent[state.node_dies[sends.dst[sent]] > sends.step])
+        _receive(state, sends, heard)
         report(sends.step + 1, last, "steps")
     to_have = wanted(collective, faults)
     digests, true_digests = _digests(layout, state.memory, true, ranges_by_node(to_have, nodes))
@@ -192,6 +195,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
         first_tree=state.first_tree,
         steps=steps,
         transmissions=transmissions,
+        lost_sends=transmissions - arrived,
         seconds=time.perf_counter() - began,
     )
 
@@ -252,8 +256,8 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults:
     return true, state
 
 
-def _sent(state: _State, sends: Sends) -> Ints:
-    """Return which sends of a step take place: places in ``sends``."""
+def _sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
+    """Return which sends of a step take place, and which of these arrive: places in ``sends``."""
     network = state.schedule.network
     arc = network.arc(sends.src, sends.port)
     speaks = (state.node_dies[sends.src] > sends.step) & state.held[sends.src, sends.chunk]
@@ -261,7 +265,8 @@ def _sent(state: _State, sends: Sends) -> Ints:
         back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
         speaks &= ~state.said[arc, sends.chunk] & ~state.heard_of[back, sends.chunk]
         state.said[arc[speaks], sends.chunk[speaks]] = True
-    return np.flatnonzero(speaks & (state.arc_dies[arc] > sends.step))
+    arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)
+    return np.flatnonzero(speaks), np.flatnonzero(speaks & arrives)
 
 
 def _receive(state: _State, sends: Sends, heard: Ints) -> None:
@@ -359,6 +364,7 @@ def _(done: Execution) -> Description:
         "lost": [{"node": one["node"], "chunks": chunks} for one in nodes for chunks in one["lost"]],
         "steps": done.steps,
         "transmissions": done.transmissions,
+        "lost_sends": done.lost_sends,
         "seconds": round(done.seconds, 6),
         "node_reports": nodes,
     }
@@ -366,7 +372,8 @@ def _(done: Execution) -> Description:
     lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
     begin = describe_delivery(len(intact), len(done.living), faults, lacking)
     begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
-    lines = {"steps": done.steps, "transmissions": done.transmissions, "seconds": done.seconds}
+    sends = describe_sends(done.transmissions, done.lost_sends)
+    lines = {"steps": done.steps, "transmissions": sends, "seconds": done.seconds}
     rows = [
         (
             one["node"],

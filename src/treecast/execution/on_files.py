@@ -30,7 +30,7 @@ def run_on_files(
     path : str
         The file with the data of all nodes, ``-`` for standard input; or the folder.
     faults, liars : Faults
-        What fails, and what alters what it passes on: only one of the two.
+        What fails, and what alters what it passes on.
     flit : int
         The bytes of a flit of a scatterv or gatherv.
     output : str, optional
@@ -41,7 +41,7 @@ def run_on_files(
     FormatError
         When a file cannot be read or written.
     PlanError, FaultError
-        When the schedule cannot be carried out on these files, or under both faults and liars.
+        When the schedule cannot be carried out on these files, or under these faults and liars.
     """
     if schedule.collective.lengths is not None:
         if len(liars):
@@ -51,10 +51,8 @@ def run_on_files(
         return _run_on_folder(schedule, path, faults, flit, output)
     if output is not None:
         raise PlanError("--output takes the files of a scatterv or gatherv: leave it out")
-    if len(liars) and len(faults):
-        raise PlanError("what is dead and what lies cannot be had in one run: give one or the other")
     data = read_whole(path)
-    return elect(schedule, data, liars) if len(liars) else run(schedule, data, faults)
+    return elect(schedule, data, liars, faults) if len(liars) else run(schedule, data, faults)
 
 
 def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> Relay:

@@ -19,6 +19,7 @@ from treecast.files import named, read_whole, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, Sends, describe_job
+from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults
 
 
@@ -28,7 +29,7 @@ class Relay(Described):
 
     ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
     that a node held for others at once. ``steps``: until the last flit moved; ``transmissions``: of flits of data, and of
-    control flits.
+    control flits. ``lost_sends``: how many of these went over a failed arc or to a failed node.
     """
 
     schedule: Schedule
@@ -40,6 +41,7 @@ class Relay(Described):
     held: int
     steps: int
     transmissions: int
+    lost_sends: int
     seconds: float
 
     @property
@@ -79,13 +81,14 @@ def _(done: Relay) -> Description:
         "delivered": len(intact),
         "steps": done.steps,
         "transmissions": done.transmissions,
+        "lost_sends": done.lost_sends,
         "most_held_for_others": done.held,
         "seconds": round(done.seconds, 6),
         "messages": messages,
     }
     more = {
         "steps": done.steps,
-        "transmissions": done.transmissions,
+        "transmissions": describe_sends(done.transmissions, done.lost_sends),
         "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",
         "seconds": done.seconds,
     }
@@ -141,14 +144,14 @@ def relay(
     sizes = _sizes(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
     state = _start(schedule, lengths, message_layout(lengths, sizes, flit), data, faults)
-    held, steps, transmissions, last = 0, 0, 0, schedule.steps
+    held, steps, transmissions, lost, last = 0, 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        sent = _move_on(state, sends)
-        transmissions += sent
+        sent, gone = _move_on(state, sends)
+        transmissions, lost = transmissions + sent, lost + gone
         steps = sends.step + 1 if sent else steps
         held = max(held, max(Counter(node for node, _ in state.passing).values(), default=0))
         report(sends.step + 1, last, "steps")
-    spoken = _control_flits(state)
+    control, lost_control = _control_flits(state)
     missing = lengths.flits.copy()
     np.subtract.at(missing, lengths.node_of(np.flatnonzero(state.there)), 1)
     place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
@@ -160,8 +163,9 @@ def relay(
         contents={node: state.arrived[place[node]].tobytes() for node in messages},
         lost=missing,
         held=held,
-        steps=max(steps, int(spoken.max(initial=-1)) + 1),
-        transmissions=transmissions + len(spoken),
+        steps=max(steps, int(control.max(initial=-1)) + 1),
+        transmissions=transmissions + len(control),
+        lost_sends=lost + lost_control,
         seconds=time.perf_counter() - began,
     )
 
@@ -217,35 +221,41 @@ def _start(schedule: Schedule, lengths: Lengths, layout: Layout, data: bytes, fa
     )
 
 
-def _move_on(state: _State, sends: Sends) -> int:
-    """Carry out the sends of one step: what a node gets for others it has in the next step alone. Return how many took place."""
+def _move_on(state: _State, sends: Sends) -> tuple[int, int]:
+    """Carry out the sends of one step: a node has what it gets for others only in the next step.
+
+    Return how many sends took place, and how many of them were lost.
+    """
     arc = state.schedule.network.arc(sends.src, sends.port)
-    goes = (state.node_dies[sends.src] > sends.step) & (state.arc_dies[arc] > sends.step)
-    hears = goes & (state.node_dies[sends.dst] > sends.step)
+    goes = state.node_dies[sends.src] > sends.step
+    hears = goes & (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)
     begins, ends = state.home[sends.chunk] == sends.src, state.target[sends.chunk] == sends.dst
     came: dict[tuple[int, int], Bytes] = {}
     columns = sends.src, sends.dst, sends.chunk, begins, ends, goes, hears
-    moved = 0
+    moved = lost = 0
     for src, dst, chunk, at_home, at_end, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
         place = state.layout.slice_of(chunk, chunk + 1)
         flit = state.data[place] if at_home else state.passing.get((src, chunk))
         if flit is None:
             continue
         moved += sent
+        lost += sent and not heard
         if heard and at_end:
             state.arrived[place] = flit
             state.there[chunk] = True
         elif heard:
             came[dst, chunk] = flit.copy()
     state.passing = came
-    return moved
+    return moved, lost
 
 
-def _control_flits(state: _State) -> Ints:
-    """Return the steps of the control flits that are really sent."""
+def _control_flits(state: _State) -> tuple[Ints, int]:
+    """Return the steps of the control flits that are really sent, and how many of these are lost."""
     rows, network = state.schedule.rows, state.schedule.network
-    sent = (state.node_dies[rows.src] > rows.step) & (state.arc_dies[network.arc(rows.src, rows.port)] > rows.step)
-    return rows.step[rows.control & sent].astype(np.int64)
+    sent = rows.control & (state.node_dies[rows.src] > rows.step)
+    carried = state.arc_dies[network.arc(rows.src, rows.port)] > rows.step
+    arrives = sent & carried & (state.node_dies[rows.dst] > rows.step)
+    return rows.step[sent].astype(np.int64), int((sent & ~arrives).sum())
 
 
 def read_messages(files: Mapping[int, Path]) -> dict[int, bytes]:

@@ -42,28 +42,32 @@ def say(low, high, port, masks, has, gone, dies, step, saying):
 
 @njit
 def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
-    """Let each node hear what its neighbours say; return the chunks of the longest message, and those of all."""
-    words, longest, total = has.shape[1], 0, 0
+    """Let each node hear what its neighbours say; return the chunks of the longest message, of all, and of those that are lost.
+
+    A message is lost when its arc carries nothing or the node that it is for is dead.
+    """
+    words, longest, total, lost = has.shape[1], 0, 0, 0
     for k in range(len(port)):
         p = port[k]
         for w in range(low, high):
             u = w ^ (1 << p)
             count = 0
-            carried = step < arc_dies[u, p]
+            arrives = step < arc_dies[u, p] and step < dies[w]
             for j in range(words):
                 said = saying[k, u, j]
                 if said:
                     count += _ones(said)
-                    if carried and step < dies[w]:
+                    if arrives:
                         has[w, j] |= said
                         if len(gone):
                             gone[p, w, j] |= said
                 if len(gone):
                     gone[p, w, j] |= saying[k, w, j]
-            if carried:
-                longest = max(longest, count)
-                total += count
-    return longest, total
+            longest = max(longest, count)
+            total += count
+            if not arrives:
+                lost += count
+    return longest, total, lost
 
 
 @inline

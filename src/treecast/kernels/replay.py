@@ -18,7 +18,8 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, 
     """Replay all moves once.
 
     ``src, dst, arc``: by row. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
-    (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where one took place.
+    (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where a node sent it,
+    whether or not it arrives.
     ``back``: of a sparing schedule the arc back of each row, of any other one empty.
     """
     sparing = len(back) > 0
@@ -35,14 +36,13 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, 
                     if said[arc[r]] < t or heard[back[r]] < t:
                         continue
                     said[arc[r]] = t  # whether or not the arc still carries anything: nobody knows
-                if t < arc_dies[arc[r]]:
-                    moved[i] = True
-                    if t < node_dies[v]:
-                        if sparing:
-                            heard[arc[r]] = min(heard[arc[r]], t)
-                        if t + 1 < arrival[atom, v]:
-                            arrival[atom, v] = t + 1
-                            via[atom, v] = r
+                moved[i] = True
+                if t < arc_dies[arc[r]] and t < node_dies[v]:
+                    if sparing:
+                        heard[arc[r]] = min(heard[arc[r]], t)
+                    if t + 1 < arrival[atom, v]:
+                        arrival[atom, v] = t + 1
+                        via[atom, v] = r
 
 
 @njit
@@ -65,9 +65,9 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, v
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]
             u, v = src[r], dst[r]
-            if arrival[atom, u] <= t and t < node_dies[u] and t < arc_dies[arc[r]]:
+            if arrival[atom, u] <= t and t < node_dies[u]:
                 moved[i] = True
-                if t < node_dies[v]:
+                if t < arc_dies[arc[r]] and t < node_dies[v]:
                     missing[v] -= 1
                     if missing[v] == 0:
                         arrival[atom, v] = t + 1

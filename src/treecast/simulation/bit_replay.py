@@ -17,7 +17,7 @@ from treecast.machine import Cost
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
-from treecast.simulation.delivery import describe_delivery
+from treecast.simulation.delivery import describe_delivery, describe_sends
 from treecast.simulation.faults import Faults
 
 _MOST_BYTES = 4 * 2**30
@@ -30,6 +30,7 @@ class Gossip(Described):
     ``missing``: int64 (N,), for each node that is alive to the end, how many sources it lacks that are alive to the end; 0 for
     the other nodes.
     ``sizes``: int64 (steps,), the most chunks in one message of each step. ``transmissions``: (chunk, arc) sends in all.
+    ``lost_sends``: those of them that went over a failed arc or to a failed node.
     """
 
     schedule: Schedule
@@ -37,6 +38,7 @@ class Gossip(Described):
     missing: Ints
     sizes: Ints
     transmissions: int
+    lost_sends: int
 
     @property
     def steps(self) -> int:
@@ -110,7 +112,7 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
     has, every = np.zeros((nodes, words), np.uint64), np.arange(nodes)
     has[every, every >> 6] = np.uint64(1) << (every & 63).astype(np.uint64)
     gone = np.zeros((cube.ports if schedule.sparing else 0, nodes, words), np.uint64)
-    sizes, total = np.zeros(schedule.steps, np.int64), 0
+    sizes, total, lost = np.zeros(schedule.steps, np.int64), 0, 0
     block = max(1, -(-nodes // 2))
     for step in range(schedule.steps):
         now = slice(*np.searchsorted(rows.step, [step, step + 1]).tolist())
@@ -120,15 +122,15 @@ def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:
             turned(rows.src[now][rows.port[now] == port].astype(np.int64), words, masks[k])
         in_parallel(_bound(say, ports, masks, has, gone, dies, step, saying), nodes, block)
         counts = in_parallel(_bound(hear, ports, has, gone, dies, arc_dies, step, saying), nodes, block)
-        sizes[step] = max(longest for longest, _ in counts)
-        total += sum(sent for _, sent in counts)
+        sizes[step] = max(longest for longest, _, _ in counts)
+        total, lost = total + sum(sent for _, sent, _ in counts), lost + sum(gone for *_, gone in counts)
         report(step + 1, schedule.steps, "steps")
     living = np.ones(nodes, np.bool_)
     living[list(faults.nodes)] = False
     missing = np.empty(nodes, np.int64)
     lacking(living, has, missing)
     messages = schedule.collective.messages
-    return Gossip(schedule, faults, missing, sizes * messages, total * messages)
+    return Gossip(schedule, faults, missing, sizes * messages, total * messages, lost * messages)
 
 
 def _bound(kernel: Callable[..., Any], *given: object) -> Callable[[int, int], Any]:
@@ -143,11 +145,12 @@ def _(found: Gossip) -> Description:
         "lost": [{"node": node, "sources": count} for node, count in lacking],
         "steps": found.steps,
         "transmissions": found.transmissions,
+        "lost_sends": found.lost_sends,
         "message_sizes": sizes,
     }
     lines = {
         "steps": found.steps,
-        "transmissions": found.transmissions,
+        "transmissions": describe_sends(found.transmissions, found.lost_sends),
         "message sizes": " ".join(f"{size:,}" for size in sizes),
     }
     words = [f"{node} lacks the messages of {count:,} living nodes" for node, count in lacking]

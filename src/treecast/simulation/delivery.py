@@ -37,3 +37,8 @@ def describe_delivery(
     lines[what] = list_few(failed)
     figures = {what: list(failed), "living": living, "delivered": delivered}
     return Description(figures, lines, holds=delivered == living)
+
+
+def describe_sends(transmissions: int, lost: int) -> str:
+    """Return how many sends took place, and how many of them were lost on the way."""
+    return f"{transmissions:,}" + (f", {lost:,} of them over failed arcs or to failed nodes" if lost else "")

@@ -13,7 +13,7 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut, moves
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
-from treecast.simulation.delivery import describe_delivery
+from treecast.simulation.delivery import describe_delivery, describe_sends
 from treecast.simulation.faults import Faults, wanted
 from treecast.steps import NEVER
 
@@ -42,15 +42,15 @@ class Trace(Described):
     via : int64 (atoms, N)
         The row by which it came first; -1 for none.
     moved : bool (moves,)
-        Which sends took place.
+        Which sends took place, those that are lost on the way among them.
 
     Examples
     --------
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
     >>> trace = treecast.simulate(schedule, ["2134", "3214@2"])
-    >>> trace.delivered, trace.steps, trace.transmissions, trace.lost
-    (22, 12, 290, [])
+    >>> trace.delivered, trace.steps, trace.transmissions, trace.lost_sends, trace.lost
+    (22, 12, 290, 30, [])
     >>> trace.arrival_step(node=23, chunk=0)
     4
     >>> treecast.simulate(treecast.plan("broadcast", "path:4"), ["2"]).lost
@@ -141,8 +141,25 @@ class Trace(Described):
 
     @property
     def transmissions(self) -> int:
-        """The number of (chunk, arc) sends that take place."""
+        """The number of (chunk, arc) sends that take place; a node sends over a failed arc and to a failed node all the same."""
         return int(self.sent.sum())
+
+    @cached_property
+    def arrived(self) -> NDArray[np.bool_]:
+        """Which of these sends arrive, over an arc that has not failed at a node that has not: bool (moves,)."""
+        rows, (node_dies, arc_dies) = self.schedule.rows, self.faults.by_step(self.schedule.network)
+        row, time = (
+            self.moves.row,
+            self.moves.time,
+        )  # a fault hits all chunks of an atom alike: the first one's step decides
+        arc = self.schedule.network.arc(rows.src, rows.port)[row]
+        return self.moved & (time < arc_dies[arc]) & (time < node_dies[rows.dst[row]])
+
+    @cached_property
+    def lost_sends(self) -> int:
+        """The number of those sends that go over a failed arc or to a failed node."""
+        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        return int(self.atoms.lengths[atom][self.moved & ~self.arrived].sum())
 
     def arc_load(self) -> Ints:
         """Return the number of chunks that each arc carries: int64 (N, ports)."""
@@ -263,12 +280,14 @@ def _(trace: Trace) -> Description:
         "lost": [{"node": network.label(node), "chunks": (first, stop)} for node, first, stop in trace.lost],
         "steps": trace.steps,
         "transmissions": trace.transmissions,
+        "lost_sends": trace.lost_sends,
         "busiest_arc": busiest_arc,
         "busiest_node": busiest_node,
         "complete_from_step": {network.label(node): None if at == NEVER else at for node, at in done},
     }
     most = f"at most {busiest_arc:,} over one arc, {busiest_node:,} from one node"
-    lines = {"steps": trace.steps, "transmissions": f"{trace.transmissions:,}, {most}"}
+    sends = describe_sends(trace.transmissions, trace.lost_sends)
+    lines = {"steps": trace.steps, "transmissions": f"{sends}, {most}"}
     lacking = [f"{network.label(node)} lacks {spell_range(first, stop)}" for node, first, stop in trace.lost]
     begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking)
     return begin.joined(describe_job(trace.schedule)).adding(figures, lines)

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from math import comb
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,16 +14,12 @@ from treecast.collectives import Holdings
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.networks.core import Ints
-from treecast.progress import Progress, part_of, reporting
+from treecast.progress import Progress, part_of, report, reporting
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut, moves
+from treecast.simulation.fault_sets import FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
-
-Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
-"""What fails in a sweep. A link is both arcs between two nodes."""
-
-
-KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")
+from treecast.simulation.lies import verdicts
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,14 +38,20 @@ class Sweep(Described):
         How many sets were tried.
     exhaustive : bool
         Whether they are all that there are. A sweep that stops at the first failing set has not tried all.
+    sample : bool
+        Whether the sets were drawn at random.
     failing : int
         How many of them left a living node without a chunk.
     counterexample : Faults, optional
         The first of them.
     node, chunk : int
-        What was lost under it; -1 when nothing was.
+        What was lost under it; -1 when nothing was. Under liars the chunk is -1.
     seconds : float
         The time that it took.
+    liars : int
+        The most nodes, arcs or links of a set that lie, besides those that fail.
+    lying : Faults, optional
+        The liars of the counterexample.
 
     Examples
     --------
@@ -66,11 +69,14 @@ class Sweep(Described):
     most: int
     sets: int
     exhaustive: bool
+    sample: bool
     failing: int
     counterexample: Faults | None
     node: int
     chunk: int
     seconds: float
+    liars: int = 0
+    lying: Faults | None = None
 
     @property
     def holds(self) -> bool:
@@ -79,7 +85,13 @@ class Sweep(Described):
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else f"{self.failing:,} failing"
-        return f"<Sweep of {count_of(self.sets, 'set')} of at most {self.most} {self.kind}: {verdict}>"
+        return f"<Sweep of {count_of(self.sets, 'set')} of {_describe_size(self)}: {verdict}>"
+
+
+def _describe_size(found: Sweep) -> str:
+    kind = found.kind.replace("+", " and ")
+    size = f"{'' if found.sample else 'at most '}{found.most} {kind}"
+    return size + (f" that fail and {found.liars} that lie" if found.liars else "")
 
 
 @describe.register
@@ -92,17 +104,28 @@ def _(found: Sweep) -> Description:
         "failing": found.failing,
         "seconds": round(found.seconds, 6),
     }
-    size = f"{found.most} {found.kind.replace('+', ' and ')}"
-    tried = f"{'every set of at most' if found.exhaustive else 'random sets of'} {size}"
+    if found.liars:
+        figures |= {"liars": found.liars}
+    tried = f"{'random sets' if found.sample else 'every set'} of {_describe_size(found)}"
     if found.counterexample is None:
         return Description({"sweep": figures}, {"faults": f"survives {tried}: {found.sets:,} sets"})
     network = found.schedule.network
     dead, node = found.counterexample.describe(network), network.label(found.node)
-    verb = "fails" if len(dead) == 1 else "fail"
-    lost = f"when {list_few(dead)} {verb}, {node} never gets chunk {found.chunk}"
-    words = [f"does NOT survive {tried}: {lost}", f"{found.failing:,} of the {found.sets:,} sets tried fail"]
-    counterexample = {"faults": dead, "node": node, "chunk": found.chunk}
+    lying = [] if found.lying is None else found.lying.describe(network)
+    parts = [_say_who(dead, "fails", "fail")] if dead else []
+    parts += [_say_who(lying, "lies", "lie")] if lying else []
+    outcome = "does not elect everything as it is" if found.liars else f"never gets chunk {found.chunk}"
+    counted = f"{found.failing:,} of the {found.sets:,} sets tried fail"
+    if not found.exhaustive and not found.sample:
+        counted += "; the first that fails ends the sweep"
+    words = [f"does NOT survive {tried}: when {' and '.join(parts)}, {node} {outcome}", counted]
+    counterexample: dict[str, object] = {"faults": dead, "node": node, "chunk": found.chunk}
+    counterexample |= {"liars": lying} if found.liars else {}
     return Description({"sweep": figures, "counterexample": counterexample}, {"faults": words}, holds=False)
+
+
+def _say_who(names: list[str], one: str, many: str) -> str:
+    return f"{list_few(names)} {one if len(names) == 1 else many}"
 
 
 def sweep(
@@ -110,6 +133,7 @@ def sweep(
     most: int | None = None,
     kind: Kind = "nodes",
     *,
+    liars: int = 0,
     sample: int | None = None,
     seed: int = 0,
     keep_going: bool = False,
@@ -121,21 +145,27 @@ def sweep(
     fail. ``keep_going``: count all failing sets, instead of stopping at the first. Faults are there from the start.
     Exact: the replay goes through all moves in time, 64 sets at once. Raises FaultError when there are no such sets, and for
     sums, which survive no fault.
+
+    ``liars``: besides, at most that many others lie, and every honest living node is to elect everything as it is. The
+    default of ``most`` is then the c of c + 2 liars < copies.
     """
     began = time.perf_counter()
-    most = schedule.copies - 1 if most is None else most
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
+    if liars:
+        return _sweep_lies(schedule, most, kind, liars, _Choice(sample, seed, keep_going), progress)
+    most = schedule.copies - 1 if most is None else most
     case = _Case(schedule.plain(), kind)
-    if not 0 <= most <= case.elements:
-        raise FaultError(f"a set cannot have {most} faults: there are {case.elements} {kind} that can fail")
+    choices = case.fault_sets
+    if not 0 <= most <= choices.elements:
+        raise FaultError(f"a set cannot have {most} faults: there are {choices.elements} {kind} that can fail")
     if sample is not None:
         if sample < 1 or most < 1:
             raise FaultError(f"a sample needs at least 1 set of at least 1 fault, not {sample} of {most}")
         check_seed(seed)
-        parts: list[tuple[int, _Sets]] = [(sample, partial(case.random_sets, size=most, seed=seed))]
+        parts: list[tuple[int, _Sets]] = [(sample, partial(choices.random_sets, size=most, seed=seed))]
     else:
-        parts = [(comb(case.elements, size), partial(case.sets, size=size)) for size in range(most + 1)]
+        parts = [(comb(choices.elements, size), partial(choices.sets, size=size)) for size in range(most + 1)]
     total = sum(count for count, _ in parts)
     if total > _MOST_SETS:
         raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
@@ -148,10 +178,85 @@ def sweep(
         if first and not keep_going:
             break
     node, chunk = (-1, -1) if first is None else (first.node, int(case.atoms.bounds[first.atom]))
-    counterexample = None if first is None else case.faults(first.elements)
-    seconds = time.perf_counter() - began
-    exhaustive = sample is None and tried == total
-    return Sweep(schedule, kind, most, tried, exhaustive, failing, counterexample, node, chunk, seconds)
+    return Sweep(
+        schedule,
+        kind,
+        most,
+        sets=tried,
+        exhaustive=sample is None and tried == total,
+        sample=sample is not None,
+        failing=failing,
+        counterexample=None if first is None else choices.faults(first.elements),
+        node=node,
+        chunk=chunk,
+        seconds=time.perf_counter() - began,
+    )
+
+
+class _Choice(NamedTuple):
+    """Which sets are tried: all, or a sample from a seed; and whether the first that fails ends it."""
+
+    sample: int | None
+    seed: int
+    keep_going: bool
+
+
+_LYING_BLOCK = 1 << 11
+_MOST_LYING_SETS = 10**8
+
+
+def _sweep_lies(
+    schedule: Schedule, most: int | None, kind: Kind, liars: int, choice: _Choice, progress: Progress | None
+) -> Sweep:
+    """Sweep over sets of which some elements fail and others lie."""
+    began = time.perf_counter()
+    most = max(0, schedule.copies - 1 - 2 * liars) if most is None else most
+    choices = FaultSets(schedule, kind)
+    if most < 0 or liars < 0 or most + liars > choices.elements:
+        raise FaultError(
+            f"a set cannot have {most} faults and {liars} liars: there are {choices.elements} {kind} that can fail or lie"
+        )
+    sizes = [(c, n) for c in range(most + 1) for n in range(liars + 1)]
+    total = choice.sample or sum(comb(choices.elements, c) * comb(choices.elements - c, n) for c, n in sizes)
+    if choice.sample is not None and choice.sample < 1:
+        raise FaultError(f"a sample needs at least 1 set, not {choice.sample}")
+    if total > _MOST_LYING_SETS:
+        raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
+    check_seed(choice.seed)
+    sets = (
+        choices.lying_sets(sizes)
+        if choice.sample is None
+        else choices.random_lying_sets((most, liars), choice.sample, choice.seed)
+    )
+    tried = failing = 0
+    first: tuple[Faults, Faults, int] | None = None
+    with reporting(progress):
+        while block := list(islice(sets, _LYING_BLOCK)):
+            cases = [(choices.faults(lying), choices.faults(dead)) for dead, lying in block]
+            for (lying, dead), verdict in zip(cases, verdicts(schedule, cases), strict=True):
+                wrong = [*verdict.fooled, *verdict.undecided]
+                failing += bool(wrong)
+                first = first or ((lying, dead, wrong[0]) if wrong else None)
+            tried += len(block)
+            report(tried, total, "sets of faults and liars")
+            if first and not choice.keep_going:
+                break
+    lying, dead, node = first or (None, None, -1)
+    return Sweep(
+        schedule,
+        kind,
+        most,
+        sets=tried,
+        exhaustive=choice.sample is None and tried == total,
+        sample=choice.sample is not None,
+        failing=failing,
+        counterexample=dead,
+        node=node,
+        chunk=-1,
+        seconds=time.perf_counter() - began,
+        liars=liars,
+        lying=lying,
+    )
 
 
 _BLOCK = 1 << 13
@@ -176,29 +281,10 @@ class _Case:
     """A plain schedule, and the elements that can fail, as arrays."""
 
     def __init__(self, schedule: Schedule, kind: Kind) -> None:
-        if kind not in KINDS:
-            raise FaultError(f"{kind!r} cannot fail: write one of {', '.join(KINDS)}")
         network, self.schedule = schedule.network, schedule
+        self.fault_sets = FaultSets(schedule, kind)
         self.atoms = cut(schedule)
         self.moves = moves(schedule, self.atoms)
-        spared = () if schedule.collective.all_source else (schedule.collective.root,)
-        names, arcs = list[int](), list[tuple[int, int]]()
-        if kind.startswith("nodes"):
-            names = [u for u in range(network.nodes) if u not in spared]
-            arcs = [(-1, -1)] * len(names)
-        if not kind.endswith("nodes"):
-            table = network.neighbor_table()
-            for u, port in np.argwhere(table >= 0).tolist():
-                arc, v = u * network.ports + port, int(table[u, port])
-                back = int(network.port_between(v, u))
-                if kind.endswith("links") and back >= 0:
-                    if u < v:
-                        arcs.append((arc, v * network.ports + back))
-                else:
-                    arcs.append((arc, -1))
-        self.element_node = np.array(names + [-1] * (len(arcs) - len(names)), np.int64)
-        self.element_arcs = np.array(arcs, np.int64).reshape(-1, 2)
-        self.elements = len(arcs)
         rows = schedule.rows
         self.arc = network.arc(rows.src, rows.port)
         self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
@@ -207,31 +293,6 @@ class _Case:
         node, atom = self.atoms.table(holdings)
         order = np.argsort(atom, kind="stable")
         return np.searchsorted(atom[order], np.arange(len(self.atoms) + 1)), node[order]
-
-    def sets(self, start: int, stop: int, size: int) -> Ints:
-        """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""
-        from treecast.kernels.replay import next_sets
-
-        first, rank, low = list[int](), start, 0
-        for place in range(size):
-            while rank >= (skipped := comb(self.elements - low - 1, size - place - 1)):
-                rank -= skipped
-                low += 1
-            first.append(low)
-            low += 1
-        sets = np.empty((stop - start, size), np.int64)
-        next_sets(np.array(first, np.int64), self.elements, sets)
-        return sets
-
-    def random_sets(self, start: int, stop: int, size: int, seed: int) -> Ints:
-        """Return random sets of ``size`` different elements, the same for the same block and seed."""
-        random = np.random.default_rng([seed, start])
-        sets = np.full((stop - start, size), -1, np.int64)
-        for place, most in enumerate(range(self.elements - size, self.elements)):  # Floyd's way to draw without repeats
-            drawn = random.integers(most + 1, size=stop - start)
-            taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
-            sets[:, place] = np.where(taken, most, drawn)
-        return sets
 
     def try_all(self, count: int, sets: _Sets, keep_going: bool) -> tuple[int, int, _Hit | None]:
         """Try ``count`` sets; return how many were tried, how many of them fail, and the first that does."""
@@ -258,14 +319,8 @@ class _Case:
         network, rows = self.schedule.network, self.schedule.rows
         failing = np.zeros(len(sets), np.bool_)
         index, node, atom = first_failing(
-            sets, self.element_node, self.element_arcs, self.moves.start, self.moves.row, self.moves.time,
+            sets, self.fault_sets.node, self.fault_sets.arcs, self.moves.start, self.moves.row, self.moves.time,
             rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1,
             self.schedule.arcs_back, *self.given, *self.wanted, failing,
         )  # fmt: skip
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))
-
-    def faults(self, elements: Ints) -> Faults:
-        ports = self.schedule.network.ports
-        nodes = {int(self.element_node[e]): 0 for e in elements if self.element_node[e] >= 0}
-        arcs = {divmod(int(arc), ports): 0 for e in elements for arc in self.element_arcs[e] if arc >= 0}
-        return Faults(nodes, arcs)

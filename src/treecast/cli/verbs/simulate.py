@@ -1,7 +1,7 @@
 """``treecast simulate``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import CostOptions, File, Flag, Json, RandomFaultOptions, load
+from treecast.cli.arguments import CostOptions, File, Flag, Json, LiarOptions, RandomFaultOptions, load
 from treecast.errors import TreecastError
 
 
@@ -10,11 +10,14 @@ def simulate(
     /,
     *,
     failing: RandomFaultOptions = RandomFaultOptions(),
+    lying: LiarOptions = LiarOptions(),
     costs: CostOptions = CostOptions(),
     distributed: Flag = False,
     as_json: Json = False,
 ) -> int:
     """Replay a schedule under faults and tell what arrives when, and what is lost.
+
+    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled.
 
     Example: treecast simulate plan.tc --kill-nodes 21345 32145@5 --cut-links 12345-52341
 
@@ -27,16 +30,22 @@ def simulate(
     from treecast.description import describe
     from treecast.drawing.text.completion import completion_text
     from treecast.simulation import replay
+    from treecast.simulation.lies import replay_lies
 
     cost = costs.read()
     schedule, report = load(file)
     if distributed:
-        if failing:
+        if failing or lying:
             raise TreecastError(
                 "the protocols are for machines without faults: leave out either those or --distributed"
             )
         return console.show(describe(protocols.hold_against(schedule)), as_json)
     faults = failing.read(schedule)
+    if lying:
+        if cost is not None:
+            raise TreecastError("costs are of a replay without liars: leave out --startup and --per-byte, or the liars")
+        told = describe(replay_lies(schedule, lying.read(schedule), faults))
+        return console.show(told.adding({"verified": report.holds, "method": report.method}), as_json)
     with console.progress("steps", after=0.5):
         found = replay.simulate(schedule, faults)
     shown = describe(found).adding({"verified": report.holds, "method": report.method})

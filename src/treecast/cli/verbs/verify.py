@@ -2,7 +2,8 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, ModelName, Seed, check_numbers
-from treecast.simulation.sweeps import Kind
+from treecast.errors import TreecastError
+from treecast.simulation.fault_sets import Kind
 
 
 def verify(
@@ -13,6 +14,7 @@ def verify(
     expanded: Flag = False,
     sweep: Kind | None = None,
     most: int | None = None,
+    liars: int = 0,
     sample: int | None = None,
     seed: Seed = 0,
     keep_going: Flag = False,
@@ -30,6 +32,8 @@ def verify(
         Also replay it under every set of such faults.
     most
         The most faults of a set; else as many as the schedule claims to survive.
+    liars
+        Besides, at most so many others lie; each node elects what most of its copies say.
     sample
         Instead of all sets, this many random ones of exactly that size.
     keep_going
@@ -41,11 +45,20 @@ def verify(
     from treecast.verification import verifier
 
     check_numbers(seed)
+    if sweep is None:
+        given = {
+            "--most": most is not None,
+            "--liars": liars,
+            "--sample": sample is not None,
+            "--keep-going": keep_going,
+        }
+        if idle := [name for name, used in given.items() if used]:
+            raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
     schedule = read(file)
     report = verifier.verify(schedule, model, "expanded" if expanded else "fast")
     found = describe(report)
     if sweep is not None and report:
         with console.progress("fault sets"):
-            swept = sweeps.sweep(schedule, most, sweep, sample=sample, seed=seed, keep_going=keep_going)
+            swept = sweeps.sweep(schedule, most, sweep, liars=liars, sample=sample, seed=seed, keep_going=keep_going)
         found = found.joined(describe(swept), after="verified")
     return console.show(found, as_json)

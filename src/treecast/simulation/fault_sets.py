@@ -1,0 +1,96 @@
+"""Which sets of nodes, arcs and links a sweep lets fail, and which of them lie."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from typing import Literal
+
+import numpy as np
+
+from treecast.errors import FaultError
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+
+Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
+"""What fails in a sweep. A link is both arcs between two nodes."""
+
+
+KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")
+Elements = tuple[int, ...]
+"""Some of the elements that can fail, by number."""
+
+
+class FaultSets:
+    """The elements that can fail, and the sets of them. An element is a node, an arc or a link.
+
+    Element e is node ``node[e]``, or -1, and the arcs ``arcs[e]``, -1 for none: int64 (elements,) and (elements, 2).
+    """
+
+    def __init__(self, schedule: Schedule, kind: Kind) -> None:
+        if kind not in KINDS:
+            raise FaultError(f"{kind!r} cannot fail: write one of {', '.join(KINDS)}")
+        network = schedule.network
+        spared = () if schedule.collective.all_source else (schedule.collective.root,)
+        names, arcs = list[int](), list[tuple[int, int]]()
+        if kind.startswith("nodes"):
+            names = [u for u in range(network.nodes) if u not in spared]
+            arcs = [(-1, -1)] * len(names)
+        if not kind.endswith("nodes"):
+            table = network.neighbor_table()
+            for u, port in np.argwhere(table >= 0).tolist():
+                arc, v = u * network.ports + port, int(table[u, port])
+                back = int(network.port_between(v, u))
+                if kind.endswith("links") and back >= 0:
+                    if u < v:
+                        arcs.append((arc, v * network.ports + back))
+                else:
+                    arcs.append((arc, -1))
+        self.node = np.array(names + [-1] * (len(arcs) - len(names)), np.int64)
+        self.arcs = np.array(arcs, np.int64).reshape(-1, 2)
+        self.elements, self.ports = len(arcs), network.ports
+
+    def sets(self, start: int, stop: int, size: int) -> Ints:
+        """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""
+        from treecast.kernels.replay import next_sets
+
+        first, rank, low = list[int](), start, 0
+        for place in range(size):
+            while rank >= (skipped := comb(self.elements - low - 1, size - place - 1)):
+                rank -= skipped
+                low += 1
+            first.append(low)
+            low += 1
+        sets = np.empty((stop - start, size), np.int64)
+        next_sets(np.array(first, np.int64), self.elements, sets)
+        return sets
+
+    def random_sets(self, start: int, stop: int, size: int, seed: int) -> Ints:
+        """Return random sets of ``size`` different elements, the same for the same block and seed."""
+        random = np.random.default_rng([seed, start])
+        sets = np.full((stop - start, size), -1, np.int64)
+        for place, most in enumerate(range(self.elements - size, self.elements)):  # Floyd's way to draw without repeats
+            drawn = random.integers(most + 1, size=stop - start)
+            taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
+            sets[:, place] = np.where(taken, most, drawn)
+        return sets
+
+    def lying_sets(self, sizes: list[tuple[int, int]]) -> Iterator[tuple[Elements, Elements]]:
+        """Yield every pair of a set that fails and one that lies, of these sizes, that have no element in common."""
+        for dying, lying in sizes:
+            for dead in combinations(range(self.elements), dying):
+                others = [e for e in range(self.elements) if e not in dead]
+                yield from ((dead, liars) for liars in combinations(others, lying))
+
+    def random_lying_sets(self, sizes: tuple[int, int], count: int, seed: int) -> Iterator[tuple[Elements, Elements]]:
+        """Yield random pairs of sets of these sizes, of elements that fail and others that lie, the same for the same seed."""
+        random = np.random.default_rng(seed)
+        for _ in range(count):
+            drawn = random.choice(self.elements, sum(sizes), replace=False).tolist()
+            yield tuple(drawn[: sizes[0]]), tuple(drawn[sizes[0] :])
+
+    def faults(self, elements: Ints | Elements) -> Faults:
+        """Return the faults that some elements are, from the start."""
+        nodes = {int(self.node[e]): 0 for e in elements if self.node[e] >= 0}
+        arcs = {divmod(int(arc), self.ports): 0 for e in elements for arc in self.arcs[e] if arc >= 0}
+        return Faults(nodes, arcs)

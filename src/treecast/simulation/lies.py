@@ -1,0 +1,238 @@
+"""Whom liars fool while others are dead, found without moving a byte: many cases at once, one bit of a number for each.
+
+Each chunk reaches each node over x node-disjoint ways. A dead node or arc takes away at most one copy, a liar alters at most
+one. So c dead and l lying ones leave at least x - c - l right copies of each chunk against at most l wrong ones: while
+c + 2l < x the value that most copies have is the right one. That is how a node elects.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.description import Described, Description, count_of, describe, list_few
+from treecast.errors import FaultError
+from treecast.schedule import Schedule, describe_job
+from treecast.simulation.faults import Faults
+
+
+class Verdict(NamedTuple):
+    """The honest living nodes that elect wrong values, and those that elect nothing wrong but not everything; ascending."""
+
+    fooled: list[int]
+    undecided: list[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lies(Described):
+    """What honest living nodes elect when some nodes and arcs lie and others are dead.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What was replayed.
+    liars, faults : Faults
+        What lied, and what failed.
+    fooled, undecided : list of int
+        The honest living nodes that elected wrong bytes for some chunk, and the others that elected none for some chunk.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "hypercube:4", copies=4)
+    >>> found = treecast.simulate(schedule, ["0b0001"], liars=["0b0010"])
+    >>> found.holds, len(found.right), found.fooled
+    (True, 14, [])
+    """
+
+    schedule: Schedule
+    liars: Faults
+    faults: Faults
+    fooled: list[int]
+    undecided: list[int]
+
+    def __repr__(self) -> str:
+        reached = f"{len(self.right):,} of {count_of(len(self.honest), 'honest node')} right"
+        return f"<Lies of {count_of(len(self.liars), 'liar')}: {reached}>"
+
+    @property
+    def honest(self) -> list[int]:
+        """The nodes that neither lie nor fail; only their verdicts count."""
+        return honest_nodes(self.schedule, self.liars, self.faults)
+
+    @property
+    def right(self) -> list[int]:
+        """The honest nodes that elect everything as it is."""
+        wrong = {*self.fooled, *self.undecided}
+        return [node for node in self.honest if node not in wrong]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every honest living node elects everything as it is."""
+        return not self.fooled and not self.undecided
+
+
+def replay_lies(schedule: Schedule, liars: Faults, faults: Faults | None = None) -> Lies:
+    """Find whom liars fool, without bytes; no chunk counts as empty.
+
+    Raises FaultError as ``check_liars``, and when the root is dead from the start.
+    """
+    faults = faults or Faults()
+    faults.check(schedule)
+    return Lies(schedule, liars, faults, *verdicts(schedule, [(liars, faults)])[0])
+
+
+def honest_nodes(schedule: Schedule, liars: Faults, faults: Faults) -> list[int]:
+    """Return the nodes that neither lie nor fail, ascending."""
+    return [node for node in range(schedule.network.nodes) if node not in liars.nodes and node not in faults.nodes]
+
+
+def check_liars(schedule: Schedule, liars: Faults) -> None:
+    """Raise FaultError when liars cannot be judged on a schedule."""
+    if schedule.collective.sums:
+        raise FaultError(f"{schedule.collective.kind} adds up: a sum has one copy, and nothing to elect from")
+    if schedule.sparing:
+        raise FaultError("a sparing schedule keeps no copies apart: nodes have nothing to elect from")
+    liars.check_names(schedule.network)
+
+
+class _Since:
+    """From which step which nodes and arcs do something, in many cases: a bit of a number for each case."""
+
+    def __init__(self, schedule: Schedule, cases: Sequence[Faults]) -> None:
+        self.nodes, self.arcs = (defaultdict[int, list[tuple[int, int]]](list) for _ in range(2))
+        for number, these in enumerate(cases):
+            for node, step in these.nodes.items():
+                self.nodes[node].append((step, 1 << number))
+            for (node, port), step in these.arcs.items():
+                self.arcs[int(schedule.network.arc(node, port))].append((step, 1 << number))
+
+    def at(self, step: int) -> tuple[dict[int, int], dict[int, int]]:
+        """Return the bits of the cases in which each node, and each arc, does it at a step."""
+        nodes, arcs = (
+            {one: sum(bit for since, bit in entries if since <= step) for one, entries in these.items()}
+            for these in (self.nodes, self.arcs)
+        )
+        return nodes, arcs
+
+
+class _Copies:
+    """The copies of a chunk at a node, by tree, and the first: each the cases where it came, and those where it is false."""
+
+    def __init__(self) -> None:
+        self.by_tree: dict[int, tuple[int, int]] = {}
+        self.first = (0, 0)
+
+    def add(self, tree: int, there: int, false: int) -> None:
+        """Take in a copy where there was none in its tree."""
+        self.by_tree[tree] = _joined(self.by_tree.get(tree, (0, 0)), there, false)
+        self.first = _joined(self.first, there, false)
+
+
+def _joined(old: tuple[int, int], there: int, false: int) -> tuple[int, int]:
+    new = there & ~old[0]
+    return old[0] | new, old[1] | false & new
+
+
+def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list[Verdict]:
+    """Return whom each case of (liars, faults) fools or leaves undecided; all cases go through the sends at once.
+
+    With several copies a node sends on in a tree only what came in it. Raises FaultError as ``check_liars``.
+    """
+    network, collective = schedule.network, schedule.collective
+    for liars, faults in cases:
+        check_liars(schedule, liars)
+        faults.check_names(network)
+    lying, dead = (_Since(schedule, [case[of] for case in cases]) for of in (0, 1))
+    every = (1 << len(cases)) - 1
+    source = collective.source_of(np.arange(collective.chunks)).tolist()
+    copies = defaultdict[tuple[int, int], _Copies](_Copies)  # of (node, chunk)
+    for sends in schedule.expand():
+        (liar, lying_arc), (gone, cut) = lying.at(sends.step), dead.at(sends.step)
+        arrived = list[tuple[int, int, int, int, int]]()
+        columns = (
+            c.tolist() for c in (sends.src, sends.dst, sends.tree, sends.chunk, network.arc(sends.src, sends.port))
+        )
+        for u, v, tree, chunk, arc in zip(*columns, strict=True):
+            if u == source[chunk]:
+                there, false = every, 0
+            elif (got := copies.get((u, chunk))) is None:
+                continue
+            else:
+                there, false = got.by_tree.get(tree, (0, 0))
+                if schedule.copies == 1:
+                    there, false = _joined((there, false), *got.first)
+                false |= liar.get(u, 0)
+            there &= ~(gone.get(u, 0) | cut.get(arc, 0) | gone.get(v, 0))
+            arrived.append((v, chunk, tree, there, (false | lying_arc.get(arc, 0)) & there))
+        for v, chunk, *copy in arrived:
+            copies[v, chunk].add(*copy)
+    never_sent = dead.at(0)[0]
+    fooled, undecided = [0] * network.nodes, [0] * network.nodes
+    for v, first, stop in collective.wanted():
+        for chunk in (chunk for chunk in range(first, stop) if source[chunk] != v):
+            votes = copies[v, chunk].by_tree.values()
+            wrong = at_least(false for _, false in votes)
+            right = at_least(there & ~false for there, false in votes)
+            there_is = every & ~never_sent.get(source[chunk], 0)
+            fooled[v] |= _more(wrong, right) & there_is
+            undecided[v] |= ~(_more(wrong, right) | _more(right, wrong)) & there_is
+    found = list[Verdict]()
+    for number, (liars, faults) in enumerate(cases):
+        honest = honest_nodes(schedule, liars, faults)
+        misled = [v for v in honest if fooled[v] >> number & 1]
+        found.append(Verdict(misled, [v for v in honest if undecided[v] >> number & 1 and v not in misled]))
+    return found
+
+
+def at_least(votes: Iterable[int]) -> list[int]:
+    """Return for each count from 1 on the bits that are set in at least so many votes."""
+    found = list[int]()
+    for vote in votes:
+        found.append(0)
+        for count in range(len(found) - 1, -1, -1):
+            found[count] |= (found[count - 1] if count else -1) & vote
+    return found
+
+
+def _more(some: list[int], others: list[int]) -> int:
+    """Return the bits that more of some votes have than of others, both as ``at_least`` counts them."""
+    more = 0
+    for one, other in zip(some, others, strict=True):
+        more |= one & ~other
+    return more
+
+
+def describe_tolerance(copies: int) -> str:
+    """Return how many dead and lying nodes and arcs elections among so many copies get over, in words."""
+    if copies < 3:
+        return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
+    return f"any c dead and l lying ones while c + 2 l < {copies:,}: most copies decide"
+
+
+@describe.register
+def _(found: Lies) -> Description:
+    network, honest = found.schedule.network, len(found.honest)
+    liars, dead = found.liars.describe(network), found.faults.describe(network)
+    fooled, undecided = ([network.label(v) for v in these] for these in (found.fooled, found.undecided))
+    figures = {
+        "liars": liars,
+        "faults": dead,
+        "honest": honest,
+        "right": len(found.right),
+        "fooled": fooled,
+        "undecided": undecided,
+    }
+    lines: dict[str, object] = {
+        "elected": f"the right data at all {honest:,} honest nodes",
+        "liars": list_few(liars),
+        "faults": list_few(dead),
+        "tolerates": describe_tolerance(found.schedule.copies),
+    }
+    if not found.holds:
+        wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
+        lines["elected"] = f"NOT the right data at {honest - len(found.right):,} of {honest:,} honest nodes: {wrong}"
+        lines |= {what: list_few(these) for what, these in (("fooled", fooled), ("undecided", undecided)) if these}
+    return Description({}, lines, holds=found.holds).joined(describe_job(found.schedule)).adding(figures)
