@@ -2,7 +2,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from treecast.machine import Model, model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import Claims, Payloads, Rows, Schedule
+from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
 
@@ -147,6 +148,44 @@ def test_by_symmetry_and_expanded_agree_on_wrong_orbits(schedule):
     for under in UNDER:
         assert broken(verify(schedule, under)) == broken(verify(schedule, under, method="expanded"))
     assert broken(verify(schedule)) == broken(verify(schedule.plain()))
+
+
+@pytest.mark.parametrize(("spec", "messages", "copies"), [("star:4", 1, 3), ("star:4", 2, 2), ("complete:5", 2, 3)])
+def test_an_allgather_written_out_is_judged_by_root(spec, messages, copies):
+    schedule = plan("allgather", spec, messages=messages, copies=copies)
+    plain = schedule.plain()
+    for method in ("fast", "expanded"):
+        assert verify(plain, method=method).holds
+        assert broken(verify(replace(plain, copies=copies + 1, claims=None), method=method)) == {"copies"}
+    report = verify(replace(plain, rows=plain.rows.take(slice(len(plain) - 1)), claims=None))
+    breach = next(v for v in report.violations if v.rule == "copies")
+    root, last = divmod(int(plain.rows.payloads.first[plain.rows.payload[-1]]), messages)
+    assert breach.chunk == root * messages + last
+    assert f"reaches {schedule.network.label(int(plain.rows.dst[-1]))} by {copies - 1} trees" in breach.text
+
+
+@pytest.mark.parametrize(("spec", "copies"), [("star:3", 2), ("hypercube:3", 2), ("complete:4", 3)])
+def test_changes_of_an_allgather_written_out_are_judged_alike(spec, copies):
+    """All changes of some rows, one at a time."""
+    changes = mutations(plan("allgather", spec, copies=copies).plain())
+    seen = set()
+    for _, build in islice(changes, 0, None, 29):
+        schedule = build()
+        assert broken(verify(schedule)) == broken(verify(schedule, method="expanded"))
+        seen |= broken(verify(schedule))
+    assert "copies" in seen
+
+
+@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
+def test_sparing_changes_nothing_for_personal_chunks(kind):
+    """A silent row carries what has crossed its link before, so disjoint ways stay disjoint ways."""
+    schedule = replace(plan(kind, "hypercube:3", copies=3), sparing=True)
+    for method in ("fast", "expanded"):
+        assert verify(schedule, method=method).holds
+        assert broken(
+            verify(replace(schedule, rows=schedule.rows.take(slice(1, None)), claims=None), method=method)
+        ) >= {"copies"}
+    assert sweep(schedule, 2).holds
 
 
 @settings(max_examples=60)

@@ -1,6 +1,7 @@
 """A schedule under judgement, and what several rules need of it, computed once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from treecast.errors import ScheduleError
 from treecast.machine import Model
 from treecast.networks.core import Ints
-from treecast.schedule import Schedule
+from treecast.ragged import explode
+from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import Atoms, cut
 from treecast.schedule.tree_of_rows import outward, trees_of_rows
 from treecast.steps import NEVER
@@ -24,10 +26,17 @@ _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
 class Case:
-    """A schedule under judgement, and what several rules need of it, computed once."""
+    """A schedule under judgement, and what several rules need of it, computed once.
 
-    def __init__(self, schedule: Schedule, model: Model) -> None:
+    ``row_numbers``, ``first_chunk``: of a part of a larger schedule, the numbers that its rows, int64 (rows,), and its first
+    chunk have there.
+    """
+
+    def __init__(
+        self, schedule: Schedule, model: Model, *, row_numbers: Ints | None = None, first_chunk: int = 0
+    ) -> None:
         self.schedule, self.model, self.rows, self.part = schedule, model, schedule.rows, schedule.part
+        self.row_numbers, self.first_chunk = row_numbers, first_chunk
         self.nodes = schedule.network.nodes
         self.afford(self.nodes, f"{self.nodes:,} nodes")
 
@@ -115,6 +124,30 @@ class Case:
             src, dst, tree = src[out], dst[out], tree[out]
         return int(tree_depths(src, dst, tree, depth))
 
+    def by_root(self) -> "Iterator[Case]":
+        """Yield for each root of a collective in which all nodes spread their data what is its own, as a broadcast."""
+        rows, messages = self.rows, self.part.messages
+        table = rows.payloads.within_blocks(messages)
+        row, entry = explode(table.start, rows.payload)
+        first, stop, streaming = table.first[entry], table.stop[entry], rows.streaming[row]
+        root = first // messages
+        first, stop = first - root * messages, stop - root * messages
+        columns = {name: column[row] for name, column in rows.columns().items()}
+        columns["step"] = columns["step"] + np.where(streaming, table.before[entry], 0)
+        columns["steps"] = np.where(streaming, stop - first, columns["steps"])
+        order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
+        ends = np.searchsorted(root[order], np.arange(self.nodes + 1))
+        for node in range(self.nodes):
+            mine = order[ends[node] : ends[node + 1]]
+            own = {name: column[mine] for name, column in columns.items()} | {"payload": np.arange(len(mine))}
+            schedule = replace(
+                self.schedule,
+                collective=replace(self.part, kind="broadcast", root=node),
+                rows=Rows.of(Payloads.of_ranges(first[mine], stop[mine]), **own),
+                claims=None,
+            )
+            yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=node * messages)
+
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
         """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""
         from treecast.kernels.compiled import in_parallel
@@ -126,10 +159,18 @@ class Case:
         """Return a node as people write it."""
         return self.schedule.network.label(int(node))
 
+    def row_number(self, row: int) -> int:
+        """Return the number of a row in the schedule that people know."""
+        return row if self.row_numbers is None else int(self.row_numbers[row])
+
+    def chunk(self, atom: int) -> int:
+        """Return the first chunk of an atom, by its number in the schedule that people know."""
+        return int(self.atoms.bounds[atom]) + self.first_chunk
+
     def describe_row(self, row: int) -> str:
         """Return the beginning of a sentence about a row."""
         rows = self.rows
-        return f"row {row}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
+        return f"row {self.row_number(row)}: {self.label(rows.src[row])} > {self.label(rows.dst[row])} at step {rows.step[row]}"
 
     def broken(self, rule: str, where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Broken:
         """Return the number of rows that a mask marks, and the first violations."""
@@ -138,7 +179,7 @@ class Case:
             Violation(
                 rule,
                 f"{self.describe_row(row)} {sentence(row)}",
-                row,
+                self.row_number(row),
                 (int(self.rows.src[row]), int(self.rows.dst[row])),
             )
             for row in bad[:SHOWN].tolist()

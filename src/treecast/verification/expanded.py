@@ -50,11 +50,9 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     depth = 0
     if plain.copies > 1 and plain.collective.sums:
         broken("copies", -1, "a sum has one copy")
-    elif plain.copies > 1 and plain.sparing:
+    elif plain.copies > 1 and plain.sparing and not plain.collective.personal:
         _check_tolerance(plain, sends, broken)
-    elif plain.collective.all_source and plain.collective.traits.spreads and not schedule.orbit and not plain.sparing:
-        broken("copies", -1, "copies are checked of an orbit, not of its translates")
-    if not plain.sparing:
+    if not plain.sparing or plain.collective.personal:
         depth = _check_copies(plain, sends, broken)
     return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
 

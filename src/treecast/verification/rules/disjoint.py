@@ -14,18 +14,17 @@ from treecast.verification.report import SHOWN, Broken, Violation
 def copies(case: Case) -> Broken:
     """Rule ``copies``: every chunk reaches every node by the claimed number of node-disjoint ways.
 
-    The ways are those of the trees that the rows name. In each tree every node has one source, and gets what it sends on
-    over the same tree. Then at least one way avoids any copies - 1 faults.
+    The ways are those of the trees that the rows name; where every node spreads its data, each root has trees of its own. In
+    each tree every node has one source, and gets what it sends on over the same tree. Then at least one way avoids any
+    copies - 1 faults.
     """
-    schedule = case.schedule
     if case.part.sums:
         return 1, [Violation("copies", "a sum has one copy: contributions that went two ways would be added twice")]
-    if not case.part.traits.one_to_all:
-        return 1, [Violation("copies", "copies are checked of an orbit, not of its translates")]
-    root, shown, count = schedule.part.root, list[Violation](), 0
-    for broken in _tree_breaches(case, root):
-        count += broken[0]
-        shown += broken[1]
+    shown, count = list[Violation](), 0
+    for of_root in [case] if case.part.traits.one_to_all else case.by_root():
+        for broken in _tree_breaches(of_root, of_root.part.root):
+            count += broken[0]
+            shown += broken[1]
     return count, shown[:SHOWN]
 
 
@@ -58,7 +57,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     )
     yield case.broken(
         "copies", missing >= 0,
-        lambda row: f"carries chunk {atoms.bounds[missing[row]]}, which its source has not got by way of tree {rows.tree[row]}",
+        lambda row: f"carries chunk {case.chunk(missing[row])}, which its source has not got by way of tree {rows.tree[row]}",
     )  # fmt: skip
 
     reached = np.zeros((len(atoms), case.nodes), np.int16)
@@ -67,8 +66,8 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     few = np.argwhere(reached < case.schedule.copies)
     yield len(few), [
         Violation(
-            "copies", f"chunk {atoms.bounds[a]} reaches {case.label(v)} by {reached[a, v]} trees, not {case.schedule.copies}",
-            -1, (int(v),), int(atoms.bounds[a]),
+            "copies", f"chunk {case.chunk(a)} reaches {case.label(v)} by {reached[a, v]} trees, not {case.schedule.copies}",
+            -1, (int(v),), case.chunk(a),
         )
         for a, v in few[:SHOWN].tolist()
     ]  # fmt: skip
