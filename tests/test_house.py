@@ -83,7 +83,7 @@ def test_modules_and_functions_are_short(module):
             assert length <= (120 if of_kernels(module) else 60), node.name
             if not of_kernels(module):
                 taken = [a.arg for a in [*node.args.posonlyargs, *node.args.args] if a.arg not in ("self", "cls")]
-                assert len(taken) <= 6, (node.name, taken)
+                assert len(taken) <= 5, (node.name, taken)
 
 
 def test_no_statement_hides_a_check():

@@ -160,7 +160,8 @@ class Schedule(Described):
         rows, spoken = self.rows, self.spoken
         step, steps = rows.step[spoken].astype(np.int64), rows.steps[spoken].astype(np.int64)
         carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[spoken].astype(np.int64)
-        return longest_messages(self.model, step, steps, rows.chunks_sent[spoken], carrier, self.steps)
+        chunks = rows.chunks_sent[spoken]
+        return longest_messages(self.model, step, steps, chunks=chunks, carrier=carrier, total=self.steps)
 
     @cached_property
     def arcs_back(self) -> Ints:
@@ -323,7 +324,7 @@ class Schedule(Described):
                 yield Send(sends.step, *send)
 
 
-def longest_messages(model: Model, step: Ints, steps: Ints, chunks: Ints, carrier: Ints, total: int) -> Ints:
+def longest_messages(model: Model, step: Ints, steps: Ints, *, chunks: Ints, carrier: Ints, total: int) -> Ints:
     """Return the most chunks that one message has in each of ``total`` steps, of sends that begin at ``step``, take ``steps``
     and have that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model.
     """

@@ -179,7 +179,8 @@ class Trace(Described):
         rows, length = self.schedule.rows, self.atoms.lengths[atom]
         arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
         steps = np.where(self.atoms.shift[atom] == 1, length, 1)
-        return longest_messages(self.schedule.model, self.moves.time[self.moved], steps, length, arc, self.steps)
+        model, step = self.schedule.model, self.moves.time[self.moved]
+        return longest_messages(model, step, steps, chunks=length, carrier=arc, total=self.steps)
 
     def seconds(self, cost: Cost, chunk_bytes: int) -> float:
         """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""

@@ -21,7 +21,9 @@ SMALL = [
 def found(where, root, name, flits=None, both_ways=False, slack=0):
     flits = np.ones(where.nodes, np.int64) if flits is None else flits
     kind = f"depth-bounded:{where.eccentricity(root) + slack}" if name == "depth-bounded" else name
-    return spanning.spanning_tree(where, root, kind, flits, lambda tree: certificates(tree, flits).steps, both_ways)
+    return spanning.spanning_tree(
+        where, root, kind, flits, lambda tree: certificates(tree, flits).steps, both_ways=both_ways
+    )
 
 
 def check(tree, where, root):

@@ -80,7 +80,7 @@ def test_halving_the_sorted_chain_is_free_where_routes_go_axis_by_axis(spec, see
             assert heard[a] < at
             heard[b] = at
         assert len(set(zip(step.tolist(), src.tolist(), strict=True))) == len(step)
-        assert is_contention_free(where, step, src, dst, (under.routing,), under.duplex == "half")
+        assert is_contention_free(where, step, src, dst, (under.routing,), links=under.duplex == "half")
 
 
 def test_the_chain_is_not_free_under_other_models():

@@ -52,7 +52,8 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
         node.append(np.full(used, v))
         tree.append(classes[:used])
         if rest:
-            parts += _deal_rest(network, v, s, int(classes[used]), streams(messages, served, rest), loads)
+            carried = streams(messages, served, rest)
+            parts += _deal_rest(network, v, s, int(classes[used]), carried=carried, loads=loads)
 
     node, tree = np.concatenate(node), np.concatenate(tree).astype(np.int64)
     order = np.argsort(-depths[tree, node], kind="stable")
@@ -72,7 +73,7 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
 
 
 def _deal_rest(
-    network: Rotational, v: int, size: int, tree: int, carried: list[list[tuple[int, int]]], loads: Ints
+    network: Rotational, v: int, size: int, tree: int, *, carried: list[list[tuple[int, int]]], loads: Ints
 ) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """Deal the remaining chunks of a necklace over part of the orbit of (v, tree), such that the trees' loads stay even."""
     k, served = network.ports, len(carried)

@@ -91,7 +91,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
     if choice and degree * network.nodes <= _MOST_CELLS:
         goal = least_steps(breadth_first(network, root, both_ways), flits, degree)
-        found = _Search(network, root, flits, both_ways, goal, least).best_cover()
+        found = _Search(network, root, flits, both_ways=both_ways, goal=goal, most=least).best_cover()
     if found is None or found.steps > least:
         return Cover(network, root, (alone,), np.zeros(network.nodes, np.int64), least)
     return found
@@ -135,7 +135,7 @@ class _Search:
     """The trees of a cover as tables, and the search for one that takes few steps."""
 
     def __init__(
-        self, network: Network, root: int, flits: Ints, both_ways: bool, goal: int, most: int
+        self, network: Network, root: int, flits: Ints, *, both_ways: bool, goal: int, most: int
     ) -> None:  # fmt: skip
         self.network, self.root, self.flits, self.goal = network, root, flits, goal
         self.arcs, self.near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)

@@ -87,15 +87,14 @@ def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, po
     parts: list[tuple[Rows, int]] = []
     for number, tree in enumerate(trees):
         mine = some & (dealt == number)
-        parts.append(
-            (rows_of(tree, begin, np.where(mine, begin + flits, begin), at_root - begin, away, number), number)
-        )
+        stop = np.where(mine, begin + flits, begin)
+        parts.append((rows_of(tree, begin, stop, at_root - begin, away=away, number=number), number))
     rows = join_rows([rows for rows, _ in parts])
     end = at_root + flits + (depth - 1 if away else 0)
     return Built(rows, Claims(int(end[some].max(initial=0)), int((flits * depth).sum())), numbered)
 
 
-def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, away: bool, number: int = 0) -> Rows:
+def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, number: int = 0) -> Rows:
     """Return the rows of messages that move without a pause, away from the root of a tree or towards it.
 
     Flit c of node v, of ``first[v] … stop[v]-1``, leaves or reaches the root in step c + ``offset[v]``. What goes towards the

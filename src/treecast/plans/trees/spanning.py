@@ -29,7 +29,7 @@ _SWEEPS = 30
 
 
 def spanning_tree(
-    network: Network, root: int, kind: str, flits: Ints, steps: Callable[[Tree], int], both_ways: bool = False
+    network: Network, root: int, kind: str, flits: Ints, steps: Callable[[Tree], int], *, both_ways: bool = False
 ) -> Tree:
     """Return a spanning tree by its name: one of ``TREES``.
 
@@ -109,7 +109,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
     breadth_first(network, root, both_ways)  # for what it refuses
     arcs = arcs_of(network, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
-    return _tree(network, root, arcs, parent, by, rounds(*arcs[:2], root, parent, by))
+    return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:2], root, parent, by))
 
 
 def depth_bounded(network: Network, root: int, most: int, both_ways: bool = False) -> Tree:
@@ -193,7 +193,7 @@ def arcs_of(network: Network, both_ways: bool) -> Arcs:
 
 def _tree(
     network: Network, root: int, arcs: Arcs, parent: NDArray[np.int32], by: NDArray[np.int32],
-    order: NDArray[np.int32] | None = None,
+    *, order: NDArray[np.int32] | None = None,
 ) -> Tree:  # fmt: skip
     port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
     return Tree(network, root, parent, port, served=order)

@@ -334,7 +334,7 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
 
 
 def build_from_messages(
-    network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, nodes: int | None = None
+    network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, *, nodes: int | None = None
 ) -> Built:  # fmt: skip
     """Return the schedule of messages that each carry everything. They name no port, because the model determines routes."""
     zero = np.zeros_like(step)

@@ -13,7 +13,7 @@ ROUTINGS = tuple(MODELS[name].routing for name in WORMHOLE)
 
 
 def is_contention_free(
-    grid: Grid, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, links: bool = True
+    grid: Grid, step: Ints, src: Ints, dst: Ints, routings: tuple[str, ...] = ROUTINGS, *, links: bool = True
 ) -> bool:
     """Return whether no two messages of a step share a channel, under each of the routings.
 

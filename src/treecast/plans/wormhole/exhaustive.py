@@ -48,7 +48,7 @@ def broadcast(job: Job[Mesh | Torus]) -> Built:
         step, src, dst = np.array(messages, np.int64).reshape(-1, 3).T
         src, dst = numbers[src], numbers[dst]
         if is_contention_free(grid, step, src, dst):
-            return build_from_messages(grid, collective, step, src, dst, len(nodes))
+            return build_from_messages(grid, collective, step, src, dst, nodes=len(nodes))
     raise PlanError(f"of {_TRIES:,} broadcasts of the least distance on {grid.spec} each has contention")
 
 

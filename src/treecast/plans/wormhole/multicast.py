@@ -61,8 +61,8 @@ def multicast(job: Job[Grid]) -> Built:
     grid, collective, model = job.network, job.collective, job.model
     for way in ways(grid, collective, model):
         step, src, dst = way.sends()
-        if is_contention_free(grid, step, src, dst, (model.routing,), model.duplex == "half"):
-            return bisection.build_from_messages(grid, collective, step, src, dst, len(collective.targets) + 1)
+        if is_contention_free(grid, step, src, dst, (model.routing,), links=model.duplex == "half"):
+            return bisection.build_from_messages(grid, collective, step, src, dst, nodes=len(collective.targets) + 1)
     raise PlanError(
         f"no multicast is known here in the fewest steps without contention under {model.name}; "
         "on a mesh with full duplex, where routes go axis by axis, there is one: models wormhole and wormhole-last"
@@ -77,21 +77,21 @@ def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
     frames = {"": plain}
     if grid.wraps:
         frames = {"": Frame(_where_to_open(grid, nodes), straight), ", not cut open": plain}
-        made = {where: _bisect(grid, nodes, root, frames[where], effort, grid.sides) for where in frames}
+        made = {where: _bisect(grid, nodes, root, frames[where], effort, around=grid.sides) for where in frames}
         # not cut open it is never longer than on the mesh, since the cuts are the same
         for where in sorted(made, key=lambda where: int(grid.distance(*made[where][1:]).sum())):
             yield Way(f"bisection{where}", partial(_same, made[where]))
     else:
-        yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort, ()))
+        yield Way("bisection", partial(_bisect, grid, nodes, root, plain, effort))
     for where, frame in frames.items():
         if grid.wraps:
             how = f"bisection{where}, distances of the mesh"
-            yield Way(how, partial(_bisect, grid, nodes, root, frame, effort, ()))
-        yield Way(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER, ()))
+            yield Way(how, partial(_bisect, grid, nodes, root, frame, effort))
+        yield Way(f"bisection{where}, other cuts", partial(_bisect, grid, nodes, root, frame, _OTHER))
         for mirrored in islice(product((False, True), repeat=len(grid.sides)), 1, _MIRRORS):
             seen = Frame(frame.start, mirrored)  # ties and staircases come out differently
-            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, effort, ()))
-            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER, ()))
+            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, effort))
+            yield Way(f"bisection{where}, mirrored", partial(_bisect, grid, nodes, root, seen, _OTHER))
     for where, frame in frames.items():
         yield Way(f"chain{where}", partial(_halve_chain, grid, nodes, root, frame, model.routing == "last"))
 
@@ -118,7 +118,7 @@ def _coordinates(grid: Grid, nodes: Ints, frame: Frame) -> Ints:
 
 
 def _bisect(
-    grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, around: Shape
+    grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()
 ) -> Sends:  # fmt: skip
     at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)

@@ -35,7 +35,7 @@ def adjacent(case: Case) -> Broken:
     return case.broken("adjacent", wrong, why)
 
 
-def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, why: str) -> Broken:
+def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, *, why: str) -> Broken:
     """Return the rows that begin while an earlier row of the same node and port is under way."""
     from treecast.kernels.rules import overlaps
 
@@ -58,8 +58,10 @@ def link_once(case: Case) -> Broken:
     """
     port, ports = case.rows.port, case.schedule.network.ports
     if case.schedule.orbit:
-        return _busy(case, "link-once", np.zeros_like(port), port, ports, "uses a port that an earlier row is using")
-    return _busy(case, "link-once", case.rows.src, port, ports, "uses an arc that is busy with an earlier row")
+        return _busy(
+            case, "link-once", np.zeros_like(port), port, ports, why="uses a port that an earlier row is using"
+        )
+    return _busy(case, "link-once", case.rows.src, port, ports, why="uses an arc that is busy with an earlier row")
 
 
 def one_chunk(case: Case) -> Broken:
@@ -71,14 +73,14 @@ def send_port(case: Case) -> Broken:
     """Rule ``send-port``: a node sends to one neighbour at a time. Of an orbit: one row at a time."""
     none = np.zeros_like(case.rows.src)
     node = none if case.schedule.orbit else case.rows.src
-    return _busy(case, "send-port", node, none, 1, "leaves a node that is still sending")
+    return _busy(case, "send-port", node, none, 1, why="leaves a node that is still sending")
 
 
 def recv_port(case: Case) -> Broken:
     """Rule ``recv-port``: a node receives from one neighbour at a time. Of an orbit: one row at a time."""
     none = np.zeros_like(case.rows.dst)
     node = none if case.schedule.orbit else case.rows.dst
-    return _busy(case, "recv-port", node, none, 1, "reaches a node that is still receiving")
+    return _busy(case, "recv-port", node, none, 1, why="reaches a node that is still receiving")
 
 
 def one_partner(case: Case) -> Broken:
@@ -116,7 +118,7 @@ def duplex(case: Case) -> Broken:
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
     if case.model.combining:  # what goes the same way at once is one message: count it once
         return _both_ways(case, link, np.greater(there, back), own, why)
-    count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why)
+    count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why=why)
     return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)
 
 
