@@ -1,7 +1,8 @@
 import ast
+import re
 import subprocess
 import sys
-from importlib.metadata import version
+import tomllib
 from pathlib import Path
 
 import networkx as nx
@@ -32,8 +33,16 @@ def test_type_checkers_see_the_public_names():
     assert len(treecast._HOME) == sum(map(len, treecast._NAMES.values()))  # each stands once
 
 
-def test_there_is_a_version():
-    assert treecast.__version__ == version("treecast")
+def test_there_is_one_version():
+    """The package says it, the project reads it there, and the first section of the changelog is about it."""
+    root = Path(__file__).parent.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    assert "version" in project["project"]["dynamic"]
+    assert "version" not in project["project"]
+    home = root / project["tool"]["hatch"]["version"]["path"]
+    assert f'__version__ = "{treecast.__version__}"' in home.read_text().splitlines()
+    number, released = re.search(r"^## (\S+)(.*)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE).groups()
+    assert treecast.__version__ == (f"{number}.dev0" if released == " (unreleased)" else number)
 
 
 def test_importing_is_light_and_raises_no_warning():

@@ -38,18 +38,15 @@ _NAMES = {
 """The public names by the module that they come from; ``__init__.pyi`` says the same to type checkers."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
+__version__ = "0.2.0.dev0"
 __all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line answers --help without numpy."""
-    if name == "__version__":
-        value = import_module("importlib.metadata").version("treecast")
-    elif name in _HOME:
-        value = getattr(import_module(f"treecast.{_HOME[name]}"), name)
-    else:
+    if name not in _HOME:
         raise AttributeError(f"module 'treecast' has no attribute {name!r}")
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(f"treecast.{_HOME[name]}"), name)
     return value
 
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import treecast
 from treecast import formats
 from treecast.cli import main
 from treecast.cli.app import find_verbs
@@ -283,7 +284,7 @@ def test_help_and_version(ask):
         status, out, err = ask(verb, "--help")
         assert (status, err) == (0, "")
         assert "Example" in out
-    assert ask("--version")[:2] == (0, "0.1.0\n")
+    assert ask("--version")[:2] == (0, f"{treecast.__version__}\n")
     assert ask()[0] == 0
 
 

@@ -8,13 +8,8 @@ from typing import cast
 
 from cyclopts import App, Parameter
 
+from treecast import __version__
 from treecast.cli import verbs
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("treecast")
 
 
 def find_verbs() -> list[str]:
@@ -39,7 +34,7 @@ app = App(
     name="treecast",
     help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
     help_format="plaintext",
-    version=_version,
+    version=__version__,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=""),
