@@ -4,8 +4,11 @@ Every message is one line that says what is wrong and what would be right; the c
 ``error:`` and exits with 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
+
+_ALIKE = 0.75  # of 1: how like a known name an unknown one must be for a hint
 
 
 class TreecastError(ValueError):
@@ -54,11 +57,31 @@ class DeliveryError(TreecastError):
     """Data of a living rank that did not come, since more has failed than the schedule survives."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the hint that ends an error about an unknown name: the known name that is most like it, "" where none is.
+def closest_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like ``name``, "" where none is; case and ``_`` for ``-`` make no difference.
+
+    >>> closest_name("All_Reduce", ["allgather", "allreduce"])
+    'allreduce'
+    """
+    spelled = {_plain(other): other for other in known}
+    near = get_close_matches(_plain(name), spelled, 1, _ALIKE)
+    return spelled[near[0]] if near else ""
+
+
+def did_you_mean(name: str, known: Iterable[str], stands_for: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the hint that ends an error about an unknown name: the one that was probably meant, "" where none is like it.
+
+    ``stands_for``: for known names that are other words for something, its name.
 
     >>> did_you_mean("brodcast", ["broadcast", "scatter"])
     "; did you mean 'broadcast'?"
+    >>> did_you_mean("gosip", ["gossip"], {"gossip": "allgather"})
+    "; did you mean 'allgather'?"
     """
-    near = get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    found = closest_name(name, known)
+    meant = stands_for.get(found, found)
+    return f"; did you mean {meant!r}?" if meant and meant != name else ""
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("_", "-")

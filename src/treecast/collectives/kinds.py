@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from treecast.errors import PlanError
+from treecast.errors import PlanError, did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -217,15 +217,8 @@ def find_kind(name: str) -> Kind:
     """
     if name in COLLECTIVES:
         return COLLECTIVES[name]
-    meant = _closest(str(name))
-    hint = f"did you mean {meant}? Write" if meant else "write"
-    raise PlanError(f"{name!r} is no collective: {hint} one of {', '.join(COLLECTIVES)}")
-
-
-def _closest(name: str) -> str:
-    """Return the name of the kind that something spelled like ``name`` is, or "" when nothing is like it."""
-    from difflib import get_close_matches
-
-    spelled = {other.lower(): kind.name for kind in _TABLE for other in (*kind.also, kind.mpi, kind.name) if other}
-    close = get_close_matches(name.strip().lower().replace("_", "-"), spelled, 1, 0.75)
-    return spelled[close[0]] if close else ""
+    stands_for = {
+        other: kind.name for kind in COLLECTIVES.values() for other in (*kind.also, kind.mpi, kind.name) if other
+    }
+    hint = did_you_mean(str(name), stands_for, stands_for)
+    raise PlanError(f"{name!r} is no collective: write one of {', '.join(COLLECTIVES)}{hint}")

@@ -6,12 +6,11 @@ read the entries; who only lists them reads them as text, by ``discovery.decorat
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from treecast.discovery import import_all
-from treecast.errors import NetworkError, did_you_mean
+from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
 
 _MOST_DIGITS = 19
@@ -96,9 +95,7 @@ def families() -> Mapping[str, Family]:
 def no_network(text: str) -> NetworkError:
     """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
     known, name = families(), text.partition(":")[0]
-    near = get_close_matches(name.lower(), known, 1)
+    near = closest_name(name, known)
     if near:
-        return NetworkError(
-            f"{text!r} is no network: {known[near[0]].hint}" + did_you_mean(name.lower(), set(near) - {name})
-        )
+        return NetworkError(f"{text!r} is no network: {known[near].hint}{did_you_mean(name, known)}")
     return NetworkError(f"{text!r} is no network: write one of {', '.join(entry.example for entry in known.values())}")
