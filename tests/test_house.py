@@ -8,16 +8,18 @@ import subprocess
 import sys
 import textwrap
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 import treecast
+from treecast import networks
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "treecast"
 MODULES = sorted(SOURCE.rglob("*.py"))
-FAMILY = r"Network|Cayley|Rotational|Star|Hypercube|Mesh|Torus|Graph|Complete|Tree|Ring|Path|DeBruijn|Kautz"
 
 
 def name_of(module):
@@ -36,27 +38,60 @@ def of_kernels(module):
 # --- who may know what ---
 
 
-def asks_for_class(text):
-    """Whether a piece of code asks a network for its class."""
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("isinstance", "issubclass")
-        and re.search(rf"\b({FAMILY})\b", ast.unparse(node.args[1]))
-        for node in ast.walk(ast.parse(text))
-    )
+CLASSES = {
+    name
+    for module in iter_modules(networks.__path__)
+    for name, value in vars(import_module(f"treecast.networks.{module.name}")).items()
+    if isinstance(value, type) and issubclass(value, networks.Network) and value is not networks.Network
+}
 
 
-def test_nobody_asks_a_network_for_its_class():
-    assert asks_for_class("isinstance(where, Mesh | Torus)")  # the test can fail
-    assert not asks_for_class("isinstance(text, str)")
-    asking = [
-        name_of(module) for module in MODULES
-        if not name_of(module).startswith("networks/") and asks_for_class(module.read_text())
-    ]  # fmt: skip
-    # a public function takes a Network or its spelling, and a builder is registered for a class of networks
-    # the trees of schedules are another class of the same name
-    assert set(asking) <= {"plans/registry.py", "schedule/trees.py"}
+def questions_of_class(tree):
+    """Return the calls in a module that ask whether something is of a class of networks which the module imports."""
+    imports = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and "networks" in (node.module or "")
+    ]
+    imported = {name.asname or name.name for node in imports for name in node.names}
+    asking = list[str]()
+    for call in ast.walk(tree):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id in ("isinstance", "issubclass")
+        ):
+            names = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)} & imported
+            names |= {node.attr for node in ast.walk(call.args[1]) if isinstance(node, ast.Attribute)}
+            if names & CLASSES:
+                asking.append(ast.unparse(call))
+    return asking
+
+
+def questions_of_family(tree):
+    """Return the comparisons in a module that have the family of something on a side."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and any(isinstance(side, ast.Attribute) and side.attr == "family" for side in [node.left, *node.comparators])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("questions", "asking", "harmless"),
+    [
+        (questions_of_class, "isinstance(where, Mesh | Torus)", "isinstance(where, Network)"),
+        (questions_of_class, "issubclass(kind, networks.Star)", "isinstance(text, str)"),
+        (questions_of_family, "where.family != 'complete'", "trees.get(where.family)"),
+        (questions_of_family, "where.family in known_trees()", "f'{mesh.family}:8'"),
+    ],
+)
+def test_nobody_asks_a_network_for_its_class_or_family(questions, asking, harmless):
+    imports = "from treecast.networks import Mesh, Network, Torus\n"
+    assert questions(ast.parse(imports + asking)) == [asking]
+    assert not questions(ast.parse(imports + harmless))
+    assert len(CLASSES) > 9
+    found = {name_of(module): questions(parsed(module)) for module in MODULES}
+    assert not {name: asked for name, asked in found.items() if asked and not name.startswith("networks/")}
 
 
 def test_kernels_run_where_they_are_imported_late():

@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.mpi.engine.choose import family, most_survived
+from treecast.mpi.engine.choose import most_survived, paper_network
 from treecast.networks import network
 
 comm = MPI.COMM_WORLD
@@ -89,7 +89,7 @@ def alike(length, options):
 lengths = [int(text) for text in sys.argv[1].split(",")]
 roots = range(size) if sys.argv[2:] == ["all"] else [int(r) % size for r in sys.argv[2:]] or [0, size - 1]
 kinds = ("broadcast", "scatter", "gather", "allgather", "alltoall", "scatterv", "gatherv", "allreduce")
-for spec in (None, family(size).spec):
+for spec in (None, paper_network(size).spec):
     for most in (0, 2):
         where = network(spec or f"complete:{size}")
         options = {kind: {"survive": min(most, most_survived(kind, where)), "network": spec} for kind in kinds}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import treecast
 from treecast import plan, verify
 from treecast.errors import PlanError
-from treecast.mpi.engine.choose import check_survive, family, messages_of, most_survived, network_of
+from treecast.mpi.engine.choose import check_survive, messages_of, most_survived, network_of, paper_network
 from treecast.mpi.engine.transfers import Expected, Transfer, transfers_of
 from treecast.mpi.job import run
 from treecast.networks import network
@@ -135,7 +135,7 @@ def test_what_cannot_be_survived_is_said():
 
 def test_random_numbers_of_ranks_have_networks():
     for ranks in np.random.default_rng(3).integers(2, 700, 60).tolist():
-        assert family(ranks).nodes == ranks
+        assert paper_network(ranks).nodes == ranks
 
 
 @pytest.mark.parametrize("spec", ["hypercube:3", "star:4", "ring:7", "complete:9"])

@@ -35,6 +35,7 @@ class Complete(Cayley):
 
     family = "complete"
     described: ClassVar[str] = "a complete network"
+    every_pair_joined: ClassVar[bool] = True
 
     def __init__(self, nodes: int) -> None:
         if not 1 <= nodes <= _MOST:

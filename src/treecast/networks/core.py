@@ -60,6 +60,8 @@ class Network(Described, ABC):
     """Whether it also looks the same over every port: ``rotate`` keeps node 0 and moves every port on by one."""
     flips_bits: ClassVar[bool] = False
     """Whether nodes are words of ``ports`` bits, port i flips bit i, and ``translate(h, u)`` is h xor u."""
+    every_pair_joined: ClassVar[bool] = False
+    """Whether an arc leads from each node to every other, as behind one switch: what goes anywhere goes straight."""
     routed: ClassVar[bool] = False
     """Whether ``channels`` knows the routes of messages under wormhole switching."""
     named_nodes: bool = False
@@ -169,10 +171,10 @@ class Network(Described, ABC):
 
     def reversed(self) -> "Network":
         """Return the network with its arcs turned round: itself where every arc has an arc back."""
-        return self if self.both_ways else self._turned_round
+        return self if self.both_ways else self._with_arcs_reversed
 
     @cached_property
-    def _turned_round(self) -> "Network":
+    def _with_arcs_reversed(self) -> "Network":
         from treecast.networks.reversed import Reversed
 
         return Reversed(self)

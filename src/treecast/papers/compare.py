@@ -243,8 +243,13 @@ _GROWTH = {
     "scatter": ("O(MxN/d)", "O(MxN·d)"),
     "alltoall": ("O(MxN)", "O(MxN²·d)"),
 }
-_LETTERS = {"star": "n", "hypercube": "k"}
-"""The networks of the paper, and the letter that it has for what they grow with."""
+
+
+def _letter_of(network: Network) -> str:
+    """Return the paper's letter for what a network grows with: n of the star network, k of the hypercube; "" of others."""
+    if not network.ports_alike:
+        return ""
+    return "k" if network.flips_bits else "n"
 
 
 def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
@@ -252,8 +257,8 @@ def _orders(kind: str, network: Network, copies: int) -> tuple[str, str]:
 
     Mean distance and degree are both of order d, so that a total exchange takes O(MxN) steps on either network.
     """
-    d = _LETTERS.get(network.family)
-    if d is None:
+    d = _letter_of(network)
+    if not d:
         return "", ""
     row = COLLECTIVES[kind]  # backwards, and there and back, the orders are the same
     steps, sends = (order.replace("d", d) for order in _GROWTH[row.backwards or row.there_and_back or kind])
@@ -295,12 +300,12 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
 
     Raises PlanError for other networks, and for more copies than the network has disjoint trees.
     """
-    if network.family not in _LETTERS:
+    if not _letter_of(network):
         raise PlanError(f"the paper has tables of star networks and hypercubes, not of {network.spec}")
     if not 1 <= copies <= max(1, network.ports):
         raise PlanError(f"{network.spec} cannot have {copies} copies: it has {network.ports} disjoint trees")
     Collective("broadcast", network.nodes, messages)  # raises when the messages are too many or too few
-    if network.family == "hypercube":
+    if network.flips_bits:
         return [_table("Table 3", network, messages, copies)]
     return [_table("Table 1", network, messages, network.ports), _table("Table 2", network, messages, copies)]
 
@@ -333,7 +338,7 @@ def _table(name: str, network: Network, messages: int, copies: int) -> Table:
         Line(what, formula, at_least, of_sends, value)
         for what, (formula, of_sends), at_least, value in zip(_LINES, _FORMULAS[name], steps, sends, strict=True)
     )
-    if network.family == "star":
+    if not network.flips_bits:
         where = (
             f"n = {network.ports + 1}, D = ⌊3(n-1)/2⌋ = {far:,}, N = n! = {nodes:,}, t = N (n + 2/n + H_n - 4) = {t:,}"
         )

@@ -44,11 +44,11 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
     """
     network.check_node(root)
     network.check_node(node)
-    if network.family not in ("hypercube", "star"):
+    if not network.ports_alike:
         raise PlanError(f"node-disjoint paths are known on star networks and hypercubes, not on {network.spec}")
     if root == node:
         raise PlanError(f"{network.label(node)} is the root: a path needs two nodes")
-    if network.family == "star":
+    if not network.flips_bits:
         if order is not None:
             raise PlanError(
                 "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"

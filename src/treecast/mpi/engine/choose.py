@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
-from treecast.execution.layout import missing_at
+from treecast.execution.layout import missing_contributions_at
 from treecast.mpi.engine.transfers import Transfer, transfers_of
 from treecast.networks import Network, network
 from treecast.plans import builders, plan, program
@@ -27,14 +27,14 @@ def network_of(kind: str, ranks: int, survive: int, near: bool) -> Network:
     ``near``, in one memory: a complete one. Else 2^d a hypercube, n! a star, others a torus or a ring; a complete one where
     these do not survive so many failures. Raises PlanError when none does.
     """
-    where = network(f"complete:{ranks}") if near else family(ranks)
+    where = network(f"complete:{ranks}") if near else paper_network(ranks)
     if survive > most_survived(kind, where):
         where = network(f"complete:{ranks}")
     check_survive(kind, where, survive)
     return where
 
 
-def family(ranks: int) -> Network:
+def paper_network(ranks: int) -> Network:
     """Return the network of the papers with so many nodes: 2^d a hypercube, n! a star, others a torus or a ring."""
     if ranks & (ranks - 1) == 0:
         return network(f"hypercube:{ranks.bit_length() - 1}")
@@ -73,7 +73,7 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
             why = ": it sends each message one way"
         elif COLLECTIVES[kind].adds:
             why = ": contributions that went two ways would be added twice"
-        elif where.family != "complete" and survive <= where.nodes - 2:
+        elif not where.every_pair_joined and survive <= where.nodes - 2:
             why = f"; complete:{where.nodes} survives {where.nodes - 2}"
         raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
 
@@ -92,7 +92,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
     c = sqrt(b · overhead · rate / d).
     """
-    if not rate and not survive and where.family == "complete":
+    if not rate and not survive and where.every_pair_joined:
         return max(1, -(-size // _MOST))
     if size <= _WHOLE:
         return 1
@@ -111,7 +111,7 @@ def chunk_of(share: int, arcs: int, rate: float) -> int:
 
 def trees_of(where: Network, survive: int) -> int:
     """Return over how many trees a broadcast goes."""
-    disjoint = where.ports_alike or (where.family == "complete" and survive)
+    disjoint = where.ports_alike or (where.every_pair_joined and survive)
     return max(1, where.ports) if disjoint else 1
 
 
@@ -142,7 +142,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
         mine = schedule_of(what).at(rank)
-    missing: list[int] = missing_at(mine, rank).tolist()
+    missing: list[int] = missing_contributions_at(mine, rank).tolist()
     return Program(mine.collective, transfers_of(mine, rank, tags), dict(enumerate(missing)))
 
 
@@ -150,6 +150,6 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
 def schedule_of(what: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
     kind, where, root, messages, survive = what
-    straight = COLLECTIVES[kind].one_to_all and where.family == "complete" and not survive
+    straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive
     builder = "direct" if straight else None
     return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)

@@ -54,15 +54,16 @@ def known_trees() -> Mapping[str, DisjointTrees]:
 
 def trees_of(network: Network) -> DisjointTrees:
     """Return what is known of the disjoint trees of a network. Raises PlanError when none are known."""
-    if network.family not in known_trees():
+    found = known_trees().get(network.family)
+    if found is None:
         spellings = ", ".join(families()[family].spelling for family in known_trees())
         raise PlanError(f"no set of disjoint trees is known on {network.spec}; there is one on {spellings}")
-    return known_trees()[network.family]
+    return found
 
 
 def lacks_trees(network: Network) -> str:
     """Return why a network will not do for builders that go over disjoint trees; empty when it will."""
-    if network.family in known_trees():
+    if known_trees().get(network.family):
         return ""
     return f"needs a network whose disjoint trees are known: {', '.join(known_trees())}"
 
