@@ -48,7 +48,7 @@ RESULTS = {
     "execution": lambda: treecast.run(BROKEN, DATA, DEAD),
     "election": lambda: treecast.elect(treecast.plan("broadcast", "star:4", copies=3), DATA, Faults({1: 0, 2: 0})),
     "relay": lambda: relay(COLLECT, FILES, 4, Faults({3: 0})),
-    "agreement": lambda: protocols.hold_against(COLLECT),
+    "agreement": lambda: protocols.compare_with_nodes(COLLECT),
     "listing": lambda: Listing(STAR, 5),
     "network": lambda: CUBE,
     "families": lambda: list(networks.families().values()),

@@ -12,7 +12,7 @@ import numpy as np
 from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.protocols.agreement import Agreement, Send
-from treecast.protocols.certifying import by_slots, by_walk
+from treecast.protocols.certifying import certify_by_walk, certify_in_slots
 from treecast.protocols.dealing import farthest_first
 from treecast.protocols.messages import Certificate, Content, Flit, Order, Token, WakeUp
 from treecast.protocols.node import Local, Think
@@ -33,8 +33,8 @@ __all__ = [
     "Utterance",
     "WakeUp",
     "agrees",
+    "compare_with_nodes",
     "differences",
-    "hold_against",
     "run_protocol",
 ]
 
@@ -42,11 +42,11 @@ _MOST_SENDS = 2**22
 
 
 def run_protocol(schedule: Schedule) -> Conversation:
-    """Let every node of a scatterv or gatherv run its protocol, and return what they say.
+    """Let every node of a scatterv or gatherv run its protocol, and return what they send.
 
     The protocol gets from the schedule the tree with the order of siblings, the lengths, the model and the algorithm (the
-    builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them out.
-    Raises PlanError when no protocol is known for the schedule, or when it has too many sends to be held one by one.
+    builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them.
+    Raises PlanError when no protocol is known for the schedule, or when it has too many sends to keep each of them.
     """
     lengths = schedule.collective.lengths
     if lengths is None or schedule.builder not in _BY_BUILDER:
@@ -60,9 +60,9 @@ def run_protocol(schedule: Schedule) -> Conversation:
     parent, token = _parents(schedule)
     places = _places(schedule, parent, token)
     think = _BY_BUILDER[schedule.builder]
-    if think is by_slots and _walks(places, token):
-        think = by_walk
-    data = _data(places, parent, lengths, root) if away else ()
+    if think is certify_in_slots and _asks_one_by_one(places, token):
+        think = certify_by_walk
+    data = _data_of_root(places, parent, lengths, root) if away else ()
     nodes = [
         Local(v, v == root, len(place.children), 0 if away else flits, schedule.model.ports == "one", data if v == root else ())
         for v, (place, flits) in enumerate(zip(places, lengths.flits.tolist(), strict=True))
@@ -73,7 +73,7 @@ def run_protocol(schedule: Schedule) -> Conversation:
 
 
 def agrees(schedule: Schedule) -> bool:
-    """Return whether the nodes, each by itself, say exactly what the schedule has: when, to whom, and which flit.
+    """Return whether the nodes, each on its own, send exactly what the schedule has: when, to whom, and which flit.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def agrees(schedule: Schedule) -> bool:
     Raises
     ------
     PlanError
-        When there is no protocol for it, or too much is said.
+        When there is no protocol for it, or there are too many sends.
 
     Examples
     --------
@@ -95,34 +95,34 @@ def agrees(schedule: Schedule) -> bool:
     >>> treecast.agrees(treecast.plan("gatherv", "tree:2,3", lengths=4))
     True
     """
-    return hold_against(schedule).holds
+    return compare_with_nodes(schedule).holds
 
 
-def hold_against(schedule: Schedule) -> Agreement:
-    """Return what the nodes send, each by itself, beside what the schedule has. Raises as ``run_protocol`` does."""
-    said = run_protocol(schedule)
-    return Agreement(schedule, said, *differences(schedule, said))
+def compare_with_nodes(schedule: Schedule) -> Agreement:
+    """Run the protocol of a schedule and compare what the nodes send with its rows. Raises as ``run_protocol`` does."""
+    conversation = run_protocol(schedule)
+    return Agreement(schedule, conversation, *differences(schedule, conversation))
 
 
-def differences(schedule: Schedule, said: Conversation) -> tuple[list[Send], list[Send]]:
+def differences(schedule: Schedule, conversation: Conversation) -> tuple[list[Send], list[Send]]:
     """Return the sends of the schedule that no node makes, and the sends of nodes that the schedule does not have."""
-    planned, spoken = Counter(_sends(schedule)), Counter(map(_send, said.sends))
-    return sorted((planned - spoken).elements(), key=str), sorted((spoken - planned).elements(), key=str)
+    planned, sent = Counter(_planned_sends(schedule)), Counter(map(_send_of, conversation.sends))
+    return sorted((planned - sent).elements(), key=str), sorted((sent - planned).elements(), key=str)
 
 
 _BY_BUILDER: dict[str, Think] = {
     "farthest-first": farthest_first,
     "shoulder-tap": shoulder_tap,
-    "transmission-certificate": by_slots,
+    "transmission-certificate": certify_in_slots,
 }
 
 
-def _send(said: Utterance) -> Send:
-    what = said.what
-    return said.step, said.src, said.dst, (what.owner, what.place) if isinstance(what, Flit) else None
+def _send_of(sent: Utterance) -> Send:
+    what = sent.what
+    return sent.step, sent.src, sent.dst, (what.owner, what.place) if isinstance(what, Flit) else None
 
 
-def _sends(schedule: Schedule) -> list[Send]:
+def _planned_sends(schedule: Schedule) -> list[Send]:
     lengths, rows = schedule.collective.lengths, schedule.rows
     if lengths is None:
         raise PlanError(f"{schedule.collective.kind} has no lengths")
@@ -153,8 +153,8 @@ def _parents(schedule: Schedule) -> tuple[Ints, Ints]:
         found = trees_of_rows(rows.src, rows.dst, schedule.network.nodes)
         parent, row = found.parent[0].astype(np.int64), found.row[0]
         parent[root] = -1
-    step, told = np.full(len(row), -1, np.int64), row >= 0
-    step[told] = rows.step[row[told]]
+    step, heard = np.full(len(row), -1, np.int64), row >= 0
+    step[heard] = rows.step[row[heard]]
     return parent, step
 
 
@@ -171,12 +171,12 @@ def _places(schedule: Schedule, parent: Ints, token: Ints) -> list[Place]:
     return [Place(above, tuple(below)) for above, below in zip(parent.tolist(), children, strict=True)]
 
 
-def _walks(places: list[Place], token: Ints) -> bool:
+def _asks_one_by_one(places: list[Place], token: Ints) -> bool:
     """Return whether a second child is asked only when the first has answered; without a second child both are the same."""
     return any(token[place.children[1]] > token[place.children[0]] + 1 for place in places if len(place.children) > 1)
 
 
-def _data(
+def _data_of_root(
     places: list[Place], parent: Ints, lengths: Lengths, root: int
 ) -> tuple[tuple[int, tuple[int, ...], int], ...]:
     """Return what the root of a scatter has for each node: whose it is, by which children it goes, how long it is."""

@@ -1,4 +1,4 @@
-"""What the nodes say, each by itself, beside what the schedule has."""
+"""The result of a comparison of what nodes send, each on its own, with what the schedule has."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ _SHOWN = 5  # sends of each kind that are missing, or too many
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the nodes say, what the schedule has and nobody says, and what somebody says and the schedule has not."""
+    """What the nodes send; the sends of the schedule that are ``missing``, and those that are ``more`` than it has."""
 
     schedule: Schedule
-    said: Conversation
+    conversation: Conversation
     missing: list[Send]
     more: list[Send]
 
     @property
     def holds(self) -> bool:
-        """Whether the nodes say exactly what the schedule has."""
+        """Whether the nodes send exactly what the schedule has."""
         return not self.missing and not self.more
 
 
 @describe.register
 def _(found: Agreement) -> Description:
-    said, kinds = found.said, Counter(one.kind for one in found.said.sends)
+    conversation, kinds = found.conversation, Counter(one.kind for one in found.conversation.sends)
     figures = {
         "protocol": found.schedule.builder,
-        "steps": said.steps,
-        "data": said.flits,
-        "control": said.control,
+        "steps": conversation.steps,
+        "data": conversation.flits,
+        "control": conversation.control,
         "kinds": kinds,
         "not_said": len(found.missing),
         "not_planned": len(found.more),
@@ -47,9 +47,9 @@ def _(found: Agreement) -> Description:
     lines = {
         "nodes say": verdict,
         "protocol": found.schedule.builder,
-        "steps": said.steps,
-        "data": f"{said.flits:,} flits sent",
-        "control": f"{said.control:,} flits sent" + (f": {control}" if control else ""),
+        "steps": conversation.steps,
+        "data": f"{conversation.flits:,} flits sent",
+        "control": f"{conversation.control:,} flits sent" + (f": {control}" if control else ""),
     }
     label = found.schedule.network.label
     notes = list[str]()

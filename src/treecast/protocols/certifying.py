@@ -12,18 +12,19 @@ from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flit
 
 
 class Memory(NamedTuple):
-    """What a node remembers: when the token ``came`` (-1: not yet), the ``period`` of its slots, certificates by child."""
+    """What a node remembers: when it got the token (-1: not yet), the period of its slots, and each child's certificate."""
 
-    came: int = -1
+    token_time: int = -1
     period: int = 1
     known: tuple[Certificate | None, ...] = ()
 
 
 class Stream(NamedTuple):
-    """A node's stream without a gap: ``lag, flits``, its certificate; ``own``: how many flits pass before its own message.
+    """A node's stream without a gap.
 
-    ``before``: how many pass before those of each child; ``number``: the how-manieth each is told, of those that have flits;
-    ``alone``: when each can begin if it need not wait for others.
+    ``lag``, ``flits``: its certificate. ``own``: how many flits pass before its own message. ``before``: how many pass before
+    those of each child. ``number``: as which one, from 1, each child gets its order; 0 where it has no flits. ``earliest``:
+    when each child can begin if it does not wait for others.
     """
 
     lag: int
@@ -31,27 +32,27 @@ class Stream(NamedTuple):
     own: int
     before: tuple[int, ...]
     number: tuple[int, ...]
-    alone: tuple[int, ...]
+    earliest: tuple[int, ...]
 
 
-def by_slots(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
-    """All children are asked in turn, and certify in slots."""
-    return _think(local, memory or Memory(), now, heard, walk=False)
+def certify_in_slots(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
+    """Pass the token to all children in turn; they certify in slots."""
+    return _react(local, memory or Memory(), now, heard, walk=False)
 
 
-def by_walk(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
-    """A child is asked when the one before has certified."""
-    return _think(local, memory or Memory(), now, heard, walk=True)
+def certify_by_walk(local: Local, memory: Memory | None, now: int, heard: Heard) -> Thought:
+    """Pass the token to a child when the one before has certified."""
+    return _react(local, memory or Memory(), now, heard, walk=True)
 
 
-def _think(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> Thought:
+def _react(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> Thought:
     plans = relay_data(local, now, heard)
-    told = heard.get(UP)
-    if isinstance(told, Order):
-        return memory, [*plans, *_begin(local, memory, now, told.delay)]
-    asked, answers = memory.came >= 0, {c: m for c, m in heard.items() if isinstance(m, Certificate)}
-    if isinstance(told, Token) or (local.root and not asked and not heard):
-        period = told.period if isinstance(told, Token) else 1
+    from_parent = heard.get(UP)
+    if isinstance(from_parent, Order):
+        return memory, [*plans, *_begin(local, memory, now, from_parent.delay)]
+    has_token, answers = memory.token_time >= 0, {c: m for c, m in heard.items() if isinstance(m, Certificate)}
+    if isinstance(from_parent, Token) or (local.root and not has_token and not heard):
+        period = from_parent.period if isinstance(from_parent, Token) else 1
         memory = Memory(now, period, (None,) * local.children)
     elif not answers:
         return memory, plans
@@ -69,7 +70,7 @@ def _think(local: Local, memory: Memory, now: int, heard: Heard, walk: bool) -> 
 
 def _certify(local: Local, memory: Memory, now: int) -> Planned:
     stream = _stream(local, memory)
-    slot = now + (memory.came - now) % memory.period
+    slot = now + (memory.token_time - now) % memory.period
     return Planned(slot, UP, Certificate(stream.lag, stream.flits))
 
 
@@ -85,31 +86,31 @@ def _begin(local: Local, memory: Memory, now: int, delay: int) -> Iterable[Plann
             continue
         leaves = begin + stream.before[child] - (0 if local.root else 1)
         if local.root and not local.one_port:
-            leaves = now + stream.alone[child]  # its children do not share a link
+            leaves = now + stream.earliest[child]  # its children do not share a link
         yield Planned(now + number - 1, child, Order(leaves - (now + number)))
     yield from own_flits(local, begin + stream.own)
 
 
 def _stream(local: Local, memory: Memory) -> Stream:
-    """Return how the streams of the children and the node's own message are put behind one another."""
+    """Return the stream that joins the streams of the children and the node's own message."""
     sizes = [(known or Certificate(0, 0)).flits for known in memory.known]
     number = [0] * local.children
     for count, child in enumerate((c for c, size in enumerate(sizes) if size), 1):
         number[child] = count if local.one_port else 1
     busy = max(number, default=0) if local.one_port and not local.root else 0  # steps in which orders leave
-    alone = [
-        max(busy, (known or Certificate(0, 0)).lag + told + (0 if local.root else 1))
-        for known, told in zip(memory.known, number, strict=True)
+    earliest = [
+        max(busy, (known or Certificate(0, 0)).lag + order + (0 if local.root else 1))
+        for known, order in zip(memory.known, number, strict=True)
     ]
     parts = [(busy, UP, local.flits)] if local.flits else []
-    parts += [(alone[child], child, size) for child, size in enumerate(sizes) if size]
+    parts += [(earliest[child], child, size) for child, size in enumerate(sizes) if size]
     lag = passed = own = 0
     before = [0] * local.children
-    for earliest, who, size in sorted(parts, key=lambda part: part[0]):
-        lag = max(lag, earliest - passed)
+    for begin, who, size in sorted(parts, key=lambda part: part[0]):
+        lag = max(lag, begin - passed)
         if who == UP:
             own = passed
         else:
             before[who] = passed
         passed += size
-    return Stream(lag, passed, own, tuple(before), tuple(number), tuple(alone))
+    return Stream(lag, passed, own, tuple(before), tuple(number), tuple(earliest))

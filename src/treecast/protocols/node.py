@@ -40,48 +40,48 @@ class Planned(NamedTuple):
 class State(NamedTuple):
     """What a node remembers.
 
-    ``agenda``: in order of time, of which the first ``said`` are said. ``memory``: its protocol's.
+    ``agenda``: in order of time, of which the first ``sent`` have been sent. ``memory``: its protocol's.
     """
 
     local: Local
     agenda: tuple[Planned, ...] = ()
-    said: int = 0
+    sent: int = 0
     memory: Any = None
 
 
 class Turn(NamedTuple):
-    """A node's part in one step: its state from then on, what it says to whom, and until when nothing need wake it."""
+    """A node's part in one step: its state from then on, what it sends to whom, and when it must be woken."""
 
     state: State
-    says: dict[int, Content]
+    sends: dict[int, Content]
     wake: int | None
 
 
 Heard = Mapping[int, Content]
 """What came in the last step, by the neighbour from which it came."""
 Thought = tuple[Any, Iterable[Planned]]
-"""A protocol's memory from now on, and what it means to say besides what it meant before."""
+"""What a protocol remembers from now on, and what it plans to send besides what it has planned before."""
 Think = Callable[[Local, Any, int, Heard], Thought]
 """A protocol: what a node does with what it has received. The root starts by itself, once, having received nothing."""
 
 
-def act(think: Think, state: State, now: int, heard: Heard) -> Turn:
-    """Return a node's turn: it thinks, then says what is due. Raises ProtocolError when that is too much for a link."""
-    local, agenda, said, memory = state
+def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
+    """Return a node's turn: its protocol plans, then it sends what is due. Raises ProtocolError when a link cannot carry that."""
+    local, agenda, sent, memory = state
     memory, new = think(local, memory, now, heard)
     due = list(new)
     more = tuple(planned for planned in due if planned.time > now)
     if more:
-        agenda, said = tuple(sorted(agenda[said:] + more, key=_time)), 0
+        agenda, sent = tuple(sorted(agenda[sent:] + more, key=_time_of)), 0
         due = [planned for planned in due if planned.time <= now]
-    while said < len(agenda) and agenda[said].time <= now:
-        due.append(agenda[said])
-        said += 1
-    says = {planned.to: planned.what for planned in due}
-    if len(says) < len(due):
+    while sent < len(agenda) and agenda[sent].time <= now:
+        due.append(agenda[sent])
+        sent += 1
+    sends = {planned.to: planned.what for planned in due}
+    if len(sends) < len(due):
         raise ProtocolError(f"node {local.name} has two flits for one neighbour in one step")
-    wake = agenda[said].time if said < len(agenda) else None
-    return Turn(State(local, agenda, said, memory), says, wake)
+    wake = agenda[sent].time if sent < len(agenda) else None
+    return Turn(State(local, agenda, sent, memory), sends, wake)
 
 
 def own_flits(local: Local, begin: int) -> Iterable[Planned]:
@@ -94,5 +94,5 @@ def relay_data(local: Local, now: int, heard: Heard) -> list[Planned]:
     return [] if local.root else [Planned(now, UP, what) for what in heard.values() if isinstance(what, Flit)]
 
 
-def _time(planned: Planned) -> int:
+def _time_of(planned: Planned) -> int:
     return planned.time

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from treecast.errors import ProtocolError
 from treecast.protocols.messages import Content, Flit
-from treecast.protocols.node import UP, Local, State, Think, act
+from treecast.protocols.node import UP, Local, State, Think, take_turn
 
 _SHOWN = 15  # sends that are printed
 
@@ -38,8 +38,8 @@ class Conversation(NamedTuple):
         return f"<Conversation: {self.flits:,} flits and {self.control:,} control flits in {self.steps:,} steps>"
 
     def __str__(self) -> str:
-        """Return the first things that are said, a line each."""
-        lines = [f"{said.step:>6}  {said.src} > {said.dst}: {said.kind}" for said in self.sends[:_SHOWN]]
+        """Return the first sends, a line each."""
+        lines = [f"{one.step:>6}  {one.src} > {one.dst}: {one.kind}" for one in self.sends[:_SHOWN]]
         more = len(self.sends) - _SHOWN
         return "\n".join([*lines, *([f"and {more:,} more"] if more > 0 else [])])
 
@@ -51,7 +51,7 @@ class Conversation(NamedTuple):
     @property
     def flits(self) -> int:
         """How many flits of data were sent, over all arcs."""
-        return sum(isinstance(said.what, Flit) for said in self.sends)
+        return sum(isinstance(one.what, Flit) for one in self.sends)
 
     @property
     def control(self) -> int:
@@ -67,9 +67,9 @@ class Place(NamedTuple):
 
 
 def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away: bool) -> Conversation:
-    """Let all nodes run a protocol until nobody has anything to say; ``away``: data flows away from the root.
+    """Let all nodes run a protocol until nobody has anything to send; ``away``: data flows away from the root.
 
-    Raises ProtocolError when a node says what the machine cannot carry.
+    Raises ProtocolError when a node sends what the machine cannot carry.
     """
     port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
     state = [State(local) for local in nodes]
@@ -78,14 +78,14 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
     waiting: list[tuple[int, int]] = []
     for v, local in enumerate(nodes):
         if local.root:
-            _set(alarm, waiting, v, 0)
+            _set_alarm(alarm, waiting, v, 0)
     sends: list[Utterance] = []
     under_way: list[Utterance] = []
     step = 0
     while under_way or waiting:
         heard: dict[int, dict[int, Content]] = {}
-        for said in under_way:
-            heard.setdefault(said.dst, {})[port[said.dst][said.src]] = said.what
+        for one in under_way:
+            heard.setdefault(one.dst, {})[port[one.dst][one.src]] = one.what
         if not heard:
             step = max(step, waiting[0][0])
         due = set(heard)
@@ -93,48 +93,48 @@ def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away
             when, v = heappop(waiting)
             if alarm[v] == when:
                 due.add(v)
-        spoken: list[Utterance] = []
+        sent: list[Utterance] = []
         for v in sorted(due):
-            came = heard.get(v, {})
-            turn = act(think, state[v], step + clock[v], came)
+            received = heard.get(v, {})
+            turn = take_turn(think, state[v], step + clock[v], received)
             state[v] = turn.state
-            _set(alarm, waiting, v, None if turn.wake is None else turn.wake - clock[v])
-            _check_turn(nodes[v], places[v], came, turn.says, away)
-            spoken += [
+            _set_alarm(alarm, waiting, v, None if turn.wake is None else turn.wake - clock[v])
+            _check_turn(nodes[v], places[v], received, turn.sends, away)
+            sent += [
                 Utterance(step, v, places[v].parent if to == UP else places[v].children[to], what)
-                for to, what in turn.says.items()
+                for to, what in turn.sends.items()
             ]
-        _check_step(spoken, nodes)
-        sends += spoken
-        under_way = spoken
+        _check_step(sent, nodes)
+        sends += sent
+        under_way = sent
         step += 1
     return Conversation(tuple(sends))
 
 
-def _set(alarm: list[int | None], waiting: list[tuple[int, int]], v: int, when: int | None) -> None:
+def _set_alarm(alarm: list[int | None], waiting: list[tuple[int, int]], v: int, when: int | None) -> None:
     if when is not None and alarm[v] != when:
         heappush(waiting, (when, v))
     alarm[v] = when
 
 
-def _check_turn(node: Local, place: Place, heard: dict[int, Content], says: dict[int, Content], away: bool) -> None:
-    """Check that a node speaks to neighbours, over as many ports as it has, and keeps no data that it is to pass on."""
-    for to in says:
+def _check_turn(node: Local, place: Place, heard: dict[int, Content], outgoing: dict[int, Content], away: bool) -> None:
+    """Check that a node sends to neighbours, over as many ports as it has, and keeps no data that it has to pass on."""
+    for to in outgoing:
         if not (to == UP and place.parent >= 0) and not 0 <= to < len(place.children):
             raise ProtocolError(f"node {node.name} speaks to a neighbour that it does not have")
-    if node.one_port and len(says) > 1:
-        raise ProtocolError(f"node {node.name} sends {len(says)} flits in one step by its one port")
-    came = {(f.owner, f.place) for f in heard.values() if isinstance(f, Flit)}
-    gone = [(f.owner, f.place) for f in says.values() if isinstance(f, Flit)]
-    passing = {flit for flit in came if not (flit[0] == node.name if away else node.root)}
-    own = {flit for flit in gone if (node.root if away else flit[0] == node.name)}
-    if len(set(gone)) < len(gone) or set(gone) - own != passing:
+    if node.one_port and len(outgoing) > 1:
+        raise ProtocolError(f"node {node.name} sends {len(outgoing)} flits in one step by its one port")
+    received = {(f.owner, f.place) for f in heard.values() if isinstance(f, Flit)}
+    passed = [(f.owner, f.place) for f in outgoing.values() if isinstance(f, Flit)]
+    passing = {flit for flit in received if not (flit[0] == node.name if away else node.root)}
+    own = {flit for flit in passed if (node.root if away else flit[0] == node.name)}
+    if len(set(passed)) < len(passed) or set(passed) - own != passing:
         raise ProtocolError(f"node {node.name} must send on the flits that came, and no others")
 
 
-def _check_step(spoken: Sequence[Utterance], nodes: Sequence[Local]) -> None:
+def _check_step(sent: Sequence[Utterance], nodes: Sequence[Local]) -> None:
     """Check that no node with one port is sent two flits in a step."""
-    hearing = [said.dst for said in spoken if nodes[said.dst].one_port]
+    hearing = [one.dst for one in sent if nodes[one.dst].one_port]
     if len(set(hearing)) < len(hearing):
         twice = next(v for v in hearing if hearing.count(v) > 1)
         raise ProtocolError(f"node {nodes[twice].name} is sent two flits in one step by its one port")

@@ -39,7 +39,7 @@ def simulate(
             raise TreecastError(
                 "the protocols are for machines without faults: leave out either those or --distributed"
             )
-        return console.show(describe(protocols.hold_against(schedule)), as_json)
+        return console.show(describe(protocols.compare_with_nodes(schedule)), as_json)
     faults = failing.read(schedule)
     if lying:
         if cost is not None:
