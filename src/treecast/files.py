@@ -31,7 +31,7 @@ def write_whole(path: str | os.PathLike[str], *parts: bytes | memoryview) -> Non
             with target.open("wb") as file:
                 file.writelines(parts)
     except (OSError, ValueError) as error:
-        raise FormatError(f"{named(path)} cannot be written: {_reason(error)}") from None
+        raise FormatError(f"{spell_path(path)} cannot be written: {_reason(error)}") from None
 
 
 def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None:
@@ -74,7 +74,7 @@ def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[by
     except FormatError:
         raise
     except (OSError, ValueError) as error:
-        raise FormatError(f"{named(path)} cannot be read: {_reason(error)}") from None
+        raise FormatError(f"{spell_path(path)} cannot be read: {_reason(error)}") from None
 
 
 def _stdin() -> BinaryIO:
@@ -87,11 +87,11 @@ def _stdin() -> BinaryIO:
 def _read(file: BinaryIO, path: str | os.PathLike[str], head: int, refuse: Callable[[bytes], str]) -> bytes:
     start = file.read(head)
     if why := refuse(start):
-        raise FormatError(f"{named(path)} {why}")
+        raise FormatError(f"{spell_path(path)} {why}")
     return start + file.read()
 
 
-def named(path: str | os.PathLike[str]) -> str:
+def spell_path(path: str | os.PathLike[str]) -> str:
     """Return a path as messages name it."""
     return "standard input" if str(path) == "-" else repr(str(path))
 

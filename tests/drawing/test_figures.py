@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import AxesImage
 
 from treecast.collectives import Collective
-from treecast.drawing.arrivals import received
+from treecast.drawing.arrivals import find_received
 from treecast.drawing.figures import raster
 from treecast.drawing.figures.space_time import draw_space_time
 from treecast.drawing.figures.tree import draw_trees
@@ -122,7 +122,7 @@ def test_trees_under_faults_show_what_arrives():
     faults = two_dying(schedule)
     figure = draw_trees(schedule, faults=faults)
     trace = simulate(schedule, faults)
-    runs = received(trace)
+    runs = find_received(trace)
     arrived = np.bincount(runs.row, runs.chunks, len(schedule.rows))
     for tree, axes in enumerate(figure.axes):
         mine = schedule.rows.tree == tree
@@ -208,7 +208,7 @@ def test_space_time_under_faults():
     faults = replace(two_dying(schedule), arcs={(0, 0): 2})
     trace = simulate(schedule, faults)
     axes = draw_space_time(trace).axes[0]
-    network, runs = schedule.network, received(trace)
+    network, runs = schedule.network, find_received(trace)
     line = {network.node(text.get_text()): i for i, text in enumerate(axes.get_yticklabels())}
     for tree in range(3):
         mine = np.flatnonzero(schedule.rows.tree[runs.row] == tree)
@@ -276,7 +276,7 @@ def test_a_long_stream_is_quick_to_draw():
     whole = np.asarray(image.get_array()).sum() * steps_in_cell
     last = (trace.schedule.steps - 1) % steps_in_cell + 1  # the last cell has fewer steps
     whole -= np.asarray(image.get_array())[:, -1].sum() * (steps_in_cell - last)
-    assert whole == pytest.approx(received(trace).chunks.sum())
+    assert whole == pytest.approx(find_received(trace).chunks.sum())
 
 
 def test_colours_differ():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, planned
 from treecast.collectives import Collective
-from treecast.drawing.arrivals import received
+from treecast.drawing.arrivals import find_received
 from treecast.drawing.text.completion import completion_text
 from treecast.drawing.text.space_time import TREE_SIGNS, space_time_text
 from treecast.drawing.text.tree import tree_text
@@ -166,7 +166,7 @@ def test_received_is_what_arrives_send_by_send(data, schedule):
     faults = data.draw(failing(schedule))
     trace = simulate(schedule, faults)
     truth = heard(trace.schedule, faults)
-    runs = received(trace)
+    runs = find_received(trace)
     cells = [
         (r, s)
         for r, a, b in zip(runs.row.tolist(), runs.start.tolist(), runs.stop.tolist(), strict=True)

@@ -15,8 +15,8 @@ from treecast.execution.layout import (
     file_layout,
     mask_of,
     message_layout,
-    missing,
-    missing_at,
+    missing_contributions,
+    missing_contributions_at,
     ranges,
     ranges_at,
     ranges_by_node,
@@ -108,9 +108,9 @@ def test_contributions_are_counted_as_by_looking_at_every_send(kind, spec):
         for node, chunk in zip(sends.dst.tolist(), sends.chunk.tolist(), strict=True):
             if chunk < sums:
                 count[node, chunk] += 1
-    assert missing(schedule).tolist() == count.tolist()
+    assert missing_contributions(schedule).tolist() == count.tolist()
     for node in range(schedule.network.nodes):
-        assert missing_at(schedule.at(node), node).tolist() == count[node].tolist()
+        assert missing_contributions_at(schedule.at(node), node).tolist() == count[node].tolist()
 
 
 def test_a_digest_is_of_the_bytes_of_its_ranges():

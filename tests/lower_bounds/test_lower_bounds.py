@@ -190,7 +190,7 @@ def test_no_sum_beats_the_bound(spec):
         assert steps("reduce-broadcast", spec, root=root) == shortest_sum(graph, root, back=True)
 
 
-def test_arcs_that_lead_one_way_are_turned_round():
+def test_arcs_that_lead_one_way_are_with_arcs_reversed():
     """In a ring of one-way arcs what is one arc ahead is far behind."""
     wheel = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
     where = Graph.from_networkx(wheel)

@@ -57,7 +57,7 @@ def test_against_the_definition(spec):
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_turned_round(spec):
+def test_with_arcs_reversed(spec):
     where = network(spec)
     back, nodes = where.reversed(), np.arange(where.nodes)
     assert where.both_ways == all((v, u) in where.to_networkx().edges for u, v in where.to_networkx().edges)

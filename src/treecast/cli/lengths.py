@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.files import named, read_whole
+from treecast.files import read_whole, spell_path
 from treecast.networks import Network
 from treecast.networks.core import Ints
 
@@ -28,15 +28,17 @@ def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Ma
     try:
         content = read_whole(text).decode()
     except UnicodeDecodeError:
-        raise PlanError(f"{named(text)} is no list of lengths: it is not UTF-8") from None
+        raise PlanError(f"{spell_path(text)} is no list of lengths: it is not UTF-8") from None
     for number, line in enumerate(content.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         if len(words) != 2:
-            raise PlanError(f"{named(text)}, line {number}: write a node and its length, as in '{network.label(0)} 3'")
+            raise PlanError(
+                f"{spell_path(text)}, line {number}: write a node and its length, as in '{network.label(0)} 3'"
+            )
         if words[0] in found:
-            raise PlanError(f"{named(text)}, line {number}: node {words[0]} has a length already")
+            raise PlanError(f"{spell_path(text)}, line {number}: node {words[0]} has a length already")
         found[words[0]] = _length(words[1])
     return found
 

@@ -34,7 +34,7 @@ class Received(NamedTuple):
     chunks: Ints
 
 
-def received(trace: Trace) -> Received:
+def find_received(trace: Trace) -> Received:
     """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
     moves, atoms = trace.moves, trace.atoms
     arrived = np.flatnonzero(trace.arrived)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.drawing.registry import View
-from treecast.drawing.style import counted
 from treecast.errors import ScheduleError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -83,7 +83,7 @@ class DrawnTree:
         drawn = DrawnTree([u for u in children if u not in row], children, row)
         circling = len(row) + len(drawn.roots) - sum(1 for _ in drawn.nodes())
         if circling:
-            raise ScheduleError(f"the rows of tree {tree} form no tree: {counted(circling, 'node')} hear in a circle")
+            raise ScheduleError(f"the rows of tree {tree} form no tree: {count_of(circling, 'node')} hear in a circle")
         return drawn
 
     def nodes(self) -> Iterator[int]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.errors import TreecastError
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
@@ -41,28 +42,23 @@ def colour(tree: int, darker: float = 0.0) -> str:
     return "#" + "".join(f"{int(c + 0.5):02X}" for c in mixed.tolist())
 
 
-def short(label: str) -> str:
+def shorten_label(label: str) -> str:
     """Return a label, its end cut off where it is too long for a picture."""
     return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number of things: ``1 chunk``, ``2,000 chunks``."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> None:
     """Write what a figure is of on its top: collective and network, and below them M, copies, steps and faults."""
     collective, network = schedule.collective, schedule.network
-    source = f" {collective.direction} {short(network.label(collective.root))}"
+    source = f" {collective.direction} {shorten_label(network.label(collective.root))}"
     if collective.all_source:
-        source = f": the part of {short(network.label(0))}" if schedule.orbit else ""
+        source = f": the part of {shorten_label(network.label(0))}" if schedule.orbit else ""
     copies = "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies"
-    numbers = [f"M = {counted(collective.messages, 'chunk')}", copies, counted(schedule.steps, "step")]
+    numbers = [f"M = {count_of(collective.messages, 'chunk')}", copies, count_of(schedule.steps, "step")]
     if collective.lengths is not None:
         some = int((collective.lengths.flits > 0).sum())
         null = collective.nodes - 1 - some
-        told = f"{counted(collective.lengths.total, 'flit')} in {counted(some, 'message')}"
+        told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some, 'message')}"
         numbers[:2] = [told + (f", {null} null" if null else ""), schedule.builder]
         numbers = [number for number in numbers if number]
     if faults:

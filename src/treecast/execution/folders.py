@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from treecast.errors import FormatError, PlanError, TreecastError
-from treecast.files import named
+from treecast.files import spell_path
 from treecast.networks import Network
 from treecast.networks.core import Ints
 
@@ -20,24 +20,26 @@ def node_files(network: Network, folder: str | os.PathLike[str], root: int) -> d
     try:
         paths = sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
     except OSError as error:
-        raise FormatError(f"{named(folder)} is no folder that can be read: {error.strerror}") from None
+        raise FormatError(f"{spell_path(folder)} is no folder that can be read: {error.strerror}") from None
     found: dict[int, Path] = {}
     for path in paths:
         node = _node(network, path)
         if not path.is_file():
-            raise FormatError(f"{named(path)} is no file: the folder holds one file for each node, and nothing else")
+            raise FormatError(
+                f"{spell_path(path)} is no file: the folder holds one file for each node, and nothing else"
+            )
         if node in found:
             raise FormatError(
-                f"{named(path)} and {named(found[node])} are both of node {network.label(node)}: keep one"
+                f"{spell_path(path)} and {spell_path(found[node])} are both of node {network.label(node)}: keep one"
             )
         if node == root:
-            raise FormatError(f"{named(path)} is the root's own, which goes nowhere: take it out of the folder")
+            raise FormatError(f"{spell_path(path)} is the root's own, which goes nowhere: take it out of the folder")
         found[node] = path
     for node in range(network.nodes):
         if node != root and node not in found:
             raise FormatError(
-                f"node {network.label(node)} has no file in {named(folder)}: call one {network.label(node)}; if it is empty, "
-                "the message is null"
+                f"node {network.label(node)} has no file in {spell_path(folder)}: call one {network.label(node)}; "
+                "if it is empty, the message is null"
             )
     return found
 
@@ -48,7 +50,9 @@ def _node(network: Network, path: Path) -> int:
             return network.node(name)
         except TreecastError:
             continue
-    raise FormatError(f"{named(path)} is of no node of {network.spec}: call files like nodes, as in {network.label(0)}")
+    raise FormatError(
+        f"{spell_path(path)} is of no node of {network.spec}: call files like nodes, as in {network.label(0)}"
+    )
 
 
 def flits_of(network: Network, files: dict[int, Path], flit: int) -> Ints:

@@ -181,7 +181,7 @@ def mask_of(holdings: Holdings, nodes: int, chunks: int) -> NDArray[np.bool_]:
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def missing(schedule: Schedule) -> NDArray[np.int32]:
+def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
     """Return how many contributions each node is to add to each sum before it sends it on: int32 (N, sums)."""
     part, nodes = schedule.part, schedule.network.nodes
     count = _additions(schedule.rows, schedule.rows.dst, (nodes, part.sums))
@@ -193,7 +193,7 @@ def missing(schedule: Schedule) -> NDArray[np.int32]:
     return whole.reshape(nodes, -1)
 
 
-def missing_at(program: Schedule, node: int) -> NDArray[np.int32]:
+def missing_contributions_at(program: Schedule, node: int) -> NDArray[np.int32]:
     """Return how many contributions a node is to add to each sum, from its own program: int32 (sums,)."""
     here = np.where(program.rows.dst == node, 0, -1)
     return _additions(program.rows, here, (1, program.part.sums))[0]

@@ -27,7 +27,7 @@ from treecast.execution.layout import (
     check_memory,
     file_layout,
     mask_of,
-    missing,
+    missing_contributions,
     ranges,
     ranges_by_node,
     true_sums,
@@ -176,7 +176,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
     true, state = _start(schedule, layout, data, faults)
     steps, transmissions, arrived, last = 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        sent, heard = _sent(state, sends)
+        sent, heard = _find_sent(state, sends)
         transmissions, arrived = transmissions + len(sent), arrived + len(heard)
         steps = sends.step + 1 if len(sent) else steps
         _receive(state, sends, heard)
@@ -204,9 +204,9 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
 class _State:
     """What all nodes have at some step; the arrays change as the schedule goes on.
 
-    ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as of an Execution. ``missing``: int32 (N, sums), the contributions
-    that a node has still to add. ``said``, ``heard_of``: bool (arcs, chunks), of a sparing schedule what went over each arc, and
-    what got there. ``node_dies``, ``arc_dies``: the step of each fault.
+    ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as in an Execution. ``missing``: int32 (N, sums), the contributions
+    that a node still has to add. ``sent_over``, ``received_over``: bool (arcs, chunks), which chunks were sent over each arc
+    of a sparing schedule, and which arrived there. ``node_dies``, ``arc_dies``: the step of each fault.
     """
 
     schedule: Schedule
@@ -215,8 +215,8 @@ class _State:
     held: NDArray[np.bool_]
     first_tree: NDArray[np.int16]
     missing: NDArray[np.int32]
-    said: NDArray[np.bool_]
-    heard_of: NDArray[np.bool_]
+    sent_over: NDArray[np.bool_]
+    received_over: NDArray[np.bool_]
     node_dies: Ints
     arc_dies: Ints
 
@@ -227,16 +227,16 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults:
     node_dies, arc_dies = faults.by_step(schedule.network)
     memory = np.zeros((nodes, layout.size), np.uint8)
     held = np.zeros((nodes, collective.chunks), bool)
-    said, heard_of = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
+    sent_over, received_over = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
     state = _State(
         schedule,
         layout,
         memory,
         held,
         first_tree=np.full(held.shape, -1, np.int16),
-        missing=missing(schedule),
-        said=said,
-        heard_of=heard_of,
+        missing=missing_contributions(schedule),
+        sent_over=sent_over,
+        received_over=received_over,
         node_dies=node_dies,
         arc_dies=arc_dies,
     )
@@ -256,15 +256,15 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults:
     return true, state
 
 
-def _sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
+def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
     """Return which sends of a step take place, and which of these arrive: places in ``sends``."""
     network = state.schedule.network
     arc = network.arc(sends.src, sends.port)
     speaks = (state.node_dies[sends.src] > sends.step) & state.held[sends.src, sends.chunk]
     if state.schedule.sparing:
         back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
-        speaks &= ~state.said[arc, sends.chunk] & ~state.heard_of[back, sends.chunk]
-        state.said[arc[speaks], sends.chunk[speaks]] = True
+        speaks &= ~state.sent_over[arc, sends.chunk] & ~state.received_over[back, sends.chunk]
+        state.sent_over[arc[speaks], sends.chunk[speaks]] = True
     arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)
     return np.flatnonzero(speaks), np.flatnonzero(speaks & arrives)
 
@@ -273,7 +273,7 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     """Let nodes take in the sends that reach them in a step: add them to sums, or keep the first copy."""
     src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
     if state.schedule.sparing:
-        state.heard_of[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
+        state.received_over[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
     sums = state.schedule.collective.sums
     if sums:
         added = chunk < sums

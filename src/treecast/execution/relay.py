@@ -15,7 +15,7 @@ from treecast.collectives import Lengths
 from treecast.description import Described, Description, count_of, describe, list_few, node_table
 from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import Bytes, Layout, message_layout
-from treecast.files import named, read_whole, write_whole
+from treecast.files import read_whole, spell_path, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, Sends, describe_job
@@ -269,9 +269,9 @@ def check_target(files: Mapping[int, Path], folder: str) -> None:
     if folder == "-":
         raise FormatError("files cannot go to standard output: name a folder")
     if any(path.parent.resolve() == target.resolve() for path in files.values()):
-        raise FormatError(f"{named(folder)} is where the files come from: name another folder")
+        raise FormatError(f"{spell_path(folder)} is where the files come from: name another folder")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FormatError(f"{named(folder)} is there already, and not empty: name a new folder")
+        raise FormatError(f"{spell_path(folder)} is there already, and not empty: name a new folder")
 
 
 def write_messages(done: Relay, files: Mapping[int, Path], folder: str) -> None:
@@ -289,5 +289,5 @@ def write_message(content: bytes | memoryview, file: Path, folder: str) -> None:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FormatError(f"{named(folder)} cannot be made: {error.strerror}") from None
+        raise FormatError(f"{spell_path(folder)} cannot be made: {error.strerror}") from None
     write_whole(Path(folder, file.name), content)

@@ -8,7 +8,7 @@ import os
 import sys
 
 from treecast.errors import FormatError
-from treecast.files import named, read_whole, write_whole
+from treecast.files import read_whole, spell_path, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
@@ -170,7 +170,7 @@ def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
     schedule = read(path)
     report = verify(schedule)
     if not report:
-        raise FormatError(f"{named(path)} holds a schedule that is wrong: {report.violations[0].text}")
+        raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report
 
 

@@ -105,8 +105,8 @@ class Rotational(Cayley):
         every = np.arange(self.nodes)
         least, size = every.copy(), np.full(self.nodes, self.ports)
         for times in range(self.ports - 1, 0, -1):
-            turned = self.rotate(every, times)
-            least = np.minimum(least, turned)
-            size[turned == every] = times
+            rotated = self.rotate(every, times)
+            least = np.minimum(least, rotated)
+            size[rotated == every] = times
         first = np.flatnonzero(least == every)[1:]
         return first, size[first]

@@ -57,7 +57,7 @@ class Atoms:
         return np.repeat(holdings.node, count), np.repeat(first, count) + places(count)
 
 
-def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
+def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     """Return the atoms of a schedule; ``extra`` are chunk numbers at which to cut besides.
 
     Where an atom is both streamed and sent combined, it is cut into single chunks.
@@ -72,7 +72,7 @@ def cut(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     used = _ways_of_payloads(schedule)
     while True:
         start, atom, place = _places(schedule, bounds)
-        streamed, combined = (_marked(ways, start, atom, len(bounds) - 1) for ways in used)
+        streamed, combined = (_mark_atoms(ways, start, atom, len(bounds) - 1) for ways in used)
         if part.results:  # a finished sum moves as its sum does, or each chunk by itself
             half = (len(bounds) - 1) // 2
             streamed, combined = (np.tile(mask[:half] | mask[half:], 2) for mask in (streamed, combined))
@@ -109,7 +109,7 @@ def _ways_of_payloads(schedule: Schedule) -> tuple[NDArray[np.bool_], NDArray[np
     return (count[1::2] > 0) & (lengths > 1), (count[::2] > 0) & (lengths > 1)
 
 
-def _marked(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int) -> NDArray[np.bool_]:
+def _mark_atoms(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int) -> NDArray[np.bool_]:
     """Return the atoms that lie in some of the payloads that a mask marks."""
     marked = np.zeros(atoms, bool)
     marked[atom[np.repeat(payloads, np.diff(start))]] = True

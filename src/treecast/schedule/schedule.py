@@ -136,11 +136,11 @@ class Schedule(Described):
     @property
     def transmissions(self) -> int:
         """The number of (chunk, arc) sends in all when nothing fails; a control flit is one."""
-        sent = np.maximum(self.rows.chunks_sent[self.spoken], 1)
+        sent = np.maximum(self.rows.chunks_sent[self.speaking], 1)
         return int(sent.sum()) * (self.network.nodes if self.orbit else 1)
 
     @cached_property
-    def spoken(self) -> NDArray[np.bool_]:
+    def speaking(self) -> NDArray[np.bool_]:
         """Which rows are not silent when nothing fails: bool (rows,); all, unless the schedule is sparing."""
         rows = self.rows
         if not self.sparing or not len(rows):
@@ -157,10 +157,10 @@ class Schedule(Described):
         """The most chunks that one message has in each step when nothing fails: int64 (steps,). Rows that share an arc and
         a step are one message; the message that an orbit sends by a port has the chunks of all sources.
         """
-        rows, spoken = self.rows, self.spoken
-        step, steps = rows.step[spoken].astype(np.int64), rows.steps[spoken].astype(np.int64)
-        carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[spoken].astype(np.int64)
-        chunks = rows.chunks_sent[spoken]
+        rows, speaking = self.rows, self.speaking
+        step, steps = rows.step[speaking].astype(np.int64), rows.steps[speaking].astype(np.int64)
+        carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[speaking].astype(np.int64)
+        chunks = rows.chunks_sent[speaking]
         return longest_messages(self.model, step, steps, chunks=chunks, carrier=carrier, total=self.steps)
 
     @cached_property

@@ -16,7 +16,7 @@ from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, report, reporting
 from treecast.schedule import Schedule
-from treecast.schedule.atoms import cut, moves
+from treecast.schedule.atoms import cut_into_atoms, moves
 from treecast.simulation.fault_sets import FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
@@ -283,7 +283,7 @@ class _Case:
     def __init__(self, schedule: Schedule, kind: Kind) -> None:
         network, self.schedule = schedule.network, schedule
         self.fault_sets = FaultSets(schedule, kind)
-        self.atoms = cut(schedule)
+        self.atoms = cut_into_atoms(schedule)
         self.moves = moves(schedule, self.atoms)
         rows = schedule.rows
         self.arc = network.arc(rows.src, rows.port)

@@ -12,7 +12,7 @@ from treecast.machine import Model
 from treecast.networks.core import Ints
 from treecast.ragged import explode
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.atoms import Atoms, cut
+from treecast.schedule.atoms import Atoms, cut_into_atoms
 from treecast.schedule.tree_of_rows import outward, trees_of_rows
 from treecast.steps import NEVER
 from treecast.verification.report import SHOWN, Broken, Violation
@@ -52,7 +52,7 @@ class Case:
     @cached_property
     def atoms(self) -> Atoms:
         """The atoms of the schedule; few enough for a table of nodes and atoms where the rules need one."""
-        atoms = cut(self.schedule)
+        atoms = cut_into_atoms(self.schedule)
         if not self.part.personal:
             self.afford(self.nodes * len(atoms), f"{self.nodes:,} nodes x {len(atoms):,} runs of chunks")
         return atoms

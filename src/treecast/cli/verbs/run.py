@@ -79,7 +79,7 @@ def run(
 def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked: Any) -> int:
     from treecast.description import describe
     from treecast.mpi.job.outcome import run_over_mpi
-    from treecast.mpi.job.run import Request, request
+    from treecast.mpi.job.run import Request, make_request
 
     check_numbers(over.timeout)
     if "-" in (file, data):
@@ -89,7 +89,7 @@ def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked
     def ask() -> "tuple[Schedule, Request]":
         schedule, report = load(file)
         verified.update(verified=report.holds, method=report.method)
-        return schedule, request(schedule, file, data, deadline=over.deadline, **asked)
+        return schedule, make_request(schedule, file, data, deadline=over.deadline, **asked)
 
     outcome, status = run_over_mpi(ask, over.timeout)
     if outcome is not None:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, colour, counted, empty_figure, heading
+from treecast.drawing.style import DARK, GREY, MARGIN, colour, empty_figure, heading
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
@@ -85,7 +86,7 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
     heading(
         figure,
         f"total distance of a broadcast on {grid.spec}, by source",
-        f"one-port wormhole  ·  {counted(steps, 'step')}  ·  each cell: a broadcast from that node",
+        f"one-port wormhole  ·  {count_of(steps, 'step')}  ·  each cell: a broadcast from that node",
     )
     least = min(int(values.min()) for _, values in maps[:2])
     most = max(int(values.max()) for _, values in maps[:2])

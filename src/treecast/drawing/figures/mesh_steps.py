@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, title
+from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, empty_figure, title
 from treecast.errors import TreecastError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
@@ -88,7 +89,7 @@ def _caption(schedule: Schedule, step: int) -> str:
     """Return what stands above the panel of a step, beside the number of the step."""
     rows, now = schedule.rows, _sent_in(schedule, step)
     far = schedule.network.distance(rows.src[now], rows.dst[now])
-    return f"{counted(len(now), 'message')}, distance {int(far.sum()):,}"
+    return f"{count_of(len(now), 'message')}, distance {int(far.sum()):,}"
 
 
 class _Scene(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
 from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import (
@@ -22,7 +23,7 @@ from treecast.drawing.passages import (
 )
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, counted, empty_figure, short, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, shorten_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -94,7 +95,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         handles |= _draw_times(axes, schedule.steps, bound)
         _draw_frame(axes, panel, texts, scale)
         if len(panels) > 1:
-            name = short(schedule.network.label(int(panel.branches[0])))
+            name = shorten_label(schedule.network.label(int(panel.branches[0])))
             axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
@@ -164,7 +165,7 @@ def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
         texts: dict[int, str] = {}
         for far in np.unique(walk.depth[mine]).tolist():
             nodes = mine[walk.depth[mine] == far]
-            named = [short(network.label(v)) for v in nodes[:3].tolist()]
+            named = [shorten_label(network.label(v)) for v in nodes[:3].tolist()]
             more = [f"and {len(nodes) - 3} more"] if len(nodes) > 3 else []
             if far <= panel.height:
                 texts[far] = f"{', '.join(named)} {' '.join(more)}".strip() + ": null"
@@ -208,8 +209,8 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
     message, wide, step, near, far, _ = (int(column[0]) for column in shape)
     room = wide * scale.step - _FONT / 72 * scale.step / scale.unit - 0.04
     middle, turn = (near + far) / 2, 1 if away else -1
-    name = short(streams.schedule.network.label(message))
-    for text in (f"{name}: {counted(wide, 'flit')}", f"{name}: {wide}", name):
+    name = shorten_label(streams.schedule.network.label(message))
+    for text in (f"{name}: {count_of(wide, 'flit')}", f"{name}: {wide}", name):
         half = len(text) * _LETTER * _FONT / 2
         if 2 * half > room:
             continue
@@ -280,12 +281,12 @@ def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
     """Draw the time and the lower bound as lines from top to bottom."""
     if bound == steps:
         line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
-        return {f"time = lower bound: {counted(steps, 'step')}": line}
+        return {f"time = lower bound: {count_of(steps, 'step')}": line}
     line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
-    handles = {f"time: {counted(steps, 'step')}": line}
+    handles = {f"time: {count_of(steps, 'step')}": line}
     if bound is not None:
         line = axes.axvline(bound, color=DARK, linestyle="--", linewidth=1.2, clip_on=False, zorder=7, gid="bound")
-        handles[f"lower bound: {counted(bound, 'step')}"] = line
+        handles[f"lower bound: {count_of(bound, 'step')}"] = line
     return handles
 
 

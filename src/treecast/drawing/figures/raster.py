@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.drawing.arrivals import received
-from treecast.drawing.style import colour, counted
+from treecast.description import count_of
+from treecast.drawing.arrivals import find_received
+from treecast.drawing.style import colour
 from treecast.networks.core import Ints
 from treecast.simulation.replay import Trace
 
@@ -33,7 +34,7 @@ def chunks_by_cell(trace: Trace, line: Ints, steps: int) -> tuple[NDArray[np.flo
 
     ``line``: the line of each node. The array is (lines of cells, columns of cells).
     """
-    rows, runs, nodes = trace.schedule.rows, received(trace), len(line)
+    rows, runs, nodes = trace.schedule.rows, find_received(trace), len(line)
     tall, wide = -(-nodes // _CELLS[0]), -(-steps // _CELLS[1])  # nodes and steps in a cell
     height, width = -(-nodes // tall), -(-steps // wide)
     # By the time e, a run has delivered rate * (max(e - start, 0) - max(e - stop, 0)) chunks. Sum the two ramps over
@@ -84,5 +85,5 @@ def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) ->
     bar.solids.set_edgecolor("face")
     bar.set_label("chunks", fontsize=9)
     sizes = ((tall, "node"), (wide, "step"))
-    cell_is = [counted(size, name) for size, name in sizes if size > 1]
+    cell_is = [count_of(size, name) for size, name in sizes if size > 1]
     return "chunks received per node and step" + (f", mean over {' and '.join(cell_is)}" if cell_is else "")

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treecast.drawing.arrivals import fewest_steps, received
+from treecast.description import count_of
+from treecast.drawing.arrivals import fewest_steps, find_received
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, shorten_label, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay
@@ -47,7 +48,7 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
     line[order] = np.arange(nodes)
     small = nodes <= _MOST_LINES
     each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
-    labels = [short(network.label(u)) for u in order.tolist()] if small else [f"{nodes}    "]
+    labels = [shorten_label(network.label(u)) for u in order.tolist()] if small else [f"{nodes}    "]
     left = 0.55 + 0.07 * max(map(len, labels))
     right = (1.7 if trace.lost else 0.75) if small else 0.6
     inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
@@ -114,7 +115,7 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.patches import Patch
 
-    rows, runs = trace.schedule.rows, received(trace)
+    rows, runs = trace.schedule.rows, find_received(trace)
     trees, tree = np.unique(rows.tree), rows.tree[runs.row]
     lane = min(0.66 / max(1, len(trees)), 0.3)
     highest = -lane * len(trees) / 2
@@ -185,7 +186,13 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
         lacks[node] = lacks.get(node, 0) + stop - first
     for node, chunks in lacks.items() if small else ():
         axes.text(
-            steps, line[node], f"  lacks {counted(chunks, 'chunk')}", fontsize=7, weight="bold", color=DARK, va="center"
+            steps,
+            line[node],
+            f"  lacks {count_of(chunks, 'chunk')}",
+            fontsize=7,
+            weight="bold",
+            color=DARK,
+            va="center",
         )
     if bound is not None:
         handles.append(
@@ -194,7 +201,7 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
                 color=DARK,
                 linestyle="--",
                 linewidth=1.1,
-                label=f"lower bound: {counted(bound, 'step')}",
+                label=f"lower bound: {count_of(bound, 'step')}",
                 clip_on=False,
                 zorder=5,
                 gid="bound",

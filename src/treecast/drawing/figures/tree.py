@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.drawing.arrivals import received
+from treecast.description import count_of
+from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, counted, empty_figure, short, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, shorten_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -105,7 +106,7 @@ def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> l
 
 def _arrived(schedule: Schedule, faults: Faults) -> Ints:
     """Return how many chunks of each row arrive under faults; of an orbit schedule, of node 0's data."""
-    runs = received(replay(schedule.of_node_zero(), faults))
+    runs = find_received(replay(schedule.of_node_zero(), faults))
     return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)
 
 
@@ -156,7 +157,7 @@ class _Sizes(NamedTuple):
         ports = nodes <= _MOST_PORTS
         slot, layer, font, turned = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False
         if nodes <= _MOST_LABELS:
-            longest = max(len(short(network.label(u))) for layout in layouts for u in layout.node)
+            longest = max(len(shorten_label(network.label(u))) for layout in layouts for u in layout.node)
             named = max(len(network.port_name(port)) for port in range(network.ports)) if ports else 0
             flat = max(0.067 * longest + 0.2, 0.06 * named + 0.1)
             if leaves * flat <= 12:
@@ -204,7 +205,7 @@ def _draw_frame(panel: _Panel) -> None:
     """Draw the heading and the lines of equal depth."""
     axes, tree, layout, rows = panel.axes, panel.tree, panel.layout, panel.schedule.rows
     payloads = np.unique(rows.payload[rows.tree == tree])
-    chunks = ", " + counted(int(rows.payloads.lengths[payloads[0]]), "chunk") if len(payloads) == 1 else ""
+    chunks = ", " + count_of(int(rows.payloads.lengths[payloads[0]]), "chunk") if len(payloads) == 1 else ""
     axes.text(0.4, 0.12, f"tree {tree}", fontsize=10, weight="bold", color=colour(tree, 0.25), va="center")
     heading = f"depth {max(layout.depth)}{chunks}"
     axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=GREY, va="center")
@@ -270,7 +271,7 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
 def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
     panel.axes.text(
         *panel.at[i].tolist(),
-        short(panel.schedule.network.label(panel.layout.node[i])),
+        shorten_label(panel.schedule.network.label(panel.layout.node[i])),
         fontsize=panel.sizes.font,
         family=MONO,
         rotation=90 if panel.sizes.turned else 0,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treecast.drawing.style import counted
+from treecast.description import count_of
 from treecast.simulation.replay import Trace
 from treecast.steps import NEVER
 
@@ -17,7 +17,7 @@ def completion_text(trace: Trace, ascii: bool = False, width: int = 40, max_line
     at, growth = np.unique(done[done < NEVER], return_counts=True)
     total = np.cumsum(growth)
     shown = np.unique(np.linspace(0, len(at) - 1, min(len(at), max_lines)).round().astype(int))
-    lines = [f"from step  complete, of {counted(living, 'living node')}"]
+    lines = [f"from step  complete, of {count_of(living, 'living node')}"]
     for i in shown.tolist():
         eighths = int(total[i]) * width * 8 // living
         part = "" if ascii or not eighths % 8 else "▏▎▍▌▋▊▉"[eighths % 8 - 1]
@@ -26,5 +26,5 @@ def completion_text(trace: Trace, ascii: bool = False, width: int = 40, max_line
     if never:
         lines.append(f"{'never':>9}  {'':{width}} {never}")
     if len(shown) < len(at):
-        lines.append(f"left out: {counted(len(at) - len(shown), 'step')} between those shown")
+        lines.append(f"left out: {count_of(len(at) - len(shown), 'step')} between those shown")
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecast.description import count_of
 from treecast.drawing.passages import (
     CERTIFICATE,
     CONTROLS,
@@ -17,7 +18,6 @@ from treecast.drawing.passages import (
 )
 from treecast.drawing.registry import TEXT, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import counted
 from treecast.networks.core import Ints
 from treecast.ragged import places
 from treecast.schedule import Schedule
@@ -69,12 +69,12 @@ def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max
     lines.append(f"{labels[0]:{width}} {0:{far}}  {'':{columns}}  root".rstrip())
     for label, u, cell in zip(labels[1:], shown.tolist(), cells, strict=True):
         flits = int(streams.flits[u])
-        told = f"{signs[u]}: {counted(flits, 'flit')}" + (f", @{ends[u]}" if u in ends else "") if flits else "null"
+        told = f"{signs[u]}: {count_of(flits, 'flit')}" + (f", @{ends[u]}" if u in ends else "") if flits else "null"
         lines.append(f"{label:{width}} {int(walk.depth[u]):{far}}  {''.join(cell)}  {told}")
     lines += ["", *_legend(controls, ascii, away, scale, schedule)]
     if left := network.nodes - 1 - len(shown):
         null = int((streams.flits[line[line != root][len(shown) :]] == 0).sum())
-        lines.append(f"left out: the last {counted(left, 'node')}, of which {null:,} null")
+        lines.append(f"left out: the last {count_of(left, 'node')}, of which {null:,} null")
     return "\n".join(lines)
 
 
@@ -173,7 +173,7 @@ def _legend(controls: Controls, ascii: bool, away: bool, scale: int, schedule: S
     lines = [
         "a line: the link of a node towards the root",
         "   ".join(parts),
-        f"@t: whole at {'its node' if away else 'the root'} from the beginning of step t, of {counted(schedule.steps, 'step')}",
+        f"@t: whole at {'its node' if away else 'the root'} from the beginning of step t, of {count_of(schedule.steps, 'step')}",
     ]
     if scale > 1:
         lines.append(f"a column is {scale} steps: a control flit in them, or the message with most flits in them")

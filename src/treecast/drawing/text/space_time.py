@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from treecast.drawing.arrivals import received
+from treecast.description import count_of
+from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import TEXT, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import counted
 from treecast.networks.core import Ints
 from treecast.ragged import places
 from treecast.schedule import Schedule
@@ -64,7 +64,7 @@ def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_
 
 def _cells(trace: Trace, nodes: int, steps: int) -> tuple[Ints, Ints]:
     """Return for each of the first nodes and steps how many rows deliver, and the tree of one of them (-1: of no tree)."""
-    runs, rows = received(trace), trace.schedule.rows
+    runs, rows = find_received(trace), trace.schedule.rows
     shown = np.flatnonzero((rows.dst[runs.row] < nodes) & (runs.start < steps))
     length = np.minimum(runs.stop[shown], steps) - runs.start[shown]
     row = np.repeat(runs.row[shown], length)
@@ -106,9 +106,9 @@ def _left_out(trace: Trace, nodes: int, steps: int, lacks: dict[int, list[tuple[
     if more:
         dead = sum(u >= nodes for u in trace.faults.nodes)
         lacking = sum(u >= nodes for u in lacks)
-        lines.append(f"left out: the last {counted(more, 'node')}, of which {dead} dead and {lacking} lacking chunks")
+        lines.append(f"left out: the last {count_of(more, 'node')}, of which {dead} dead and {lacking} lacking chunks")
     if later:
-        lines.append(f"left out: the last {counted(later, 'step')}")
+        lines.append(f"left out: the last {count_of(later, 'step')}")
     return lines
 
 

@@ -1,8 +1,8 @@
 """A tree as characters: a line per node."""
 
+from treecast.description import count_of
 from treecast.drawing.registry import TEXT, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, why_no_trees
-from treecast.drawing.style import counted
 from treecast.schedule import Schedule
 
 
@@ -28,7 +28,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()
         row = drawn.row.get(node)
-        flits = "" if lengths is None or row is None else f"  {counted(int(lengths.flits[node]), 'flit')}"
+        flits = "" if lengths is None or row is None else f"  {count_of(int(lengths.flits[node]), 'flit')}"
         when = " (root)" if row is None else f" @{_first_step(schedule, row)}"
         lines.append(branch + network.label(node) + when + flits)
         children = drawn.children.get(node, [])
@@ -37,7 +37,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
             twig = (corner if last else tee) + dash + (network.port_name(port) + dash if port >= 0 else "") + " "
             waiting.append((child, margin + twig, margin + (" " if last else bar).ljust(len(twig))))
     left = len(drawn.row) + len(drawn.roots) - len(lines)
-    return "\n".join([*lines, f"left out: {counted(left, 'node')}"] if left else lines)
+    return "\n".join([*lines, f"left out: {count_of(left, 'node')}"] if left else lines)
 
 
 def _first_step(schedule: Schedule, row: int) -> int:

@@ -97,7 +97,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
     _check(header)
     for word in ("orbit", "sparing"):
         if header.get(word, "no") not in ("yes", "no"):
-            raise FormatError(f"{word} is yes or no, not {cut(header[word])!r}")
+            raise FormatError(f"{word} is yes or no, not {shorten(header[word])!r}")
     try:
         where = network(header["network"])
         # a root that is not given is number 0, whatever is labelled "0"
@@ -132,7 +132,7 @@ def _recipe(header: Header, version: int) -> Recipe:
     options = {word.removeprefix(OPTION): value for word, value in header.items() if word.startswith(OPTION)}
     copies = number(header, "planned-copies", _MOST_COPIES) if "planned-copies" in header else 0
     if header.get("options", "unknown") != "unknown":
-        raise FormatError(f"options are 'unknown', or a line for each of them, not {cut(header['options'])!r}")
+        raise FormatError(f"options are 'unknown', or a line for each of them, not {shorten(header['options'])!r}")
     name = header.get("builder", "")
     return Recipe(name, options, copies, whole=not name or (version > 1 and "options" not in header))
 
@@ -153,7 +153,7 @@ def _check(header: Header) -> None:
     for word, value in header.items():
         if not value or value != value.strip() or not value.isprintable() or len(value) > _MANY.get(word, _LONGEST):
             raise FormatError(
-                f"{word} {cut(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
+                f"{word} {shorten(value)!r} cannot stand in a file: it needs 1 to {_LONGEST} plain characters"
             )
 
 
@@ -161,7 +161,7 @@ def number(header: Header, word: str, most: int = 10**18) -> int:
     """Return the number that a word of a header has (1 by default). Raises FormatError when it is none up to ``most``."""
     text = header.get(word, "1")
     if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= most):
-        raise FormatError(f"{word} is a whole number up to {most}, not {cut(text)!r}")
+        raise FormatError(f"{word} is a whole number up to {most}, not {shorten(text)!r}")
     return int(text)
 
 
@@ -170,11 +170,11 @@ def _claims(header: Header) -> Claims | None:
         return None
     words: Header = {word: value for word, _, value in (part.partition("=") for part in header["claims"].split())}
     if set(words) != {"steps", "transmissions"}:
-        raise FormatError(f"claims are written steps=… transmissions=…, not {cut(header['claims'])!r}")
+        raise FormatError(f"claims are written steps=… transmissions=…, not {shorten(header['claims'])!r}")
     return Claims(number(words, "steps"), number(words, "transmissions"))
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the beginning of a text that may be long."""
     return text if len(text) <= 60 else text[:57] + "…"
 

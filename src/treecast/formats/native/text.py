@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import OPTION, VERSION, WORDS, Header, cut, header_of, is_word, schedule_of
+from treecast.formats.native.header import OPTION, VERSION, WORDS, Header, header_of, is_word, schedule_of, shorten
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
@@ -110,7 +110,7 @@ def decode(data: bytes) -> Schedule:
             word = OPTION + name
         if not (is_word(word) or word == "rows") or word in header:
             known = ", ".join(_WORDS)
-            raise FormatError(f"line {number}: {cut(line)!r} is none of the lines {known}, each at most once")
+            raise FormatError(f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once")
         header[word] = value.strip()
         if word == "rows":
             break
@@ -129,7 +129,7 @@ def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -
     table: NDArray[np.int64] = np.concatenate(blocks, axis=1)
     given: dict[str, NDArray[np.int64]] = {name: table[i] for i, name in enumerate(COLUMNS)}
     if claimed != str(len(given["step"])):
-        raise FormatError(f"the file has {len(given['step'])} rows, not {cut(claimed)!r} as its line 'rows' says")
+        raise FormatError(f"the file has {len(given['step'])} rows, not {shorten(claimed)!r} as its line 'rows' says")
     unsaid = given["port"] == _NO_PORT
     given["port"][unsaid] = network.port_between(given["src"][unsaid], given["dst"][unsaid])
     return Rows.of(Payloads.of([_ranges(chunks) for chunks in payloads]), **given)
@@ -170,7 +170,7 @@ def _columns(
 
 
 def _at(line: tuple[int, str], why: str) -> FormatError:
-    return FormatError(f"line {line[0]}: {cut(line[1])!r}: {why}")
+    return FormatError(f"line {line[0]}: {shorten(line[1])!r}: {why}")
 
 
 def _ranges(chunks: str) -> list[tuple[int, int]]:
@@ -179,5 +179,5 @@ def _ranges(chunks: str) -> list[tuple[int, int]]:
     parts = [_RANGE.fullmatch(part) for part in chunks.split(",")]
     found = [(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
     if len(found) < len(parts):
-        raise FormatError(f"{cut(chunks)!r} are no chunks: write numbers and ranges, as in 0-3,7")
+        raise FormatError(f"{shorten(chunks)!r} are no chunks: write numbers and ranges, as in 0-3,7")
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout
-from treecast.mpi.api.buffers import Message, message
+from treecast.mpi.api.buffers import Message, read_buffer
 from treecast.mpi.api.delivery import lost_ranks
 from treecast.mpi.api.options import Asked
 from treecast.mpi.engine.choose import Operation, messages_of, program_of
@@ -32,7 +32,7 @@ class Blocks:
 def broadcast(comm: Any, buffer: Any, root: int, asked: Asked) -> tuple[int, ...]:
     """Bring the buffer of the root to all ranks."""
     ours = communicator_with(comm, root)
-    return broadcast_bytes(ours, message(ours.mpi, buffer, "the buffer", ours.rank != root).data, root, asked)
+    return broadcast_bytes(ours, read_buffer(ours.mpi, buffer, "the buffer", ours.rank != root).data, root, asked)
 
 
 def broadcast_bytes(ours: Communicator, data: Bytes, root: int, asked: Asked) -> tuple[int, ...]:
@@ -45,9 +45,9 @@ def allgather(comm: Any, sendbuf: Any, recvbuf: Any, asked: Asked) -> tuple[int,
     """Bring the block of every rank to all ranks."""
     ours = communicator_of(comm)
     mpi, me, size = ours.mpi, ours.rank, ours.size
-    into = cut_into_blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
+    into = cut_into_blocks(read_buffer(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
     if sendbuf is not mpi.IN_PLACE:
-        copy_own(message(mpi, sendbuf, "the send buffer").data, into[me], "allgather")
+        copy_own(read_buffer(mpi, sendbuf, "the send buffer").data, into[me], "allgather")
     return move(ours, "allgather", 0, Blocks(len(into[me]), into.__getitem__, [me], range(size)), asked)
 
 
@@ -55,11 +55,11 @@ def alltoall(comm: Any, sendbuf: Any, recvbuf: Any, asked: Asked) -> tuple[int, 
     """Bring block v of every rank to rank v."""
     ours = communicator_of(comm)
     mpi, me, size = ours.mpi, ours.rank, ours.size
-    into = cut_into_blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
+    into = cut_into_blocks(read_buffer(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
     if sendbuf is mpi.IN_PLACE:
         out = [block.copy() for block in into]
     else:
-        out = cut_into_blocks(message(mpi, sendbuf, "the send buffer"), size, "the send buffer")
+        out = cut_into_blocks(read_buffer(mpi, sendbuf, "the send buffer"), size, "the send buffer")
     copy_own(out[me], into[me], "alltoall")
 
     def place(block: int) -> Bytes | None:
@@ -76,8 +76,8 @@ def scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int, asked: Asked) -> t
     mpi, me, size = ours.mpi, ours.rank, ours.size
     out: list[Bytes] = []
     if me == root:
-        out = cut_into_blocks(message(mpi, sendbuf, "the send buffer"), size, "the send buffer")
-    into = out[me] if recvbuf is mpi.IN_PLACE and out else message(mpi, recvbuf, "the receive buffer", True).data
+        out = cut_into_blocks(read_buffer(mpi, sendbuf, "the send buffer"), size, "the send buffer")
+    into = out[me] if recvbuf is mpi.IN_PLACE and out else read_buffer(mpi, recvbuf, "the receive buffer", True).data
     if out and recvbuf is not mpi.IN_PLACE:
         copy_own(out[me], into, "scatter")
 
@@ -93,8 +93,8 @@ def gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int, asked: Asked) -> tu
     mpi, me, size = ours.mpi, ours.rank, ours.size
     into: list[Bytes] = []
     if me == root:
-        into = cut_into_blocks(message(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
-    own = into[me] if sendbuf is mpi.IN_PLACE and into else message(mpi, sendbuf, "the send buffer").data
+        into = cut_into_blocks(read_buffer(mpi, recvbuf, "the receive buffer", True), size, "the receive buffer")
+    own = into[me] if sendbuf is mpi.IN_PLACE and into else read_buffer(mpi, sendbuf, "the send buffer").data
     if into and sendbuf is not mpi.IN_PLACE:
         copy_own(own, into[me], "gather")
 

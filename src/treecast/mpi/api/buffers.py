@@ -24,7 +24,7 @@ class Message(NamedTuple):
         return self.data[first : first + counts[rank] * self.itemsize]
 
 
-def message(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
+def read_buffer(mpi: Any, spec: Any, what: str, writable: bool = False) -> Message:
     """Return what ``buf``, ``[buf, datatype]``, ``[buf, count, datatype]`` or ``[buf, (counts, places), datatype]`` names.
 
     Raises PlanError for what is not contiguous, is too short, or cannot be written and has to be.

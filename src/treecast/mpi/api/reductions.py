@@ -5,7 +5,7 @@ from typing import Any
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout
 from treecast.mpi.api.blocks import copy_own
-from treecast.mpi.api.buffers import message
+from treecast.mpi.api.buffers import read_buffer
 from treecast.mpi.api.delivery import lost_ranks
 from treecast.mpi.api.options import Asked
 from treecast.mpi.engine.choose import Operation, messages_of, program_of
@@ -20,9 +20,9 @@ def allreduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any, asked: Asked) -> t
     op = mpi.SUM if op is None else op
     if not op.Is_commutative():
         raise PlanError("allreduce needs a commutative operation: contributions come in no order that could be told")
-    received = message(mpi, recvbuf, "the receive buffer", True)
+    received = read_buffer(mpi, recvbuf, "the receive buffer", True)
     if sendbuf is not mpi.IN_PLACE:
-        copy_own(message(mpi, sendbuf, "the send buffer").data, received.data, "allreduce")
+        copy_own(read_buffer(mpi, sendbuf, "the send buffer").data, received.data, "allreduce")
     where = ours.network("allreduce", asked.survive, asked.network)
     if size == 1:
         return ()

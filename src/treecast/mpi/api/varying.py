@@ -9,7 +9,7 @@ from treecast.collectives import COLLECTIVES, Lengths
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, message_layout
 from treecast.mpi.api.blocks import broadcast_bytes, communicator_with
-from treecast.mpi.api.buffers import message
+from treecast.mpi.api.buffers import read_buffer
 from treecast.mpi.api.delivery import lost_ranks
 from treecast.mpi.api.options import Asked
 from treecast.mpi.engine.choose import chunk_of
@@ -76,7 +76,7 @@ def _agree(ours: Communicator, given: _Buffers, asked: Asked) -> _Blocks:
         if given.one is mpi.IN_PLACE and all_of:
             own = all_of[me]
         else:
-            own = message(mpi, given.one, "a rank's own buffer", given.scatters).data
+            own = read_buffer(mpi, given.one, "a rank's own buffer", given.scatters).data
     except PlanError as wrong:
         error = str(wrong)
     lengths = np.zeros(ours.size, np.int64)
@@ -92,7 +92,7 @@ def _agree(ours: Communicator, given: _Buffers, asked: Asked) -> _Blocks:
 
 def _blocks_of(ours: Communicator, given: _Buffers) -> list[Bytes]:
     """Return the root's blocks. Raises PlanError when it does not say how long each is."""
-    found = message(ours.mpi, given.many, "the root's buffer", not given.scatters)
+    found = read_buffer(ours.mpi, given.many, "the root's buffer", not given.scatters)
     if found.counts is None or len(found.counts) != ours.size:
         raise PlanError(
             f"{given.kind}: the root gives a count for each of the {ours.size} ranks: [buffer, counts, datatype]"

@@ -20,12 +20,12 @@ from treecast.execution.layout import (
     add_numbers,
     file_layout,
     message_layout,
-    missing_at,
+    missing_contributions_at,
     ranges_at,
     true_sums,
 )
 from treecast.execution.relay import check_target, write_message
-from treecast.files import named
+from treecast.files import spell_path
 from treecast.mpi.engine.engine import Part
 from treecast.networks import Network
 from treecast.schedule import Schedule
@@ -62,9 +62,9 @@ def find_source(network: Network, collective: Collective, name: str, flit: int, 
         try:
             size = path.stat().st_size
         except OSError as error:
-            raise FormatError(f"{named(name)} cannot be read: {error.strerror}") from None
+            raise FormatError(f"{spell_path(name)} cannot be read: {error.strerror}") from None
         if not path.is_file():
-            raise FormatError(f"{named(name)} is no file: over MPI every rank reads its own part of one")
+            raise FormatError(f"{spell_path(name)} is no file: over MPI every rank reads its own part of one")
         source = Source(collective, name, size, file_layout(collective, size))
     if source.layout.longest > _LARGEST:
         raise PlanError("chunks of 2 GiB and more cannot be sent: plan more --messages")
@@ -76,7 +76,7 @@ def _folder(network: Network, collective: Collective, name: str, flit: int) -> S
     files = node_files(network, name, collective.root)
     if lengths is None or not np.array_equal(flits_of(network, files, flit), lengths.flits):
         raise PlanError(
-            f"the files in {named(name)} are not as long as planned: plan with --files of them, or give --flit as then"
+            f"the files in {spell_path(name)} are not as long as planned: plan with --files of them, or give --flit as then"
         )
     sizes = np.zeros(network.nodes, np.int64)
     for node, path in files.items():
@@ -104,7 +104,7 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
 
     if collective.sums:
         add_contribution(memory, _piece(Path(source.name), rank * layout.part, layout.part))
-        missing: list[int] = missing_at(program, rank).tolist()
+        missing: list[int] = missing_contributions_at(program, rank).tolist()
         own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
         part = Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers)
         return Prepared(program, source, part, memory)
@@ -134,9 +134,9 @@ def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:
         with path.open("rb") as file:
             data = _read_at(file, start, length)
     except OSError as error:
-        raise FormatError(f"{named(path)} cannot be read: {error.strerror}") from None
+        raise FormatError(f"{spell_path(path)} cannot be read: {error.strerror}") from None
     if exact and len(data) != length:
-        raise FormatError(f"{named(path)} cannot be read: it has become shorter")
+        raise FormatError(f"{spell_path(path)} cannot be read: it has become shorter")
     return data
 
 

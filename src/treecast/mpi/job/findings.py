@@ -45,7 +45,7 @@ def _lacking(first: int, stop: int, held: set[int]) -> Ranges:
     return [(first + a, first + b) for a, b in ranges(mask)]
 
 
-def findings(prepared: Prepared, records: Mapping[int, Mapping[str, Any]], dead: set[int]) -> Found:
+def collect_findings(prepared: Prepared, records: Mapping[int, Mapping[str, Any]], dead: set[int]) -> Found:
     """Return what a report says, from the words of the living and from the input itself."""
     schedule, layout = prepared.program, prepared.source.layout
     network, true = schedule.network, true_memory(prepared.source)

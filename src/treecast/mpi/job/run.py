@@ -16,7 +16,7 @@ from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job.data import Prepared
 from treecast.mpi.job.exchange import Circle, exchange, relays_of
-from treecast.mpi.job.findings import Found, closing_words, findings
+from treecast.mpi.job.findings import Found, closing_words, collect_findings
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
@@ -41,7 +41,7 @@ class Request(NamedTuple):
     output: str | None = None
 
 
-def request(
+def make_request(
     schedule: Schedule,
     path: str,
     name: str,
@@ -159,7 +159,7 @@ def _conclude(
     """Return the findings, at one living rank alone, and the exit status."""
     found, status = None, int(any(record["lacks"] for record in records.values()))
     if rank == min(records):
-        found = findings(prepared, records, dead)
+        found = collect_findings(prepared, records, dead)
         status = int(found["delivered"] < found["living"])
         failed = [record["unwritten"] for record in records.values() if record["unwritten"]]
         if failed:
