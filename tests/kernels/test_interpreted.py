@@ -16,6 +16,7 @@ from treecast.cli import main
 from treecast.cli.warm_up import commands
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
+from treecast.networks import network
 
 CALLS = 40  # of each kernel
 
@@ -30,7 +31,7 @@ def all_kernels():
 
 
 KERNELS = all_kernels()
-DIRECTLY = {"annealing.anneal", "contention.unordered_pairs"}
+DIRECTLY = {"annealing.anneal", "contention.unordered_pairs", "ways.arcs_of_ways"}
 """Those that small jobs give too much to do, or nothing."""
 
 
@@ -134,6 +135,13 @@ def test_pairs_without_order():
         start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=messages))))
         entry = np.argsort(message, kind="stable")
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3, 4])
+def test_ways(copies):
+    first, target, _ = network("star:4").arc_lists()
+    source = np.repeat(np.arange(24, dtype=np.int32), np.diff(first))
+    agree(KERNELS["ways.arcs_of_ways"], (first, target, source, 0, 23, np.zeros(len(target), np.bool_), copies))
 
 
 def test_large_numbers():

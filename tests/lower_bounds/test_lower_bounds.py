@@ -5,11 +5,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tests.networks.test_ways import shortest_ways
 from tests.oracles.plain import graph_of
 from treecast.collectives import COLLECTIVES as ALL
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import best, bounds, distances
 from treecast.machine import MODELS, model
 from treecast.networks import Graph, network
 from treecast.plans import builders, plan
@@ -203,50 +204,65 @@ def test_arcs_that_lead_one_way_are_with_arcs_reversed():
         assert best(bounds(where, Collective(kind, 4, 1), 1, model("all-port,half")), "steps").value > 0
 
 
-def least_ways(graph, root, node, copies):
-    """The least number of arcs of node-disjoint ways, by a flow of least cost through split nodes."""
-    split = nx.DiGraph()
-    for v in graph:
-        split.add_edge((v, "in"), (v, "out"), capacity=copies if v in (root, node) else 1, weight=0)
-    for u, v in graph.edges:
-        split.add_edge((u, "out"), (v, "in"), capacity=1, weight=1)
-    split.add_node((root, "out"), demand=-copies)
-    split.add_node((node, "in"), demand=copies)
-    return nx.min_cost_flow_cost(split)
-
-
 @pytest.mark.parametrize(
     "spec", ["hypercube:2", "hypercube:3", "hypercube:4", "star:3", "star:4", "torus:3x3", "ring:5", "mesh:2x3"]
 )
-def test_disjoint_ways_are_no_shorter_than_the_bound(spec):
-    """On the hypercube the least is known, and met; elsewhere it is at least the bound."""
+def test_copies_take_as_many_arcs_as_disjoint_ways_have(spec):
     graph = graph_of(network(spec))
     for copies in range(1, network(spec).degree_at(0) + 1):
-        try:
-            least = sum(least_ways(graph, 0, node, copies) for node in range(1, len(graph)))
-        except nx.NetworkXUnfeasible:
-            continue  # a node of the mesh that fewer arcs reach
-        bound = sends("scatter", spec, messages=7, copies=copies)
-        assert bound == 7 * least if spec[0] == "h" else bound <= 7 * least
+        least = sum(shortest_ways(graph, 0, node, copies)[-1] for node in range(1, len(graph)))
+        assert sends("scatter", spec, messages=7, copies=copies) == 7 * least
         if spec[0] == "h":
             d = network(spec).d
             assert least == sum(comb(d, h) * (copies * h + 2 * max(0, copies - h)) for h in range(1, d + 1))
+        if network(spec).seen_alike:
+            assert sends("alltoall", spec, messages=7, copies=copies) == 7 * len(graph) * least
+
+
+STARS = {
+    4: [62, 160, 282],
+    5: [442, 1020, 1698, 2464],
+    6: [3444, 7548, 12232, 17136, 22600],
+    7: [29628, 63180, 100950, 139160, 179560, 223668],
+}
+
+
+@pytest.mark.parametrize("n", STARS)
+def test_disjoint_ways_on_star_networks(n):
+    for copies, least in enumerate(STARS[n], 1):
+        assert sends("scatter", f"star:{n}", copies=copies) == least
+        assert steps("alltoall", f"star:{n}", 5, copies) == -(-5 * least // (n - 1))
 
 
 @pytest.mark.parametrize(
     "spec", ["star:4", "star:6", "hypercube:5", "torus:3x4", "ring:7", "mesh:3x4", "path:5", "tree:2,3"]
 )
 def test_distances_are_counted_right(spec):
-    """A scatter sends as many chunks as all distances, over x ways as all least first arcs allow: one by one."""
+    """A scatter sends as many chunks as all distances."""
     where = network(spec)
     every = np.arange(where.nodes)
     for root in (0, where.nodes - 1):
         assert sends("scatter", spec, root=root) == where.distance(root, every).sum()
-        first = [1 + where.distance(w, every[every != root]) for w in where.neighbors(root)]
-        for copies in range(1, len(first) + 1):
-            ways = np.sort(first, axis=0)[:copies].sum()
-            assert sends("scatter", spec, copies=copies, root=root) == ways
     assert sends("alltoall", spec) == where.distance(every[:, None], every).sum()
+
+
+def test_where_ways_are_too_many_to_search_for_only_their_first_arcs_count(monkeypatch):
+    for spec in ("star:5", "torus:3x4", "mesh:3x4"):
+        where = network(spec)
+        every = np.arange(1, where.nodes)
+        exact = [sends(kind, spec, copies=2) for kind in ("scatter", "alltoall")]
+        with monkeypatch.context() as patch:
+            patch.setattr(distances, "_MOST_SEARCHED", 0)
+            distances.ways.cache_clear()
+            first = np.sort([1 + where.distance(w, every) for w in where.neighbors(0)], axis=0)
+            assert sends("scatter", spec, copies=2) == first[:2].sum() <= exact[0]
+            assert sends("alltoall", spec, copies=2) <= exact[1]
+        distances.ways.cache_clear()
+
+
+def test_copies_need_as_many_ways_to_every_node():
+    with pytest.raises(PlanError, match="2 copies need 2 disjoint ways, but 1 lead from 2 to 0 on path:5"):
+        found("path:5", 1, 2, root=2, kind="scatter")
 
 
 def test_what_is_known_of_single_messages():

@@ -7,10 +7,13 @@ import numpy as np
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.ways import least_lengths
 
 LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
 _MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
+_MOST_TYPED = 2**16  # nodes of a network whose types are looked at
+_MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
 
 
 @lru_cache(64)
@@ -41,15 +44,42 @@ def levels(network: Network, node: int) -> tuple[int, ...]:
 def ways(network: Network, node: int, copies: int) -> tuple[int, str]:
     """Return the least number of arcs of x disjoint ways from ``node`` to each other node, in total, and the formula in words.
 
-    Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
-    arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others; on the hypercube
-    there are such ways (Saad & Schultz 1988). Where this count would take too long, the bound is x times the distance.
+    Where a search for the ways would take too long, only their first arcs are looked at: see ``_first_arcs``. On the hypercube
+    there are ways of those lengths (Saad & Schultz 1988). Raises PlanError when some node has fewer ways.
     """
     if network.seen_alike and node:
         return ways(network, 0, copies)
-    distances = sum(distance * count for distance, count in enumerate(levels(network, node)))
     if copies == 1:
-        return distances, "Σ distances"
+        return sum(distance * count for distance, count in enumerate(levels(network, node))), "Σ distances"
+    if network.flips_bits or not searched(network, copies):
+        return _first_arcs(network, node, copies)
+    types = network.types() if network.seen_alike else {v: 1 for v in range(network.nodes) if v != node}
+    lengths = least_lengths(network, node, list(types), copies)
+    for v, found in zip(types, lengths, strict=True):
+        if found[-1] < 0:
+            raise PlanError(
+                f"{copies} copies need {copies} disjoint ways, but {np.count_nonzero(found >= 0)} lead from "
+                f"{network.label(node)} to {network.label(v)} on {network.spec}"
+            )
+    return int(lengths[:, -1] @ np.array(list(types.values()))), "Σ least lengths of x ways"
+
+
+def searched(network: Network, copies: int, roots: int = 1) -> bool:
+    """Whether shortest disjoint ways from so many nodes to all others are few enough to be searched for."""
+    if network.nodes > _MOST_TYPED:
+        return False
+    types = len(network.types()) if network.seen_alike else network.nodes - 1
+    return roots * types * copies * network.arcs <= _MOST_SEARCHED
+
+
+def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
+    """Return what the first arcs of the ways tell of their length.
+
+    Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
+    arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others. Where this count would
+    take too long, the bound is x times the distance.
+    """
+    distances = sum(distance * count for distance, count in enumerate(levels(network, node)))
     if starts := network.shortest_starts():
         more = sum(2 * max(0, copies - near) * count for (far, near), count in starts.items() if far)
         return copies * distances + more, "Σ lengths of x ways"
@@ -69,5 +99,6 @@ def ways_of_all(network: Network, copies: int) -> tuple[int, str]:
         return nodes * total, f"N {formula}"
     if nodes > LOOKED_AT:
         return copies * nodes * (nodes - 1), "x N (N - 1)"
-    found = [ways(network, v, copies) for v in range(nodes)]
+    of = ways if copies == 1 or searched(network, copies, nodes) else _first_arcs
+    found = [of(network, v, copies) for v in range(nodes)]
     return sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"

@@ -77,6 +77,10 @@ class Complete(Cayley):
         """Return 1, and 0 from a node to itself."""
         return (ints(u) != ints(v)).astype(np.int64)
 
+    def types(self) -> dict[int, int]:
+        """Return node 1: any permutation of the nodes is a symmetry."""
+        return {1: self.ports} if self.ports else {}
+
     def levels(self, u: int) -> tuple[int, ...]:
         """Return 1, N - 1: all other nodes are one arc away."""
         self.check_node(u)

@@ -165,6 +165,13 @@ class Network(Described, ABC):
         """
         return None
 
+    def types(self) -> dict[int, int]:
+        """Return nodes that stand for all others as node 0 sees them: how many nodes each stands for, itself included.
+
+        Symmetries that keep node 0 carry it to these. So all have as long ways from node 0, and as many.
+        """
+        return dict.fromkeys(range(1, self.nodes), 1)
+
     def first_child_port(self, tree: int) -> int:
         """Return the port at which the order of children begins in pictures of a tree; it goes on cyclically."""
         return 0

@@ -303,6 +303,16 @@ class Torus(Grid, Cayley):
         """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
         return self._moved(u, h, -1)
 
+    def types(self) -> dict[int, int]:
+        """Return nodes of all distances along the axes, in any order where sides are equal: axes turn round and change places."""
+        sides = np.array(self.sides)
+        here = self.coordinates(np.arange(1, self.nodes))
+        here = np.minimum(here, sides[:, None] - here)
+        for side in set(self.sides):
+            here[sides == side] = np.sort(here[sides == side], axis=0)
+        node, count = np.unique(np.array(self.strides) @ here, return_counts=True)
+        return dict(zip(node.tolist(), count.tolist(), strict=True))
+
     def _moved(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
         axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
         return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))

@@ -90,6 +90,10 @@ class Hypercube(Rotational):
         """Return how many nodes are h arcs from node 0, h of whose arcs begin a shortest path: {(h, h): nodes}."""
         return {(h, h): count for h, count in enumerate(self.levels(0))}
 
+    def types(self) -> dict[int, int]:
+        """Return 2^w - 1 for every weight w: a permutation of the dimensions carries it to all nodes with w bits."""
+        return {(1 << w) - 1: comb(self.d, w) for w in range(1, self.d + 1)}
+
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` xor ``u``."""
         return ints(h) ^ ints(u)

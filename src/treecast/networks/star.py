@@ -6,7 +6,7 @@ Inside, positions and symbols count from 0; labels and dimensions count from 1, 
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from math import comb, factorial
 from typing import ClassVar
@@ -148,6 +148,25 @@ class Star(Rotational):
                     found[own + s + c + 1 - 2, s + 1] += ways
         return {kind: count for kind, count in found.items() if count}
 
+    def types(self) -> dict[int, int]:
+        """Return a node for each length of symbol 1's cycle and lengths of the others, and how many nodes are like it.
+
+        Renaming the symbols 2 … n, and their positions alike, keeps node 0 and arcs, and carries it to those.
+        """
+        found = dict[int, int]()
+        for own in range(1, self.n + 1):
+            for others in _partitions(self.n - own, self.n):
+                symbols = list(range(self.n))
+                begin, count = 0, factorial(self.n - 1)
+                for length in (own, *others):
+                    symbols[begin : begin + length] = [*range(begin + 1, begin + length), begin]
+                    begin += length
+                for length, times in Counter(others).items():
+                    count //= length**times * factorial(times)
+                found[int(perm.rank(perm.pack(symbols), self.n))] = count
+        del found[0]
+        return found
+
     def first_child_port(self, tree: int) -> int:
         """Return ``tree``: the paper's order of children in T_k is dimension k, k+1, …, n, 2, …"""
         return tree
@@ -200,6 +219,15 @@ class Star(Rotational):
     def port_name(self, port: int) -> str:
         """Return the dimension, ``port`` + 2."""
         return str(port + 2)
+
+
+def _partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
+    """Yield the ways to write a number as a sum of numbers of at most ``most``, the largest first."""
+    if total == 0:
+        yield ()
+    for first in range(min(total, most), 0, -1):
+        for rest in _partitions(total - first, first):
+            yield (first, *rest)
 
 
 @family(

@@ -1,0 +1,117 @@
+"""Node-disjoint ways of least total length: x ways from one node to another that share no node but these two, and no arc.
+
+They are a flow of x units of least cost through a network whose nodes are split and carry one unit each, one way after the
+other along the cheapest change of those before (successive shortest paths: Busacker & Gowen 1960, Suurballe 1974).
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Ints, Network, ints
+
+
+@lru_cache(8)
+def _arcs(network: Network) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the arcs as in ``Network.arc_lists``, and the source of each."""
+    first, target, port = network.arc_lists()
+    return first, target, port, np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
+
+
+def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
+    """Return the least total length of 1 … x node-disjoint ways from ``root`` to each of some nodes.
+
+    Parameters
+    ----------
+    network
+        Where.
+    root
+        Where the ways begin.
+    nodes
+        Where they end: nodes other than ``root``, shape (n,).
+    copies
+        The number of ways x.
+
+    Returns
+    -------
+    numpy.ndarray
+        In arcs, int64 (n, x): entry [i, j] for j + 1 ways to ``nodes[i]``, -1 where there are not so many.
+
+    Raises
+    ------
+    NetworkError
+        For what is no node, and a way from a node to itself.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> star = network("star:4")
+    >>> least_lengths(star, 0, star.neighbors(0), 3).tolist()
+    [[1, 6, 11], [1, 6, 11], [1, 6, 11]]
+    """
+    from treecast.kernels.ways import least_lengths as fill_in
+
+    goals = np.array([_end(network, root, v) for v in ints(nodes).tolist()], np.int64)
+    lengths = np.zeros((len(goals), copies), np.int64)
+    first, target, _, source = _arcs(network)
+    fill_in(first, target, source, network.check_node(root), goals, lengths)
+    return lengths
+
+
+def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[list[int]]:
+    """Return x node-disjoint ways from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
+
+    Parameters
+    ----------
+    network
+        Where.
+    root, node
+        The ends.
+    copies
+        The number of ways x.
+
+    Returns
+    -------
+    list of list of int
+        The shortest way first, of equally long ones that which leaves by the lower port.
+
+    Raises
+    ------
+    NetworkError
+        When there are not so many ways, for what is no node, and for a way from a node to itself.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> disjoint_ways(network("hypercube:3"), 0, 0b011, 3)
+    [[0, 1], [1, 0], [2, 0, 1, 2]]
+    """
+    from treecast.kernels.ways import arcs_of_ways
+
+    goal = _end(network, root, node)
+    first, target, port, source = _arcs(network)
+    used = np.zeros(len(target), np.bool_)
+    found = int(arcs_of_ways(first, target, source, network.check_node(root), goal, used, copies))
+    if found < copies:
+        raise NetworkError(
+            f"there are {found} node-disjoint ways from {network.label(root)} to {network.label(node)} on {network.spec}, "
+            f"not {copies}"
+        )
+    arcs = np.flatnonzero(used)
+    after = dict(zip(source[arcs].tolist(), arcs.tolist(), strict=True))  # between the ends a node is on one way
+    ways = list[list[int]]()
+    for arc in arcs[source[arcs] == root].tolist():
+        way = [int(port[arc])]
+        while (at := int(target[arc])) != goal:
+            arc = after[at]
+            way.append(int(port[arc]))
+        ways.append(way)
+    return sorted(ways, key=lambda way: (len(way), way))
+
+
+def _end(network: Network, root: int, node: int) -> int:
+    if network.check_node(node) == root:
+        raise NetworkError(f"{network.label(node)} is where the ways begin: they need two nodes")
+    return node
