@@ -377,7 +377,7 @@ class Whisperer:
 
     def __init__(self, label, d, order, k, mine, fault_free=False):
         self.held = {label} if mine else set()
-        units = min(k + 1, d - 1 if fault_free else d)
+        units = min(k + 1, d - 1 if fault_free else d) if k else 0
         self.ports = [*order, *order[:units]]  # phase 1, then the extended units
         self.list = [set() for _ in range(d)]  # L_i: what it has sent or received over dimension i
 
@@ -398,13 +398,13 @@ class Whisperer:
 
 class Shouter:
     """A node that shouts: what is new to it goes out at once, over all dimensions behind the last one by which its label
-    differs from the source's, and over the first k + 1, but not back to where it came from.
+    differs from the source's, and over the first k + 1 if faults are to be survived, but not back to where it came from.
     """
 
     def __init__(self, label, d, order, k, mine, fault_free=False):
-        self.label, self.order, self.k = label, order, k
+        self.label, self.order, self.repeated = label, order, k + 1 if k else 0
         self.held, self.new, self.came_by = set(), {label: set()} if mine else {}, {}
-        self.steps = 0 if not d else d if fault_free else d + 1
+        self.steps = d + (0 < k == d - 1 and not fault_free)
 
     def say(self, step):
         said = {port: set() for port in self.order}
@@ -412,7 +412,7 @@ class Shouter:
             differs = [i for i, port in enumerate(self.order) if (self.label ^ source) >> port & 1]
             last = differs[-1] if differs else -1
             for i, port in enumerate(self.order):
-                if (i > last or i <= self.k) and port not in over:
+                if (i > last or i < self.repeated) and port not in over:
                     said[port].add(source)
         self.held |= set(self.new)
         self.new = {}

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.plain import all_sends_of, replay_sparing, sends_that_took_place, tasks_of, wanted_of
-from tests.plans.combining.test_dimension_order import KINDS, MODELS
+from tests.plans.combining.test_dimension_order import KINDS, MODELS, without_the_last_step
 from tests.strategies import arbitrary, spread_at_random
 from treecast import formats
 from treecast.errors import TreecastError
@@ -154,7 +154,7 @@ def test_more_faults_than_it_survives_do_harm(kind, model):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_extended_unit_less_and_some_set_does_harm(kind, d):
     for k in range(1, d):
-        fewer = plan(kind, f"hypercube:{d}", model="whispering", survive=k - 1)
+        fewer = without_the_last_step(kind, d, k, "whispering")
         assert fewer.steps == d + k
         assert not sweep(fewer, k, "links").holds
         assert sweep(fewer, k, "nodes").holds == (k == 1)

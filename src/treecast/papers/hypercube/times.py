@@ -2,7 +2,7 @@
 
 A step costs β + the length of its longest message times Fτ. So a is the number of steps and b the sum of the longest messages,
 in chunks of F. All times are of runs in which nothing fails; faults can make the messages of a sparing schedule longer.
-Source of the claims: Chau & Fu, "Fault-tolerant gossiping on hypercube multicomputers".
+Source of the claims: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes".
 """
 
 from collections.abc import Sequence
@@ -165,10 +165,13 @@ def closed_form(scheme: str, job: Job) -> Time:
 
 def _by_dimension(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tuple[int, int, str, str]:
     n = 1 << d
+    last = 0 < k == d - 1  # its last unit is silent when nothing fails
     if not whispers:
         # in step s the longest messages hold the sources at distance s that differ in other dimensions: C(d-1, s)
-        return d if free else d + 1, n // 2 if gossip else d, "d" if free else "(d+1)", "n/2" if gossip else "d"
-    last = k == d - 1  # its last unit is silent when nothing fails
+        longest = last and not free
+        return d + longest, n // 2 if gossip else d, "(d+1)" if longest else "d", "n/2" if gossip else "d"
+    if not k:
+        return d, n - 1 if gossip else d, "d", "(n-1)" if gossip else "d"
     units = k if free and last else k + 1
     a, start = d + units, ("(2d-1)" if free else "2d") if last else "(d+k+1)"
     if gossip:
@@ -204,6 +207,7 @@ def measured(scheme: str, job: Job) -> Time | None:
 
 _SUM = "the text says (n-1)(d-1), but its own row of messages sums to nd-n+1"
 _SILENT = "the last unit is counted, but silent when nothing fails"
+_NONE = "with no fault to survive phase one does it alone, in d units"
 _ANSWERS = "here nodes do not answer what they heard, so that no message is longer than C(d-1, step)"
 
 
@@ -217,9 +221,11 @@ def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
         trees = "k+1 trees take d+k+1 steps, not 2d" if job.model == "whispering" else ""
         return trees or "with fewer than d-1 trees the messages of the first steps are shorter"
     reasons = list[str]()
+    if not job.k:
+        reasons.append(_NONE)
     if job.gossips:
         reasons.append(_SUM if job.model == "whispering" else _ANSWERS)
-    if (not job.gossips or scheme == "four-phases") and not job.fault_free:
+    if job.k and (not job.gossips or scheme == "four-phases") and not job.fault_free:
         reasons.append(_SILENT)
     if scheme == "four-phases" and job.fault_free and job.model == "whispering":
         reasons.append("the broadcast that starts it leaves out its last unit, too")

@@ -1,0 +1,58 @@
+"""Gossip on the hypercube that one node starts.
+
+Communication model: store-and-forward, full duplex, messages combine; *whispering*: a node exchanges with one neighbour in
+a step; *shouting*: with all.
+Source: Chau & Fu, "An Optimal (d-1)-Fault-Tolerant All-to-All Broadcasting Scheme for d-Dimensional Hypercubes".
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from treecast.networks import Hypercube, Network
+from treecast.plans.built import Built
+from treecast.plans.combining.dimension_order import CUBE, FAULT_FREE, claimed, shouting, whispering
+from treecast.plans.order import ORDER
+from treecast.plans.registry import Option, builder
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+
+def _node(text: str, network: Network) -> int:
+    return network.node(text)
+
+
+INITIATOR = Option(
+    name="initiator", what="The node that starts the others, instead of all starting at once.", read=_node,
+    write=lambda node, network: network.label(node),
+)  # fmt: skip
+
+
+@builder(
+    "four-phases", "allgather", sparing=True, orbit=False, baseline=True, rank=30, options=(ORDER, FAULT_FREE, INITIATOR),
+    what="Chau & Fu: one node starts the others", **CUBE,
+)  # fmt: skip
+def four_phases(job: Job[Hypercube]) -> Built:
+    """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
+
+    Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
+    Not an orbit.
+    """
+    initiator = job.network.check_node(job.options.get("initiator", 0))
+    return _start_by_initiator(whispering if job.model.ports == "one" else shouting, job, initiator)
+
+
+def _start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], initiator: int) -> Built:
+    cube, collective = job.network, job.collective
+    rows, claims, *_ = build(job.doing("broadcast"))
+    source = np.repeat(np.arange(cube.nodes), len(rows))
+    again = np.tile(np.arange(len(rows)), cube.nodes)
+    first = np.arange(cube.nodes) * collective.messages
+    table = Payloads.of_ranges(first, first + collective.messages)
+    moved = Rows.of(
+        table, step=rows.step[again] + claims.steps * (source != initiator), steps=rows.steps[again],
+        src=rows.src[again] ^ source, dst=rows.dst[again] ^ source, port=rows.port[again], tree=rows.tree[again],
+        payload=source,
+    )  # fmt: skip
+    twice = claims.steps * (2 if cube.nodes > 1 else 1)
+    return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job))
