@@ -96,9 +96,14 @@ class Complete(Cayley):
 
 
 @family(
-    "complete", "N", example="complete:24", what="every node joined to every other: one switch, or one memory",
-    nodes="N", degree="N - 1", diameter="1",
-)  # fmt: skip
+    "complete",
+    "N",
+    example="complete:24",
+    what="every node joined to every other: one switch, or one memory",
+    nodes="N",
+    degree="N - 1",
+    diameter="1",
+)
 def complete(nodes: int) -> Complete:
     """Return the complete network of so many nodes."""
     return Complete(nodes)

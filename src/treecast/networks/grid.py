@@ -319,18 +319,28 @@ class Torus(Grid, Cayley):
 
 
 @family(
-    "mesh", "AxBx…", example="mesh:8x8x8", what="grid without wrap-around",
-    nodes="A B …", degree="2 per side", diameter="A - 1 + B - 1 + …",
-)  # fmt: skip
+    "mesh",
+    "AxBx…",
+    example="mesh:8x8x8",
+    what="grid without wrap-around",
+    nodes="A B …",
+    degree="2 per side",
+    diameter="A - 1 + B - 1 + …",
+)
 def mesh(*sides: int) -> Mesh:
     """Return the mesh of some sides."""
     return Mesh(sides)
 
 
 @family(
-    "torus", "AxBx…", example="torus:4x4x4", what="grid with wrap-around",
-    nodes="A B …", degree="2 per side", diameter="⌊A/2⌋ + ⌊B/2⌋ + …",
-)  # fmt: skip
+    "torus",
+    "AxBx…",
+    example="torus:4x4x4",
+    what="grid with wrap-around",
+    nodes="A B …",
+    degree="2 per side",
+    diameter="⌊A/2⌋ + ⌊B/2⌋ + …",
+)
 def torus(*sides: int) -> Torus:
     """Return the torus of some sides."""
     return Torus(sides)

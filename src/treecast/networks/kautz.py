@@ -10,14 +10,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treecast.errors import NetworkError
-from treecast.networks.core import Ints, Network, ints
+from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.words import Words
 
-_MOST_NODES = 2**40
 
-
-class Kautz(Network):
+class Kautz(Words):
     """The Kautz network of degree d ≥ 2 and diameter k ≥ 1: d^k + d^(k-1) nodes, at most 2^40.
 
     Nodes are numbered in the order of their words: the first letter is 0 … d, each later one counts as its place, 0 … d-1,
@@ -50,16 +48,7 @@ class Kautz(Network):
     described: ClassVar[str] = "a Kautz network"
 
     def __init__(self, degree: int, length: int) -> None:
-        if degree < 2 or length < 1:
-            raise NetworkError(f"kautz:{degree},{length} is no network: write kautz:D,K with D from 2 and K from 1")
-        if length > 40 or (degree + 1) * degree ** (length - 1) > _MOST_NODES:
-            raise NetworkError("a Kautz network has at most 2^40 nodes: choose a smaller degree or shorter words")
-        self.d, self.length = degree, length
-
-    @property
-    def spec(self) -> str:
-        """``kautz:d,k``."""
-        return f"kautz:{self.d},{self.length}"
+        super().__init__(degree, degree + 1, length)
 
     @property
     def nodes(self) -> int:
@@ -67,19 +56,9 @@ class Kautz(Network):
         return (self.d + 1) * self.d ** (self.length - 1)
 
     @property
-    def ports(self) -> int:
-        """The degree d."""
-        return self.d
-
-    @property
     def degree(self) -> int:
         """d."""
         return self.d
-
-    @property
-    def diameter(self) -> int:
-        """The length of words k."""
-        return self.length
 
     @cached_property
     def arcs(self) -> int:
@@ -104,16 +83,6 @@ class Kautz(Network):
             port = np.where(v > u, v - 1, v)
         return np.where((v >= 0) & (self.neighbor(u, port) == v), port, -1)
 
-    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return by how many letters ``u`` must be shifted until its last letters are the first of ``v``."""
-        u, v = np.broadcast_arrays(ints(u), ints(v))
-        found, first = np.full(u.shape, self.length), self._letters(u)
-        for kept in range(1, self.length + 1):
-            shifted, places = self.length - kept, self.d ** (kept - 1)
-            word = first[shifted] * places + u % places  # the last letters of u as a Kautz word of its own
-            found[word == v // self.d**shifted] = shifted
-        return found
-
     def _letters(self, u: Ints) -> Ints:
         """Return the letters of the words of some nodes, the first one first: int64 (k, …)."""
         places = [u // self.d**behind % self.d for behind in range(self.length - 2, -1, -1)]
@@ -122,26 +91,28 @@ class Kautz(Network):
             letters.append(place + (place >= letters[-1]))
         return np.stack(letters)
 
-    def label(self, u: int) -> str:
-        """Return the word: ``0120``, or ``0.11.1`` where there are more than ten letters."""
-        word = self._letters(ints(self.check_node(u))).tolist()
-        return ("" if self.d < 10 else ".").join(map(str, word))
-
-    def _parse_label(self, text: str) -> int | None:
-        word = text.split(".") if self.d >= 10 else list(text)
-        number, before = 0, self.d + 1  # no letter: the first one counts as itself
-        for part in word:
-            if not (part.isascii() and part.isdigit()) or len(part) > 13 or int(part) > self.d or int(part) == before:
+    def _number(self, word: list[int]) -> int | None:
+        number, before = 0, self.letters  # no letter: the first one counts as itself
+        for letter in word:
+            if letter == before:
                 return None
-            number, before = number * self.d + int(part) - (int(part) > before), int(part)
-        return number if len(word) == self.length else None
+            number, before = number * self.d + letter - (letter > before), letter
+        return number
+
+    def _endings(self, u: Ints) -> list[Ints]:
+        first, places = self._letters(u), [self.d**behind for behind in range(self.length)]
+        return [letter * place + u % place for letter, place in zip(first[::-1], places, strict=True)]
 
 
 @family(
-    "kautz", "D,K", example="kautz:2,3",
+    "kautz",
+    "D,K",
+    example="kautz:2,3",
     what="words of K letters out of D + 1, neighbouring ones different, shifted by one letter: arcs lead one way",
-    nodes="D^K + D^(K-1)", degree="D", diameter="K",
-)  # fmt: skip
+    nodes="D^K + D^(K-1)",
+    degree="D",
+    diameter="K",
+)
 def kautz(degree: int, length: int) -> Kautz:
     """Return the Kautz network of words of some length."""
     return Kautz(degree, length)

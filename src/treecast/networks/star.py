@@ -231,9 +231,14 @@ def _partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
 
 
 @family(
-    "star", "N", example="star:5", what="the N! permutations, swapped with their first symbol (not K(1,N))",
-    nodes="N!", degree="N - 1", diameter="⌊3(N - 1)/2⌋",
-)  # fmt: skip
+    "star",
+    "N",
+    example="star:5",
+    what="the N! permutations, swapped with their first symbol (not K(1,N))",
+    nodes="N!",
+    degree="N - 1",
+    diameter="⌊3(N - 1)/2⌋",
+)
 def star(n: int) -> Star:
     """Return the star network on n symbols."""
     return Star(n)

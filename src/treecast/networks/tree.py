@@ -173,9 +173,14 @@ class Tree(Network):
 
 
 @family(
-    "tree", "ARITY,DEPTH", example="tree:3,2", what="complete tree, root 0",
-    nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)", degree="ARITY + 1", diameter="2 DEPTH",
-)  # fmt: skip
+    "tree",
+    "ARITY,DEPTH",
+    example="tree:3,2",
+    what="complete tree, root 0",
+    nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)",
+    degree="ARITY + 1",
+    diameter="2 DEPTH",
+)
 def tree(arity: int, depth: int) -> Tree:
     """Return the complete tree of an arity and depth."""
     return Tree(arity, depth)

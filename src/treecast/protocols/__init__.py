@@ -63,10 +63,12 @@ def run_protocol(schedule: Schedule) -> Conversation:
     if think is certify_in_slots and _asks_one_by_one(places, token):
         think = certify_by_walk
     data = _data_of_root(places, parent, lengths, root) if away else ()
+    own: list[int] = [0] * len(places) if away else lengths.flits.tolist()
+    one_port = schedule.model.ports == "one"
     nodes = [
-        Local(v, v == root, len(place.children), 0 if away else flits, schedule.model.ports == "one", data if v == root else ())
-        for v, (place, flits) in enumerate(zip(places, lengths.flits.tolist(), strict=True))
-    ]  # fmt: skip
+        Local(v, v == root, len(place.children), flits, one_port, data if v == root else ())
+        for v, (place, flits) in enumerate(zip(places, own, strict=True))
+    ]
     if think is shoulder_tap and any(node.children > 1 for node in nodes):
         raise PlanError("shoulder-tap needs a path, but these rows do not form one")
     return converse(think, places, nodes, away)

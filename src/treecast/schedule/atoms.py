@@ -128,7 +128,7 @@ class Moves:
     time: Ints
 
 
-def moves(schedule: Schedule, atoms: Atoms) -> Moves:
+def find_moves(schedule: Schedule, atoms: Atoms) -> Moves:
     """Return every sending of an atom by a row."""
     rows = schedule.rows
     row, entry = explode(atoms.start, rows.payload)

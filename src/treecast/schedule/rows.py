@@ -25,9 +25,14 @@ from treecast.schedule.payloads import Payloads, check_payloads, distinct, numbe
 from treecast.steps import NEVER
 
 COLUMNS = {
-    "step": np.int32, "steps": np.int32, "src": np.int32, "dst": np.int32,
-    "port": np.int16, "tree": np.int16, "payload": np.int32,
-}  # fmt: skip
+    "step": np.int32,
+    "steps": np.int32,
+    "src": np.int32,
+    "dst": np.int32,
+    "port": np.int16,
+    "tree": np.int16,
+    "payload": np.int32,
+}
 """The columns of a row and their types."""
 _SHOWN = 12  # rows that are printed
 

@@ -272,12 +272,11 @@ class Schedule(Described):
             if not self.orbit:
                 yield Sends(step, src, dst, port, tree, chunk, row)
                 continue
-            source = np.repeat(np.arange(self.network.nodes), len(row))
-            again = np.tile(np.arange(len(row)), self.network.nodes)
-            yield Sends(
-                step, self.network.translate(source, src[again]), self.network.translate(source, dst[again]),
-                port[again], tree[again], self.collective.of_source(source, chunk[again], self.network.translate), row[again],
-            )  # fmt: skip
+            nodes, translate = self.network.nodes, self.network.translate
+            source = np.repeat(np.arange(nodes), len(row))
+            src, dst, port, tree, chunk, row = (np.tile(each, nodes) for each in (src, dst, port, tree, chunk, row))
+            chunk = self.collective.of_source(source, chunk, translate)
+            yield Sends(step, translate(source, src), translate(source, dst), port, tree, chunk, row)
 
     def translate(self, source: int, node: ArrayLike) -> Ints:
         """Return where the translation by ``source`` carries a node: in an orbit, the part of node 0 into that of ``source``."""
@@ -292,12 +291,10 @@ class Schedule(Described):
         table = base.payloads.within_blocks(self.collective.messages)
         used, part = explode(table.start, old)
         first = self.collective.of_source(source[used], table.first[part], self.network.translate)
-        moved = Payloads(starts(np.diff(table.start)[old]), first, first + (table.stop - table.first)[part])
-        return Rows.of(
-            moved, step=base.step[rows], steps=base.steps[rows],
-            src=self.network.translate(sources, base.src[rows]), dst=self.network.translate(sources, base.dst[rows]),
-            port=base.port[rows], tree=base.tree[rows], payload=payload.reshape(-1),
-        )  # fmt: skip
+        payloads = Payloads(starts(np.diff(table.start)[old]), first, first + (table.stop - table.first)[part])
+        columns = {name: column[rows] for name, column in base.columns().items()}
+        columns |= {end: self.network.translate(sources, columns[end]) for end in ("src", "dst")}
+        return Rows.of(payloads, **columns | {"payload": payload.reshape(-1)})
 
     def _orbit_at(self, node: int) -> "Schedule":
         network, every = self.network, np.arange(len(self.rows))

@@ -11,7 +11,7 @@ from treecast.errors import ScheduleError
 from treecast.machine import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
-from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, moves
+from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
 from treecast.simulation.delivery import describe_delivery, describe_sends
 from treecast.simulation.faults import Faults, wanted
@@ -202,11 +202,11 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     schedule = schedule.plain()
     network, rows, collective = schedule.network, schedule.rows, schedule.collective
     atoms = cut_into_atoms(schedule)
-    found = moves(schedule, atoms)
+    found = find_moves(schedule, atoms)
     dies = sorted({step for step in (*faults.nodes.values(), *faults.arcs.values()) if step > 0})
     if dies:
         atoms = cut_into_atoms(schedule, _times_of_change(atoms, found, dies))
-        found = moves(schedule, atoms)
+        found = find_moves(schedule, atoms)
     node_dies, arc_dies = faults.by_step(network)
     if len(atoms) * network.nodes > _MOST_CELLS:
         raise ScheduleError(f"{network.nodes:,} nodes x {len(atoms):,} runs of chunks are too many to replay")

@@ -16,7 +16,7 @@ from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, report, reporting
 from treecast.schedule import Schedule
-from treecast.schedule.atoms import cut_into_atoms, moves
+from treecast.schedule.atoms import cut_into_atoms, find_moves
 from treecast.simulation.fault_sets import FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
@@ -284,7 +284,7 @@ class _Case:
         network, self.schedule = schedule.network, schedule
         self.fault_sets = FaultSets(schedule, kind)
         self.atoms = cut_into_atoms(schedule)
-        self.moves = moves(schedule, self.atoms)
+        self.moves = find_moves(schedule, self.atoms)
         rows = schedule.rows
         self.arc = network.arc(rows.src, rows.port)
         self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
@@ -318,9 +318,9 @@ class _Case:
 
         network, rows = self.schedule.network, self.schedule.rows
         failing = np.zeros(len(sets), np.bool_)
-        index, node, atom = first_failing(
-            sets, self.fault_sets.node, self.fault_sets.arcs, self.moves.start, self.moves.row, self.moves.time,
-            rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1,
-            self.schedule.arcs_back, *self.given, *self.wanted, failing,
-        )  # fmt: skip
+        elements = (self.fault_sets.node, self.fault_sets.arcs)
+        moves = (self.moves.start, self.moves.row, self.moves.time)
+        ends = (rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1)
+        known = (self.schedule.arcs_back, *self.given, *self.wanted)
+        index, node, atom = first_failing(sets, *elements, *moves, *ends, *known, failing)
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))

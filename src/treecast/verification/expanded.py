@@ -86,10 +86,13 @@ def _check_links(
         where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
         if not existing or int(plain.network.neighbor(src, port)) != dst:
             broken("adjacent", row, f"{where}: no arc by port {port} leads there")
+        link = (src, dst) if model.combining else frozenset((src, dst))
         for rule, key, taken in (
-            ("link-once", (src, port), arcs), ("send-port", src, senders), ("recv-port", dst, receivers),
-            ("duplex", (src, dst) if model.combining else frozenset((src, dst)), links),
-        ):  # fmt: skip
+            ("link-once", (src, port), arcs),
+            ("send-port", src, senders),
+            ("recv-port", dst, receivers),
+            ("duplex", link, links),
+        ):
             if rule == "link-once" and not existing:
                 continue
             if key in taken and not (rule == "duplex" and model.combining):

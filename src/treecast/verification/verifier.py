@@ -51,11 +51,22 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
             lower += tolerance_bounds(schedule.network, schedule.collective, schedule.copies, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
+    counts = {rule: count for rule, (count, _) in found.items()}
+    seconds = time.perf_counter() - began
     return Report(
-        schedule, chosen, how, {rule: broken[0] for rule, broken in found.items()}, tuple(shown),
-        schedule.steps, schedule.transmissions, depth, tuple(lower), time.perf_counter() - began,
-        _distance(schedule) if chosen.routing else None, depth_contention(schedule, chosen),
-    )  # fmt: skip
+        schedule=schedule,
+        model=chosen,
+        method=how,
+        counts=counts,
+        violations=tuple(shown),
+        steps=schedule.steps,
+        transmissions=schedule.transmissions,
+        depth=depth,
+        bounds=tuple(lower),
+        seconds=seconds,
+        distance=_distance(schedule) if chosen.routing else None,
+        depth_contention=depth_contention(schedule, chosen),
+    )
 
 
 def _distance(schedule: Schedule) -> int:

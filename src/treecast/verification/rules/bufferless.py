@@ -89,10 +89,8 @@ def contiguous(relays: Relays) -> Broken:
     goes_on = ends[np.searchsorted(ends, sent.stop)] != sent.stop if len(sent.node) else np.zeros(0, np.bool_)
     dst = relays.case.rows.dst[sent.row]
     joined = np.zeros(len(sent.node) + 1, np.bool_)
-    joined[1:-1] = (
-        (sent.node[1:] == sent.node[:-1]) & (sent.first[1:] == sent.stop[:-1])
-        & (sent.offset[1:] == sent.offset[:-1]) & (dst[1:] == dst[:-1])
-    )  # fmt: skip
+    joined[1:-1] = (sent.node[1:] == sent.node[:-1]) & (sent.first[1:] == sent.stop[:-1])
+    joined[1:-1] &= (sent.offset[1:] == sent.offset[:-1]) & (dst[1:] == dst[:-1])
     wrong = (inside & ~joined[:-1]) | (goes_on & ~joined[1:])
     return _rows(relays, "contiguous", wrong, "carries part of a message that is interrupted, or goes two ways")
 

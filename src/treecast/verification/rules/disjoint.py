@@ -56,21 +56,24 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
         lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), BLOCK
     )
     yield case.broken(
-        "copies", missing >= 0,
-        lambda row: f"carries chunk {case.chunk(missing[row])}, which its source has not got by way of tree {rows.tree[row]}",
-    )  # fmt: skip
+        "copies",
+        missing >= 0,
+        lambda row: (
+            f"carries chunk {case.chunk(missing[row])}, which its source has not got by way of tree {rows.tree[row]}"
+        ),
+    )
 
     reached = np.zeros((len(atoms), case.nodes), np.int16)
     ways(tree_of, atom_of, arrival, NEVER, reached)
     reached[:, root] = case.schedule.copies
     few = np.argwhere(reached < case.schedule.copies)
-    yield len(few), [
-        Violation(
-            "copies", f"chunk {case.chunk(a)} reaches {case.label(v)} by {reached[a, v]} trees, not {case.schedule.copies}",
-            -1, (int(v),), case.chunk(a),
-        )
-        for a, v in few[:SHOWN].tolist()
-    ]  # fmt: skip
+
+    def breach(a: int, v: int) -> Violation:
+        chunk, ways_there = case.chunk(a), int(reached[a, v])
+        text = f"chunk {chunk} reaches {case.label(v)} by {ways_there} trees, not {case.schedule.copies}"
+        return Violation("copies", text, -1, (v,), chunk)
+
+    yield len(few), [breach(a, v) for a, v in few[:SHOWN].tolist()]
     if not clash.any() and not (missing >= 0).any():  # else the parents may run in circles
         yield _meetings(case, carried, parent, root)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
-from treecast.schedule.atoms import moves
+from treecast.schedule.atoms import find_moves
 from treecast.steps import NEVER
 from treecast.verification.case import Case
 from treecast.verification.report import SHOWN, Broken, Violation
@@ -20,7 +20,7 @@ class Visits:
     """The moves of a personal collective, and which nodes each atom visits when."""
 
     def __init__(self, case: Case) -> None:
-        found, atoms, rows = moves(case.schedule, case.atoms), case.atoms, case.rows
+        found, atoms, rows = find_moves(case.schedule, case.atoms), case.atoms, case.rows
         self.case, self.row, self.time = case, found.row, found.time
         self.atom = np.repeat(np.arange(len(atoms)), np.diff(found.start))
         self.src, self.dst = rows.src[self.row].astype(np.int64), rows.dst[self.row].astype(np.int64)
@@ -105,12 +105,10 @@ def copies(visits: Visits) -> Broken:
     ends = ends[apart[ends // case.nodes // max(trees, 1)]]
     arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
     few = np.flatnonzero((arrived < wanted) & apart)
-    shown = [
-        _breach(
-            case, f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}", "copies", v, a
-        )
-        for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True)
-    ]  # fmt: skip
+    shown = list[Violation]()
+    for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True):
+        text = f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
+        shown.append(_breach(case, text, "copies", v, a))
     met = _meetings(visits, entry, came_from, ends)
     shown += [
         _breach(case, f"two ways of {_chunks(case, a)} meet at {case.label(v)}: one fault cuts both", "copies", v, a)
