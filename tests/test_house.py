@@ -127,9 +127,9 @@ def test_no_statement_hides_a_check():
 
 
 def test_the_formatter_is_obeyed():
-    """Lines that the formatter must leave alone are few: tables of numbers, and builders' entries."""
+    """Code is written such that it reads well as the formatter leaves it."""
     marks = sum(line.count("# fmt: skip") for module in MODULES for line in module.read_text().splitlines())
-    assert marks <= 120
+    assert marks <= 27
 
 
 # --- what people see ---

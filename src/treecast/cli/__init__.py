@@ -1,4 +1,4 @@
-"""The command line: what stands here turns whatever happens into one line and an exit status."""
+"""The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
 import os
@@ -45,7 +45,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(text: str) -> None:
-    """Print one line on standard error, whatever the text quotes."""
+    """Print a text on standard error as one line, also where it quotes line breaks."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
         print(line if len(line) <= 1000 else line[:997] + "…", file=sys.stderr)  # noqa: T201

@@ -198,7 +198,7 @@ class CostOptions:
     chunk_bytes: Annotated[int, Parameter(help="The size of a message, in bytes (F).")] = 1
 
     def read(self) -> "Cost | None":
-        """Return the cost that is asked for, None where there is none."""
+        """Return the cost that is asked for, or None."""
         from treecast.machine import Cost
 
         check_numbers(self.startup, self.per_byte, self.chunk_bytes)
@@ -221,7 +221,7 @@ def read_steps(text: str | None) -> tuple[int, int]:
 
 
 def load(file: str) -> "tuple[Schedule, Report]":
-    """Return the schedule of a file that verification finds right, and the report; say so. Raises when it is wrong."""
+    """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken."""
     from treecast.formats import load_verified
 
     schedule, report = load_verified(file)

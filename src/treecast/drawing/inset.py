@@ -1,4 +1,4 @@
-"""A place in somebody's axes that takes what a figure takes, so that one function draws a picture on both.
+"""Axes that can be drawn on as a figure can, so that one function draws a picture on either.
 
 The picture lies in the middle of the axes, in its own proportions. Its letters and lines shrink, or grow, with it.
 """

@@ -133,7 +133,7 @@ def _check(what: object, tree: int | None, faults: Faults | None) -> None:
 def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, whole or not at all; its suffix says in which format.
 
-    Raises TreecastError when the suffix is none of a figure, or the file cannot be written.
+    Raises TreecastError when no figure has such a suffix, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:

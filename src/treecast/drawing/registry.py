@@ -39,7 +39,7 @@ class View:
     ascii
         Whether text keeps to ASCII.
     page
-        What a picture by matplotlib is drawn on: an empty figure, or a place in somebody's axes. None for other pictures.
+        What matplotlib draws the picture on: an empty figure, or axes that the caller gave. None for other pictures.
     """
 
     faults: "Faults | None" = None

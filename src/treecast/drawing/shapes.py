@@ -29,7 +29,7 @@ def chosen_trees(schedule: Schedule, view: View) -> list[int]:
 
 
 def chosen_rows(schedule: Schedule, view: View) -> Schedule:
-    """Return what a picture shows that is none of trees: the whole schedule, or the rows of one tree."""
+    """Return what a picture other than one of trees shows: the whole schedule, or the rows of one tree."""
     return schedule if view.tree is None else schedule.tree(view.tree)
 
 
@@ -55,7 +55,7 @@ class DrawnTree:
 
     @staticmethod
     def of(schedule: Schedule, tree: int) -> "DrawnTree":
-        """Return one tree of a schedule. Raises ScheduleError when its rows are none, or form no tree."""
+        """Return one tree of a schedule. Raises ScheduleError when it has no rows, or they form no tree."""
         rows, network = schedule.rows, schedule.network
         of_tree = drawn_rows(schedule, tree)
         above, below = (nodes[of_tree] for nodes in link_ends(schedule))

@@ -48,7 +48,7 @@ def shorten_label(label: str) -> str:
 
 
 def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> None:
-    """Write what a figure is of on its top: collective and network, and below them M, copies, steps and faults."""
+    """Write at the top of a figure what it shows: collective and network, and below them M, copies, steps and faults."""
     collective, network = schedule.collective, schedule.network
     source = f" {collective.direction} {shorten_label(network.label(collective.root))}"
     if collective.all_source:
@@ -89,7 +89,7 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
 
 
 def heading(figure: Any, text: str, more: str) -> None:
-    """Write a heading on the top of a figure that is not of a schedule, and below it, smaller, what else is to be said."""
+    """Write a heading at the top of a figure that shows no schedule, and more text below it in smaller letters."""
     width, height = figure.get_size_inches()
     lines = (text, 0.28, 13, DARK, "bold"), (more, 0.54, 9, GREY, "normal")
     for line, below, size, ink, weight in lines:

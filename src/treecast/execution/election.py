@@ -15,19 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Described, Description, Table, count_of, describe, list_few, node_table, spell_ranges
+from treecast.description import Description, Table, count_of, describe, list_few, node_table, spell_ranges
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
+from treecast.execution.outcome import Outcome
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
+from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults, wanted
 from treecast.simulation.lies import check_liars, describe_tolerance, honest_nodes
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Election(Described):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Election(Outcome):
     """What every node elected when some nodes and arcs altered what they passed on.
 
     Parameters
@@ -63,18 +65,13 @@ class Election(Described):
     (1, 22, 1, True)
     """
 
-    schedule: Schedule
     liars: Faults
     faults: Faults
-    size: int
     digest: str
     digests: list[str | None]
     true_digests: list[str]
     elected: NDArray[np.int8]
-    steps: int
-    transmissions: int
     altered: int
-    seconds: float
 
     def __repr__(self) -> str:
         reached = f"{len(self.right):,} of {count_of(len(self.honest), 'honest node')} right"
@@ -82,7 +79,7 @@ class Election(Described):
 
     @property
     def tolerates(self) -> int:
-        """How many liars, whoever they are, fool nobody when nothing fails: ⌊(copies-1)/2⌋."""
+        """How many liars can be outvoted when nothing fails, whichever nodes they are: ⌊(copies-1)/2⌋."""
         return (self.schedule.copies - 1) // 2
 
     @property
@@ -146,10 +143,8 @@ def _(election: Election) -> Description:
         "right": len(right),
         "fooled": [label(node) for node in fooled],
         "undecided": [label(node) for node in undecided],
-        "steps": election.steps,
-        "transmissions": election.transmissions,
+        **election.figures_of_run(),
         "altered": election.altered,
-        "seconds": round(election.seconds, 6),
         "node_reports": nodes,
     }
     lines: dict[str, object] = {
@@ -163,7 +158,7 @@ def _(election: Election) -> Description:
     if not election.holds:
         wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
         lines["elected"] = f"NOT the right data at {honest - len(right):,} of {honest:,} honest nodes: {wrong}"
-    sent = f"{election.transmissions:,}, {election.altered:,} of them altered"
+    sent = f"{describe_sends(election.transmissions, election.lost_sends)}, {election.altered:,} altered"
     found = Description({}, lines, holds=election.holds).joined(describe_job(schedule))
     return found.adding(
         figures, {"steps": election.steps, "transmissions": sent, "seconds": election.seconds}, _node_table(nodes)
@@ -195,35 +190,10 @@ def elect(
     *,
     progress: Progress | None = None,
 ) -> Election:
-    """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, and let each node elect what it believes.
+    """Carry out a schedule on ``data`` while ``liars`` alter what they pass on, as ``treecast.elect`` says.
 
-    A liar alters, from its step on, every chunk that it passes on, a node all but its own data; the worst case, all agree on
-    what they put in: the chunk with every bit flipped. With several copies a node sends on in a tree only what it got in that
-    tree, so that no liar alters two of them. With one copy it sends on what it got first.
-
-    Parameters
-    ----------
-    schedule
-        A schedule that neither adds up nor is sparing.
-    data
-        The data of all nodes, in the order of the chunks.
-    liars
-        The nodes and arcs that lie, each from a step on.
-    faults
-        The nodes and arcs that carry nothing, each from a step on; none by default.
-    progress
-        Called after each step with the steps done, all steps, and ``"steps"``.
-
-    Returns
-    -------
-    What each node elected.
-
-    Raises
-    ------
-    FaultError
-        The schedule adds up or is sparing, a liar or fault does not exist, or the root is dead from the start.
-    PlanError
-        The buffers would not fit in memory.
+    With several copies a node sends on in a tree only what it got in that tree, so that no liar alters two of them. With one
+    copy it sends on what it got first.
     """
     with reporting(progress):
         return _elect(schedule, data, liars, faults or Faults())
@@ -236,10 +206,10 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: 
     collective, nodes = schedule.collective, schedule.network.nodes
     layout = file_layout(collective, len(data))
     state = _start(schedule, layout, data, (liars, faults))
-    steps, transmissions, altered, last = 0, 0, 0, schedule.steps
+    steps, transmissions, lost, altered, last = 0, 0, 0, 0, schedule.steps
     for sends in schedule.expand():
-        sent, lies = _pass_on(state, sends)
-        transmissions, altered = transmissions + sent, altered + lies
+        sent, gone, lies = _pass_on(state, sends)
+        transmissions, lost, altered = transmissions + sent, lost + gone, altered + lies
         steps = sends.step + 1 if sent else steps
         report(sends.step + 1, last, "steps")
     elected = np.zeros((nodes, collective.chunks), np.int8)
@@ -262,6 +232,7 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: 
         elected=elected,
         steps=steps,
         transmissions=transmissions,
+        lost_sends=lost,
         altered=altered,
         seconds=time.perf_counter() - began,
     )
@@ -323,8 +294,8 @@ def _start(
     )
 
 
-def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
-    """Carry out the sends of one step; return how many took place, and how many carried what a liar put in."""
+def _pass_on(state: _State, sends: Sends) -> tuple[int, int, int]:
+    """Carry out the sends of one step; return how many took place, were lost, and carried what a liar put in."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
     tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
     if state.schedule.copies == 1:
@@ -344,7 +315,7 @@ def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
     held[tree[new], dst[new], chunk[new]] = True
     unknown = arrives & (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
     first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
-    return len(sent), int(lie.sum())
+    return len(sent), int((~arrives).sum()), int(lie.sum())
 
 
 def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:

@@ -15,7 +15,7 @@ def node_files(network: Network, folder: str | os.PathLike[str], root: int) -> d
     """Return the file of each node but the root: the one called like the node, with or without an ending.
 
     Hidden files count for nothing. Raises FormatError when the folder cannot be read, when a node has no file or two, and when a
-    file belongs to no node: nothing is left behind unseen.
+    file belongs to no node: so no file is left out by mistake.
     """
     try:
         paths = sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))

@@ -77,7 +77,7 @@ def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
     chunks
         How many chunks it is cut into: their lengths differ by one item at most, and may be 0.
     item
-        The bytes of an item, which is never cut; what is left over behind the last whole item belongs to no chunk.
+        The bytes of an item, which is never cut; bytes behind the last whole item belong to no chunk.
 
     Examples
     --------

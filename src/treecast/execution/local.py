@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.description import (
-    Described,
     Description,
     count_of,
     describe,
@@ -32,17 +31,18 @@ from treecast.execution.layout import (
     ranges_by_node,
     true_sums,
 )
+from treecast.execution.outcome import Outcome
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_delivery, describe_sends
+from treecast.simulation.delivery import describe_delivery
 from treecast.simulation.faults import Faults, wanted
 
 _FEW = 32  # sends
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Execution(Described):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Execution(Outcome):
     """What really happened when a schedule moved data between the buffers of the nodes.
 
     Parameters
@@ -67,8 +67,6 @@ class Execution(Described):
         Over which tree it first got each, and the last contribution of a sum; -1 where it got none.
     steps, transmissions : int
         Of the sends that took place.
-    lost_sends : int
-        How many of them went over a failed arc or to a failed node.
     seconds : float
         The time that it took.
 
@@ -81,19 +79,13 @@ class Execution(Described):
     (23, True, {1: 6})
     """
 
-    schedule: Schedule
     faults: Faults
-    size: int
     digest: str
     digests: list[str | None]
     true_digests: list[str]
     wanted: NDArray[np.bool_]
     held: NDArray[np.bool_]
     first_tree: NDArray[np.int16]
-    steps: int
-    transmissions: int
-    lost_sends: int
-    seconds: float
 
     def __repr__(self) -> str:
         reached = f"{len(self.intact):,} of {count_of(len(self.living), 'living node')} intact"
@@ -135,34 +127,7 @@ def run(
     *,
     progress: Progress | None = None,
 ) -> Execution:
-    """Carry out a schedule on ``data``, moving its bytes between per-node buffers one step at a time.
-
-    Nobody knows of ``faults``: each node sends what the schedule says when it is alive and holds it, else nothing; a sum, when
-    all is there that it adds to it.
-
-    Parameters
-    ----------
-    schedule
-        Any schedule but a scatterv or gatherv: those take a file for each node (``treecast.execution.relay``).
-    data
-        The data of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with zeros:
-        node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
-    faults
-        The nodes and arcs that fail, and when; none by default.
-    progress
-        Called after each step with the steps done, all steps, and ``"steps"``.
-
-    Returns
-    -------
-    What each node ended with.
-
-    Raises
-    ------
-    PlanError
-        The buffers would not fit in memory.
-    FaultError
-        The root is dead from the start, or a fault names what is not there.
-    """
+    """Carry out a schedule on ``data``, step by step, as ``treecast.run`` says; ``relay`` is for a scatterv or gatherv."""
     with reporting(progress):
         return _run(schedule, data, faults or Faults())
 
@@ -362,18 +327,14 @@ def _(done: Execution) -> Description:
         "bytes": done.size,
         "sha256": done.digest,
         "lost": [{"node": one["node"], "chunks": chunks} for one in nodes for chunks in one["lost"]],
-        "steps": done.steps,
-        "transmissions": done.transmissions,
-        "lost_sends": done.lost_sends,
-        "seconds": round(done.seconds, 6),
+        **done.figures_of_run(),
         "node_reports": nodes,
     }
     faults = done.faults.describe(done.schedule.network)
     lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
     begin = describe_delivery(len(intact), len(done.living), faults, lacking)
     begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
-    sends = describe_sends(done.transmissions, done.lost_sends)
-    lines = {"steps": done.steps, "transmissions": sends, "seconds": done.seconds}
+    lines = done.lines_of_run()
     rows = [
         (
             one["node"],

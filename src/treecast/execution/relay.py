@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Lengths
-from treecast.description import Described, Description, count_of, describe, list_few, node_table
+from treecast.description import Description, count_of, describe, list_few, node_table
 from treecast.errors import FormatError, PlanError
 from treecast.execution.layout import Bytes, Layout, message_layout
+from treecast.execution.outcome import Outcome
 from treecast.files import read_whole, spell_path, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
@@ -23,8 +24,8 @@ from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults
 
 
-@dataclass(frozen=True, eq=False)
-class Relay(Described):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Relay(Outcome):
     """What became of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
 
     ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
@@ -32,17 +33,11 @@ class Relay(Described):
     control flits. ``lost_sends``: how many of these went over a failed arc or to a failed node.
     """
 
-    schedule: Schedule
     faults: Faults
     flit: int
-    size: int
     contents: Mapping[int, bytes]
     lost: Ints
     held: int
-    steps: int
-    transmissions: int
-    lost_sends: int
-    seconds: float
 
     @property
     def intact(self) -> list[int]:
@@ -79,11 +74,8 @@ def _(done: Relay) -> Description:
         "flit_bytes": done.flit,
         "faults": faults,
         "delivered": len(intact),
-        "steps": done.steps,
-        "transmissions": done.transmissions,
-        "lost_sends": done.lost_sends,
+        **done.figures_of_run(),
         "most_held_for_others": done.held,
-        "seconds": round(done.seconds, 6),
         "messages": messages,
     }
     more = {

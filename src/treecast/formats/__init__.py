@@ -115,7 +115,7 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
 
 
 def read(path: str | os.PathLike[str]) -> Schedule:
-    """Read a schedule from a file, in whatever format, without verifying it.
+    """Read a schedule from a file of any format, without verifying it.
 
     Parameters
     ----------

@@ -49,13 +49,19 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
         "mpi_yield_when_idle": "1",
         **dict.fromkeys(_EAGER, str(_EAGER_BYTES)),
     }
+    settings = [word for name, value in daemons.items() for word in ("--prtemca", name, value)]
+    settings += [word for name, value in ranks.items() for word in ("--mca", name, value)]
+    hosts = ",".join(f"{host(u)}:1" for u in nodes)
+    places = f"--host {hosts} --map-by node --bind-to none -n {len(nodes)}".split()
     return [
-        mpirun, "--allow-run-as-root", *FAULT_TOLERANT,
-        *(word for name, value in daemons.items() for word in ("--prtemca", name, value)),
-        *(word for name, value in ranks.items() for word in ("--mca", name, value)),
-        "--host", ",".join(f"{host(u)}:1" for u in nodes), "--map-by", "node", "--bind-to", "none", "-n", str(len(nodes)),
-        *options, *with_start_note(command),
-    ]  # fmt: skip
+        mpirun,
+        "--allow-run-as-root",
+        *FAULT_TOLERANT,
+        *settings,
+        *places,
+        *options,
+        *with_start_note(command),
+    ]
 
 
 def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:

@@ -89,8 +89,10 @@ def run_in_lab(
         # in a session of its own: Ctrl-C reaches this process only, which then lets go of the pipe
         lab = subprocess.Popen(
             ["unshare", *_NAMESPACES, *inside],
-            pass_fds=(order_read, report_write), start_new_session=True, stdout=stdout,
-        )  # fmt: skip
+            pass_fds=(order_read, report_write),
+            start_new_session=True,
+            stdout=stdout,
+        )
     except BaseException:
         os.close(order_write)
         os.close(report_read)

@@ -79,11 +79,9 @@ def plan_wiring(network: Network, rate: int) -> Wiring:
     def hop(u: int, v: int) -> int:
         return u if u == v else next(w for w in near[u] if distance[w, v] == distance[u, v] - 1)
 
-    return Wiring(
-        network, rate,
-        tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v),
-        tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes)),
-    )  # fmt: skip
+    links = tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v)
+    hops = tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes))
+    return Wiring(network, rate, links, hops)
 
 
 def parse_rate(text: str) -> int:

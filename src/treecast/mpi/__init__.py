@@ -13,7 +13,7 @@ The job has to run under fault tolerance for that: ``treecast launch``.
 ``network``: what joins the ranks, rank r at node r (``torus:4x8``, a Network, a networkx graph with its nodes in that order); by
 default a complete network in one memory, else one of the papers that has so many nodes.
 
-Raised besides: PlanError and NetworkError, for what cannot be done, before any data is sent.
+PlanError and NetworkError are raised before any data is sent, for what cannot be done.
 
 What does the work is imported when a function is first called: starting ranks needs neither numpy nor mpi4py.
 """

@@ -11,7 +11,7 @@ MISSING = "mpi4py is missing: pip install 'treecast[mpi]'"
 
 
 def load_mpi() -> Any:
-    """Return the module mpi4py.MPI; importing it starts MPI. Raises PlanError when it cannot be had."""
+    """Return the module mpi4py.MPI; importing it starts MPI. Raises PlanError when it cannot be imported."""
     try:
         return import_module("mpi4py.MPI")
     except ImportError:

@@ -135,8 +135,8 @@ class Grid(Network):
             place = places(length)
             ahead, node = gaps[:, route], np.zeros_like(route)
             for other, (side, stride) in enumerate(zip(self.sides, self.strides, strict=True)):
-                moved = way * place if other == axis else _moved(order, axis, other, place, ahead)
-                at = here[other, route] + moved
+                gone = way * place if other == axis else _moves_made(order, axis, other, place, ahead)
+                at = here[other, route] + gone
                 node += (at % side if self.wraps else at) * stride
             port = port_of.get((axis, way), port_of.get((axis, 1), -1))
             parts.append((route, node, np.full(len(route), port)))
@@ -190,7 +190,7 @@ class Grid(Network):
         return columns
 
 
-def _moved(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
+def _moves_made(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
     """Return how far a route has gone along another axis when it makes its move number ``place`` along ``axis``."""
     gap, earlier = gaps[other], other < axis
     if order != "diagonal":
@@ -297,11 +297,11 @@ class Torus(Grid, Cayley):
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        return self._moved(u, h, 1)
+        return self._shift(u, h, 1)
 
     def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        return self._moved(u, h, -1)
+        return self._shift(u, h, -1)
 
     def types(self) -> dict[int, int]:
         """Return nodes of all distances along the axes, in any order where sides are equal: axes turn round and change places."""
@@ -313,7 +313,7 @@ class Torus(Grid, Cayley):
         node, count = np.unique(np.array(self.strides) @ here, return_counts=True)
         return dict(zip(node.tolist(), count.tolist(), strict=True))
 
-    def _moved(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
+    def _shift(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
         axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
         return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
 

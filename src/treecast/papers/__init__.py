@@ -76,9 +76,7 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
         raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}{hint}")
     network, letter, least, most = SIZES[paper]
     if up_to is not None and not least <= up_to <= most:
-        raise PlanError(
-            f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}"
-        )  # fmt: skip
+        raise PlanError(f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}")
     with reporting(progress):
         return [_find(statement, letter, up_to) for statement in PAPERS[paper]]
 
@@ -98,9 +96,8 @@ def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
 
 
 def _finding(statement: Statement, checked: str, verdict: Verdict, began: float) -> Finding:
-    return Finding(
-        statement.name, statement.says, checked, verdict.holds, verdict.detail, time.perf_counter() - began
-    )  # fmt: skip
+    seconds = time.perf_counter() - began
+    return Finding(statement.name, statement.says, checked, verdict.holds, verdict.detail, seconds)
 
 
 def _joined(details: list[str]) -> str:

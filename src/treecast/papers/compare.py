@@ -177,9 +177,8 @@ def compare(
 def figures_of(network: Network) -> Figures:
     """Return a network in figures."""
     degree, diameter = network.degree, network.diameter
-    return Figures(
-        network.spec, network.nodes, degree, diameter, degree * diameter, _mean_distance(network), network.arcs
-    )  # fmt: skip
+    mean = _mean_distance(network)
+    return Figures(network.spec, network.nodes, degree, diameter, degree * diameter, mean, network.arcs)
 
 
 def _mean_distance(network: Network) -> float | None:
@@ -217,10 +216,8 @@ def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
     if note:
         return Entry(kind, network.spec, messages, copies, None, at_least[0], None, at_least[1], None, *orders, note)
     report = verify(plan(kind, network, messages=messages, copies=copies), model)
-    return Entry(
-        kind, network.spec, messages, copies, report.steps, at_least[0], report.transmissions, at_least[1],
-        report.holds, *orders, "" if report else "the schedule is wrong",
-    )  # fmt: skip
+    figures = (report.steps, at_least[0], report.transmissions, at_least[1], report.holds)
+    return Entry(kind, network.spec, messages, copies, *figures, *orders, "" if report else "the schedule is wrong")
 
 
 def _why_not_planned(collective: Collective, network: Network, copies: int) -> str:
@@ -313,18 +310,27 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
 _LINES = ("broadcast", "broadcast, x copies", "allgather", "scatter", "alltoall")
 _FORMULAS = {
     "Table 1": (  # x = n - 1
-        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"), ("M + D - 1", "M(n-1)(N-1)"), ("M(N-1)", "M(n-1)N(N-1)"),
-        ("M(N-1)", "M(n-1)t"), ("Mt", "M(n-1)Nt"),
+        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"),
+        ("M + D - 1", "M(n-1)(N-1)"),
+        ("M(N-1)", "M(n-1)N(N-1)"),
+        ("M(N-1)", "M(n-1)t"),
+        ("Mt", "M(n-1)Nt"),
     ),
     "Table 2": (
-        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"), ("⌈Mx/(n-1)⌉ + D - 1", "Mx(N-1)"), ("⌈Mx(N-1)/(n-1)⌉", "MxN(N-1)"),
-        ("⌈Mx(N-1)/(n-1)⌉", "Mxt"), ("⌈Mxt/(n-1)⌉", "MxNt"),
+        ("⌈M/(n-1)⌉ + D - 1", "M(N-1)"),
+        ("⌈Mx/(n-1)⌉ + D - 1", "Mx(N-1)"),
+        ("⌈Mx(N-1)/(n-1)⌉", "MxN(N-1)"),
+        ("⌈Mx(N-1)/(n-1)⌉", "Mxt"),
+        ("⌈Mxt/(n-1)⌉", "MxNt"),
     ),
     "Table 3": (
-        ("⌈M/k⌉ + k - 1", "M(N-1)"), ("⌈Mx/k⌉ + k - 1", "Mx(N-1)"), ("⌈Mx(N-1)/k⌉", "MxN(N-1)"),
-        ("⌈Mx(N-1)/k⌉", "Mxt"), ("⌈Mxt/k⌉", "MxNt"),
+        ("⌈M/k⌉ + k - 1", "M(N-1)"),
+        ("⌈Mx/k⌉ + k - 1", "Mx(N-1)"),
+        ("⌈Mx(N-1)/k⌉", "MxN(N-1)"),
+        ("⌈Mx(N-1)/k⌉", "Mxt"),
+        ("⌈Mxt/k⌉", "MxNt"),
     ),
-}  # fmt: skip
+}
 
 
 def _table(name: str, network: Network, messages: int, copies: int) -> Table:

@@ -35,6 +35,8 @@ def _write(order: Sequence[int], network: Network) -> str:
 
 
 ORDER = Option(
-    name="order", what="The dimensions (ports, from 0) in the order in which they are used, as in 3,2,1,0.", read=_read,
+    name="order",
+    what="The dimensions (ports, from 0) in the order in which they are used, as in 3,2,1,0.",
+    read=_read,
     write=_write,
-)  # fmt: skip
+)

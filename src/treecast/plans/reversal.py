@@ -25,8 +25,11 @@ def reversed_in_time(network: Network, collective: Collective, built: Built) -> 
         raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {
         "step": claims.steps - rows.step.astype(np.int64) - rows.steps,
-        "src": rows.dst, "dst": rows.src, "port": port, "payload": len(rows.payloads) - 1 - rows.payload,
-    }  # fmt: skip
+        "src": rows.dst,
+        "dst": rows.src,
+        "port": port,
+        "payload": len(rows.payloads) - 1 - rows.payload,
+    }
     return Built(Rows.of(_backwards(rows.payloads, collective.messages), **columns), claims)
 
 

@@ -1,8 +1,8 @@
 """Atoms: chunks that travel together, so that a stream of a million chunks is judged as one.
 
-The chunk numbers are cut wherever a payload's range, or what a node has or must have, begins or ends. All chunks of an
-atom are then in the same payloads, and in a stream each follows the one before by one step: what holds for the first
-chunk of the atom holds for all.
+The chunk numbers are cut where the range of a payload begins or ends, and where the chunks that a node has or wants do.
+All chunks of an atom are then in the same payloads, and in a stream each follows the one before by one step: what holds
+for the first chunk of the atom holds for all.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Atoms:
 
 
 def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
-    """Return the atoms of a schedule; ``extra`` are chunk numbers at which to cut besides.
+    """Return the atoms of a schedule; ``extra``: more chunk numbers at which to cut.
 
     Where an atom is both streamed and sent combined, it is cut into single chunks.
     """

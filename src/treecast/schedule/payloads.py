@@ -156,7 +156,7 @@ class Payloads:
 
 
 def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
-    """Raise ScheduleError when a table is none, or does not fit the columns of rows that name its payloads."""
+    """Raise ScheduleError when a table is not valid, or does not fit the columns of rows that name its payloads."""
     starts = table.start
     if bool(((starts < 0) | (starts > len(table.first))).any()):
         raise ScheduleError("a payload begins outside the table of ranges")

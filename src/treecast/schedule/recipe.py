@@ -26,7 +26,7 @@ class Job(Generic[Where]):
     copies
         Over how many disjoint ways each chunk is to reach each node, from 1.
     options
-        What the builder is told besides, by name, as the builder's own options read it.
+        The builder's own options by name, with their values as the builder reads them.
     """
 
     network: Where

@@ -64,7 +64,7 @@ class Rows:
     port : int16 (rows,)
         The port by which it leaves ``src``; -1 where the model chooses the route.
     tree : int16 (rows,)
-        The tree that it belongs to; -1: to none.
+        The tree that it belongs to; -1 where it belongs to none.
     payload : int32 (rows,)
         The number of its payload.
     payloads : Payloads

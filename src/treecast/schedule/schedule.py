@@ -256,7 +256,7 @@ class Schedule(Described):
         return replace(self, rows=self._translated(sources, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
-        """Yield the sends of each step ``start … stop-1``, one step at a time, every chunk and every source by itself."""
+        """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source."""
         rows = self.rows
         for step in range(start, self.steps if stop is None else min(stop, self.steps)):
             begun = int(np.searchsorted(rows.step, step, side="right"))

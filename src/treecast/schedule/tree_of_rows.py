@@ -94,7 +94,7 @@ def first_controls(schedule: Schedule) -> tuple[Ints, Ints]:
 
 
 def link_ends(schedule: Schedule) -> tuple[Ints, Ints]:
-    """Return of each row the node that is nearer to the root in the tree, and the other one: int64 (rows,) both.
+    """Return for each row the node that is nearer to the root in the tree, and the other one: int64 (rows,) both.
 
     Data goes one way: to the root in a gather or a reduction, else from it. Control flits go both ways.
     """
@@ -109,7 +109,7 @@ def link_ends(schedule: Schedule) -> tuple[Ints, Ints]:
 
 
 def outward(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which rows describe trees: of a reduction whose sums go out again, those by which they go out; else all."""
+    """Return which rows describe trees: all, but where the sums of a reduction go out again, only the rows that go out."""
     rows, table = schedule.rows, schedule.rows.payloads
     if not schedule.part.results:
         return np.ones(len(rows), np.bool_)

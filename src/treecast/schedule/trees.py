@@ -76,10 +76,10 @@ class Tree:
             return self.served
         child = np.flatnonzero(self.parent >= 0)
         above = self.parent[child]
-        rotated = (self.port[child].astype(np.int64) - self.first_port) % max(self.network.ports, 1)
-        siblings = np.lexsort((rotated, above))
+        port_order = (self.port[child].astype(np.int64) - self.first_port) % max(self.network.ports, 1)
+        siblings = np.lexsort((port_order, above))
         first = starts(np.bincount(above, minlength=self.network.nodes))
-        target, port = child[siblings].astype(np.int32), rotated[siblings].astype(np.int32)
+        target, port = child[siblings].astype(np.int32), port_order[siblings].astype(np.int32)
         parent, by = np.full((2, self.network.nodes), -1, np.int32)
         return breadth_first(first, target, port, self.root, parent, by)
 
@@ -109,7 +109,7 @@ class Tree:
 
     @cached_property
     def port_towards_root(self) -> Ints:
-        """The same in ``network.reversed()``, where every arc of the tree has rotated round: what goes up the tree uses these."""
+        """The same in ``network.reversed()``, where the arcs of the tree lead up: what goes up uses these."""
         return self._ports_up(self.network.reversed())
 
     def _ports_up(self, network: Network) -> Ints:

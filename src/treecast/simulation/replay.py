@@ -192,7 +192,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
 
     In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
 
-    A node sends a sum once all contributions that it adds have arrived; it waits for ever if one does not come.
+    A node sends a sum once all contributions that it adds have arrived; if one never comes, the sum is never sent.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
     from treecast.kernels import replay as kernels

@@ -139,16 +139,7 @@ def sweep(
     keep_going: bool = False,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Replay a schedule under every set of at most ``most`` faults (default: as many as it claims to survive).
-
-    ``sample``: instead, that many random sets of exactly ``most`` faults. The sources of a one-source collective never
-    fail. ``keep_going``: count all failing sets, instead of stopping at the first. Faults are there from the start.
-    Exact: the replay goes through all moves in time, 64 sets at once. Raises FaultError when there are no such sets, and for
-    sums, which survive no fault.
-
-    ``liars``: besides, at most that many others lie, and every honest living node is to elect everything as it is. The
-    default of ``most`` is then the c of c + 2 liars < copies.
-    """
+    """Replay a schedule under every set of at most ``most`` faults, or a sample of the sets, as ``treecast.sweep`` says."""
     began = time.perf_counter()
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")

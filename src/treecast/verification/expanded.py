@@ -1,4 +1,4 @@
-"""The slow verifier: every send of every chunk of every source by itself, with sets and plain loops.
+"""The slow verifier: it judges each send of each chunk of each source, with sets and plain loops.
 
 It shares no code with the fast one beyond the rows, so that each checks the other. For small schedules.
 """

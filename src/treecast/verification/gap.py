@@ -29,7 +29,7 @@ class Gap:
 
 
 def find_gap(network: Network, collective: Collective, copies: int, model: Model) -> Gap:
-    """Return the lower bounds of a job; under wormhole switching also what the default builder makes of it, judged.
+    """Return the lower bounds of a job; under wormhole switching also how far the default builder is from them.
 
     Raises PlanError as ``bounds`` does.
     """

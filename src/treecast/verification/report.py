@@ -182,7 +182,7 @@ def _ratio(report: Report, what: str, measured: int) -> str:
 
 
 def spell_distance(report: Report) -> str:
-    """Return the total distance in words, beside its bounds, which speak of schedules in the fewest steps."""
+    """Return the total distance and its bounds in words; the bounds hold for schedules in the fewest steps."""
     distance, bounds = report.distance or 0, list(report.bounds)
     if not report or not bounds:
         return f"{distance:,}"

@@ -24,7 +24,7 @@ def simulate(
     Parameters
     ----------
     distributed
-        Let every node of a scatterv or gatherv find out by itself what to say, and compare that with the schedule.
+        Let every node of a scatterv or gatherv work out on its own what to send, and compare that with the schedule.
     """
     from treecast import protocols
     from treecast.description import describe

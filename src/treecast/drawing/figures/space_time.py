@@ -162,9 +162,8 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
             zorder=5,
             gid="complete",
         )
-    dead = np.array([fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps], np.int64).reshape(
-        -1, 2
-    )
+    seen = [fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps]
+    dead = np.array(seen, np.int64).reshape(-1, 2)
     if len(dead):
         ink = DARK if small else colour(5)  # black cannot be seen in a raster
         lines = axes.hlines(line[dead[:, 0]], dead[:, 1], steps, color=GREY if small else ink, linewidth=0.9, zorder=4)
@@ -185,15 +184,8 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
     for node, first, stop in trace.lost:
         lacks[node] = lacks.get(node, 0) + stop - first
     for node, chunks in lacks.items() if small else ():
-        axes.text(
-            steps,
-            line[node],
-            f"  lacks {count_of(chunks, 'chunk')}",
-            fontsize=7,
-            weight="bold",
-            color=DARK,
-            va="center",
-        )
+        text = f"  lacks {count_of(chunks, 'chunk')}"
+        axes.text(steps, line[node], text, fontsize=7, weight="bold", color=DARK, va="center")
     if bound is not None:
         handles.append(
             axes.axvline(

@@ -128,7 +128,7 @@ def _cells(passages: Passages, place: Ints, signs: dict[int, str], grid: _Grid) 
 
 
 def _mark_controls(cells: list[list[str]], controls: Controls, place: Ints, scale: int, marks: dict[int, str]) -> None:
-    """Write control flits over what the links carry besides."""
+    """Write the signs of control flits over those of the data."""
     empty = [[cell in ".·" for cell in line] for line in cells]
     line, step, what = (column.tolist() for column in (place[controls.below], controls.step, controls.what))
     for i, s, w in zip(line, step, what, strict=True):

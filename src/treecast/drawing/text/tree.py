@@ -18,7 +18,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     the length of its message, where messages have lengths.
 
     Children stand in the order of their ports; on the star network cyclically from the tree's own port, as in the paper.
-    Raises ScheduleError when the rows of that tree are none, or form no tree.
+    Raises ScheduleError when that tree has no rows, or they form no tree.
     """
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows

@@ -158,7 +158,7 @@ def _check(header: Header) -> None:
 
 
 def number(header: Header, word: str, most: int = 10**18) -> int:
-    """Return the number that a word of a header has (1 by default). Raises FormatError when it is none up to ``most``."""
+    """Return the number that a word of a header has (1 by default). Raises FormatError when it is no number up to ``most``."""
     text = header.get(word, "1")
     if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= most):
         raise FormatError(f"{word} is a whole number up to {most}, not {shorten(text)!r}")

@@ -18,7 +18,7 @@ from treecast.mpi.engine.engine import Part
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of ``size`` bytes, as one rank sees them: those that it has (``held``), and those that it is to get (``wanted``).
+    """Blocks of ``size`` bytes, as one rank sees them: those that it has (``held``), and those that it must receive (``wanted``).
 
     ``place(block)``: the memory of a block, None of one that only passes.
     """

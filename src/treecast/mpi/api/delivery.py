@@ -1,4 +1,4 @@
-"""What a collective of ``treecast.mpi`` returns: nobody, the failed ranks whose data did not come, or an error."""
+"""What a collective of ``treecast.mpi`` returns: the failed ranks whose data did not come; it raises when more is missing."""
 
 from collections.abc import Iterable
 

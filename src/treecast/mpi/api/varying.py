@@ -57,7 +57,7 @@ class _Buffers:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """What a rank knows of the blocks: ``all_of`` them, at the root alone, its ``own``, and the bytes of each."""
+    """What a rank knows of the blocks: ``all_of`` them (at the root only), its ``own``, and the bytes of each."""
 
     root: int
     all_of: list[Bytes]

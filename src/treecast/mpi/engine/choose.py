@@ -1,4 +1,4 @@
-"""Which network a number of ranks is taken for, in how many chunks data goes, and what a rank does: found once, then kept."""
+"""Choosing the network for a number of ranks, the number of chunks, and what each rank does; results are kept."""
 
 from functools import lru_cache
 from math import factorial, isqrt
@@ -22,10 +22,11 @@ _KEPT = 64
 
 @lru_cache(_KEPT)
 def network_of(kind: str, ranks: int, survive: int, near: bool) -> Network:
-    """Return the network that ``ranks`` ranks are taken for.
+    """Return the network that is used for ``ranks`` ranks.
 
-    ``near``, in one memory: a complete one. Else 2^d a hypercube, n! a star, others a torus or a ring; a complete one where
-    these do not survive so many failures. Raises PlanError when none does.
+    ``near``: whether the ranks share one memory; then the network is complete. Otherwise 2^d ranks are a hypercube, n! ranks a
+    star network, others a torus or ring; the network is complete where these do not survive so many failures. Raises
+    PlanError when no network does.
     """
     where = network(f"complete:{ranks}") if near else paper_network(ranks)
     if survive > most_survived(kind, where):

@@ -1,4 +1,4 @@
-"""What a communicator of a program is to treecast: a communicator of our own beside it, and what is known of its links."""
+"""What treecast keeps for each communicator of a program: a duplicate of it, and how fast its links are."""
 
 import time
 from typing import Any

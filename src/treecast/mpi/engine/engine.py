@@ -70,7 +70,7 @@ class _Message(NamedTuple):
 
 @dataclass(eq=False)
 class _Active:
-    """A transfer as it goes: the next chunk to post, and the messages under way, in order."""
+    """The state of a transfer: the next chunk to post, and the messages under way, in order."""
 
     transfer: Transfer
     next: int
@@ -198,7 +198,7 @@ class Engine:
         return None if self._expected.left(chunk, transfer.tree if over_this_tree else None) else _NOTHING
 
     def _landing_place(self, chunk: int) -> tuple[Bytes, bool]:
-        """Return where a chunk is received, and whether it belongs there: unless it is there, or on its way, or a sum."""
+        """Return the buffer for a chunk, and whether it is the place of the chunk: not if that is held, under way, or a sum."""
         own = self._part.view(chunk)
         if chunk in self._missing or chunk in self.outcome.held or chunk in self._landing:
             spare = self._spare.get(len(own))

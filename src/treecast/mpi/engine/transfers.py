@@ -45,7 +45,7 @@ class Transfer(NamedTuple):
 def transfers_of(program: Schedule, rank: int, tags: int) -> tuple[Transfer, ...]:
     """Return the transfers of a rank, in the order of their steps, from its rows alone; tags are from 0 to ``tags`` - 1.
 
-    A row is cut where what belongs to one source or one target begins, so that what never comes holds nothing else up. Control
+    A row is cut where the data of another source or target begins, so that missing data delays no other. Control
     rows are left out. Every message of an arc has a tag of its own; where there are more messages than tags, those of a
     transfer use theirs again, which cannot be confused: a transfer's messages are sent, and awaited, in order. Raises PlanError
     when an arc has more transfers than there are tags.

@@ -1,4 +1,4 @@
-"""How the ranks of a run tell each other something at the end, when any of them may die and any link may be cut."""
+"""Exchange of short messages among the ranks of a run at its end, when any of them may die and any link may be cut."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ def exchange(circle: Circle, words: bytes, tag: int, dead: set[int]) -> tuple[di
 
 
 class _Exchange:
-    """An exchange under way. Messages are known by who sends them and whose words they are."""
+    """An exchange under way. A message is known by its sender and by the rank whose words it holds."""
 
     def __init__(self, circle: Circle, words: bytes, tag: int, dead: set[int]) -> None:
         self._mpi, self._comm, self._patience, near = circle
@@ -61,7 +61,7 @@ class _Exchange:
         self._outgoing: list[tuple[int, Any, Bytes]] = []
 
     def run(self) -> tuple[dict[int, bytes], set[int]]:
-        """Talk until all is heard, or nothing more is."""
+        """Send and receive until all has arrived, or nothing more does."""
         self._begin()
         moved = looked = time.monotonic()
         while time.monotonic() - moved < self._patience:
@@ -144,7 +144,7 @@ _kept: list[Any] = []
 
 
 def _cancel_all(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Bytes]]) -> None:
-    """Take back what was listened for and is not needed: told by somebody else, or never."""
+    """Cancel receives that are not needed: another rank has passed the message on, or it will never come."""
     for request, place in incoming.values():
         try:
             request.Cancel()

@@ -1,4 +1,4 @@
-"""What the ranks of a run say at its end, and what a report makes of it."""
+"""What the ranks of a run report at its end, and the findings that are made of it."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Found = dict[str, Any]
 
 
 def closing_words(prepared: Prepared, rank: int, outcome: Outcome, dead: set[int], unwritten: str) -> bytes:
-    """Return what a rank says at the end: the digest of what it has, and what is missing.
+    """Return what a rank reports at the end: the digest of its data, and what is missing.
 
     ``unwritten``: why its files could not be written, or nothing.
     """
@@ -46,7 +46,7 @@ def _lacking(first: int, stop: int, held: set[int]) -> Ranges:
 
 
 def collect_findings(prepared: Prepared, records: Mapping[int, Mapping[str, Any]], dead: set[int]) -> Found:
-    """Return what a report says, from the words of the living and from the input itself."""
+    """Return the findings of a run, from the reports of the living ranks and the input."""
     schedule, layout = prepared.program, prepared.source.layout
     network, true = schedule.network, true_memory(prepared.source)
     to_have = ranges_by_node(wanted(schedule.collective, Faults(dict.fromkeys(dead, 0))), network.nodes)
@@ -80,7 +80,7 @@ def collect_findings(prepared: Prepared, records: Mapping[int, Mapping[str, Any]
 
 
 def write_findings(path: str, found: Mapping[str, object]) -> None:
-    """Write findings where whoever started the ranks looks for them, whole."""
+    """Write findings to the file that the process which started the ranks reads."""
     beside = Path(path).with_suffix(".part")
     beside.write_text(json.dumps(found))
     beside.replace(path)

@@ -56,7 +56,7 @@ def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) ->
     Returns
     -------
     tuple of MpiRun or None, and int
-        What came of it, of which exactly one living rank hears, and the exit status.
+        The outcome, which exactly one living rank gets, and the exit status.
 
     Raises
     ------

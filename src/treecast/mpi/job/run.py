@@ -131,7 +131,7 @@ def _request_of_all(world: Any, what: Request | Callable[[], Request]) -> tuple[
 
 
 def _carry_out(mpi: Any, prepared: Prepared, asked: Request) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """Send and receive, then tell all ranks what became of it; return what each living rank said, and who is dead."""
+    """Send and receive, then exchange reports; return those of the living ranks, and who is dead."""
     world = mpi.COMM_WORLD
     rank, comm, closing = int(world.Get_rank()), world.Dup(), world.Dup()
     for each in (comm, closing):
@@ -177,7 +177,7 @@ def _begin_time() -> None:
 
 
 def _leave_unfinalized(status: int) -> None:
-    """End this process without MPI_Finalize, which waits for ever for what is under way over a link that is cut."""
+    """End this process without MPI_Finalize, which would wait for ever for messages over a link that is cut."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

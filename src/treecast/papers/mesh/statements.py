@@ -305,9 +305,11 @@ STATEMENTS = (
     Statement("… schedules", "2-D: dk steps, no two boxes of a step meet; all sources", 1, 3, 4, _bisection_schedules),
     Statement("lower bound", "N - 1 + 2 (2^(m-2d) - 1) is OD_k up to k = 3, then below; d ≤ 3", 1, 6, 6, _lower_bound),
     Statement("torus", "2-D: OD_k from every node", 1, 3, 4, _torus),
-    Statement("erratum: order", "Theorem 3 holds for no one order of dimensions, from k = 2 on", 2, 6, 6, _order_matters),
     Statement(
-        "erratum: Theorem 3", "(minimum for a given source) is false from k = 3 on, even in the best order", 3, 6, 6, _theorem_3
+        "erratum: order", "Theorem 3 holds for no one order of dimensions, from k = 2 on", 2, 6, 6, _order_matters
     ),
-)  # fmt: skip
+    Statement(
+        "erratum: Theorem 3", "false for a given source from k = 3 on, even in the best order", 3, 6, 6, _theorem_3
+    ),
+)
 """The statements of the paper, where it is in error what is right, and what is known beside it."""

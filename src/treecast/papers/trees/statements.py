@@ -217,7 +217,7 @@ def _waiting(n: int) -> Verdict:
     return Verdict(better > 0, f"{better} of {len(cases)} cases, by 1 step")
 
 
-def _beside_certificates(n: int) -> Verdict:
+def _beside(n: int) -> Verdict:
     rng, more = np.random.default_rng(n), list[int]()
     for _ in range(2 * _PLANNED):
         lengths = [0, *(rng.integers(0, 6, n - 1) * (rng.random(n - 1) < 0.5)).tolist()]
@@ -363,19 +363,29 @@ def _multiport(n: int) -> Verdict:
 
 STATEMENTS = (
     Statement("time", "of an order: all flits up to a message's last, + its distance - 1, at most", 2, 12, 40, _time),
-    Statement("Theorem 1", "FDF, ties in any order, is the best of all orders; all trees, lengths ≤ 3", 2, 6, 7, _theorem_1),
+    Statement(
+        "Theorem 1", "FDF, ties in any order, is the best of all orders; all trees, lengths ≤ 3", 2, 6, 7, _theorem_1
+    ),
     Statement("… with gaps", "… and no start times are better, lengths ≤ 2", 2, 4, 5, _start_times),
     Statement("… multi-port", "FDF in each branch of the root is the best", 2, 5, 6, _scatter_multiport),
-    Statement("Theorem 2", "SHOULDER-TAP: no start times behind the wake-up, ineq. (5), are better", 2, 6, 7, _theorem_2),
-    Statement("… if it waits", "a wake-up sent on later gains 1 step at most, where the end has nothing", 3, 4, 5, _waiting),
-    Statement("… or Theorem 3", "TRANSMISSION-CERTIFICATE on a path: 2H steps more, or 2H - 1", 2, 16, 40, _beside_certificates),
-    Statement("Theorem 3", "2B + C + M + H - 1 steps, C of collecting; orders and data M + B + H - 1", 2, 24, 60, _theorem_3),
-    Statement("erratum: C", "2B + C + M with C of sorting alone is too little: certificates travel", 2, 24, 60, _figure),
+    Statement(
+        "Theorem 2", "SHOULDER-TAP: no start times behind the wake-up, ineq. (5), are better", 2, 6, 7, _theorem_2
+    ),
+    Statement(
+        "… if it waits", "a wake-up sent on later gains 1 step at most, where the end has nothing", 3, 4, 5, _waiting
+    ),
+    Statement("… or Theorem 3", "TRANSMISSION-CERTIFICATE on a path: 2H steps more, or 2H - 1", 2, 16, 40, _beside),
+    Statement(
+        "Theorem 3", "2B + C + M + H - 1 steps, C of collecting; orders and data M + B + H - 1", 2, 24, 60, _theorem_3
+    ),
+    Statement(
+        "erratum: C", "2B + C + M with C of sorting alone is too little: certificates travel", 2, 24, 60, _figure
+    ),
     Statement("lower bound", "max(B, M), B of the best order of children", 2, 24, 60, _lower),
     Statement("… worst case", "B + M, when the end of a path has all: 2H + M - 1", 2, 24, 60, _farthest_alone),
     Statement("collisions", "none, and nothing is kept: all schedules verified", 2, 12, 40, _no_conflict),
     Statement("distributed", "state machines that know only their neighbours say just that", 2, 12, 40, _distributed),
     Statement("walk", "phases 1 and 2 as in the text take 2(N-1) steps, slots never more", 2, 24, 60, _walk),
     Statement("multi-port", "H, H, and M + 2H - 1 steps, M of the heaviest branch", 2, 24, 60, _multiport),
-)  # fmt: skip
+)
 """The statements of the paper, where it is in error what is right, and what is known beside it."""

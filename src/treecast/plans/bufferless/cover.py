@@ -108,18 +108,27 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
 
 
 @builder(
-    "cover", "scatterv", under=("bufferless-multiport",), options=(FIRST,), rank=20,
+    "cover",
+    "scatterv",
+    under=("bufferless-multiport",),
+    options=(FIRST,),
+    rank=20,
     what="down several trees that share no link, the farthest first in each",
-)  # fmt: skip
+)
 def scatter(job: Job[Network]) -> Built:
     """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
     return _over_cover(job, job.options.get("first", "farthest"))
 
 
 @builder(
-    "cover", "gatherv", under=("bufferless-multiport",), options=(FIRST,), rank=50, baseline=True,
+    "cover",
+    "gatherv",
+    under=("bufferless-multiport",),
+    options=(FIRST,),
+    rank=50,
+    baseline=True,
     what="up several trees that share no link, as if all knew when to begin",
-)  # fmt: skip
+)
 def gather(job: Job[Network]) -> Built:
     """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""
     return _over_cover(job, job.options.get("first", "nearest"))
@@ -134,9 +143,7 @@ def _over_cover(job: Job[Network], first: str) -> Built:
 class _Search:
     """The trees of a cover as tables, and the search for one that takes few steps."""
 
-    def __init__(
-        self, network: Network, root: int, flits: Ints, *, both_ways: bool, goal: int, most: int
-    ) -> None:  # fmt: skip
+    def __init__(self, network: Network, root: int, flits: Ints, *, both_ways: bool, goal: int, most: int) -> None:
         self.network, self.root, self.flits, self.goal = network, root, flits, goal
         self.arcs, self.near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
         first, target, _ = self.arcs
@@ -185,8 +192,13 @@ class _Search:
         return order[np.lexsort((-(self.flits[order] + noise), self.near.depth[order]))]
 
     def _improve(
-        self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], used: NDArray[np.bool_], dealt: Ints
-    ) -> tuple[int, _Tables]:  # fmt: skip
+        self,
+        parent: NDArray[np.int32],
+        by: NDArray[np.int32],
+        depth: NDArray[np.int32],
+        used: NDArray[np.bool_],
+        dealt: Ints,
+    ) -> tuple[int, _Tables]:
         """Return the steps and the tables of the best cover that is found from one beginning."""
         from treecast.kernels.cover import extend, prune
         from treecast.kernels.dealing import deal, hand_over, improve
@@ -233,7 +245,7 @@ class _Search:
 
     def _cover(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], dealt: Ints, steps: int
-    ) -> Cover:  # fmt: skip
+    ) -> Cover:
         port = np.where(by >= 0, self.arcs[2][by], -1).astype(np.int32)
         trees = [Tree(self.network, self.root, parent[t], port[t]) for t in range(self.trees)]
         return Cover(self.network, self.root, tuple(trees), dealt, steps)

@@ -22,9 +22,10 @@ from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree
 
 COLLECT = Option(
-    name="collect", what="How certificates come up: in slots of their own, or asked for child by child.",
+    name="collect",
+    what="How certificates come up: in slots of their own, or asked for child by child.",
     choices=("slots", "walk"),
-)  # fmt: skip
+)
 
 
 def _no_path(job: Job[Network]) -> str:
@@ -37,9 +38,14 @@ def _no_path(job: Job[Network]) -> str:
 
 
 @builder(
-    "shoulder-tap", "gatherv", under=BUFFERLESS, fits=_no_path, rank=30, baseline=True,
+    "shoulder-tap",
+    "gatherv",
+    under=BUFFERLESS,
+    fits=_no_path,
+    rank=30,
+    baseline=True,
     what="of a path with the root at its end: a wake-up goes out",
-)  # fmt: skip
+)
 def shoulder_tap(job: Job[Network]) -> Built:
     """Bufferless: gather at the end of a path: a wake-up goes outwards, each node begins as soon as what is nearer lets it."""
     from treecast.kernels.streams import shoulder_taps
@@ -109,17 +115,23 @@ def certificates(tree: Tree, flits: Ints, ports: str = "one", collect: str = "sl
 
 
 @builder(
-    "transmission-certificate", "gatherv", under=BUFFERLESS, options=(TREE, COLLECT), rank=10,
+    "transmission-certificate",
+    "gatherv",
+    under=BUFFERLESS,
+    options=(TREE, COLLECT),
+    rank=10,
     what="up one tree, told when to begin by control flits",
-)  # fmt: skip
+)
 def transmission_certificate(job: Job[Network]) -> Built:
     """Bufferless: gather up any tree: tokens, certificates, orders, and then streams without a gap."""
     network, collective, ports = job.network, job.collective, job.model.ports
     lengths, collect = lengths_of(collective), job.options.get("collect", "slots")
-    spanning = spanning_tree(
-        network, collective.root, job.options.get("tree", "breadth-first"), lengths.flits,
-        lambda tree: certificates(tree, lengths.flits, ports, collect).steps, both_ways=True,
-    )  # fmt: skip
+
+    def steps_of(tree: Tree) -> int:
+        return certificates(tree, lengths.flits, ports, collect).steps
+
+    kind = job.options.get("tree", "breadth-first")
+    spanning = spanning_tree(network, collective.root, kind, lengths.flits, steps_of, both_ways=True)
     when = certificates(spanning, lengths.flits, ports, collect)
     below = spanning.order[1:].astype(np.int64)
     above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
@@ -127,15 +139,18 @@ def transmission_certificate(job: Job[Network]) -> Built:
     node = below[some]
     data = Rows.of(
         Payloads.of_ranges(when.first[node], when.first[node] + when.total[node]),
-        step=when.start[node], steps=when.total[node], src=node, dst=above[some], port=up[some],
-        tree=np.zeros(len(node), np.int64), payload=np.arange(len(node)),
-    )  # fmt: skip
-    rows = join_rows([
-        data,
-        control(when.token[below], above, below, down),
-        control(when.certificate[below], below, above, up),
-        control(when.told[below[told]], above[told], below[told], down[told]),
-    ])  # fmt: skip
+        step=when.start[node],
+        steps=when.total[node],
+        src=node,
+        dst=above[some],
+        port=up[some],
+        tree=np.zeros(len(node), np.int64),
+        payload=np.arange(len(node)),
+    )
+    tokens = control(when.token[below], above, below, down)
+    answers = control(when.certificate[below], below, above, up)
+    orders = control(when.told[below[told]], above[told], below[told], down[told])
+    rows = join_rows([data, tokens, answers, orders])
     numbered = replace(collective, lengths=Lengths(lengths.flits, np.argsort(when.own, kind="stable")))
     sent = int((lengths.flits * spanning.depth).sum()) + 2 * len(below) + int(told.sum())
     return Built(rows, Claims(when.steps, sent), numbered)

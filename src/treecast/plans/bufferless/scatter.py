@@ -35,18 +35,27 @@ FIRST = Option(name="first", what="Which messages go first.", choices=ORDERS)
 
 
 @builder(
-    "farthest-first", "scatterv", under=BUFFERLESS, options=(TREE, FIRST), rank=10,
+    "farthest-first",
+    "scatterv",
+    under=BUFFERLESS,
+    options=(TREE, FIRST),
+    rank=10,
     what="down one tree, the farthest first (FDF)",
-)  # fmt: skip
+)
 def scatter(job: Job[Network]) -> Built:
     """Bufferless: scatter down one tree, the farthest destinations first, or in another order for comparison."""
     return _over_one_tree(job, job.options.get("first", "farthest"))
 
 
 @builder(
-    "nearest-first", "gatherv", under=BUFFERLESS, options=(TREE, FIRST), rank=40, baseline=True,
+    "nearest-first",
+    "gatherv",
+    under=BUFFERLESS,
+    options=(TREE, FIRST),
+    rank=40,
+    baseline=True,
     what="up one tree, as if all knew when to begin",
-)  # fmt: skip
+)
 def gather(job: Job[Network]) -> Built:
     """Bufferless: gather up one tree, the nearest received first: the ideal, as if every node knew when to begin."""
     return _over_one_tree(job, job.options.get("first", "nearest"))
@@ -57,9 +66,12 @@ def _over_one_tree(job: Job[Network], first: str) -> Built:
     network = job.network if collective.direction == "from" else job.network.reversed()
     flits = lengths_of(collective).flits
     found = spanning_tree(
-        network, collective.root, job.options.get("tree", "breadth-first"), flits,
+        network,
+        collective.root,
+        job.options.get("tree", "breadth-first"),
+        flits,
         lambda tree: streams_steps(tree, flits, ports),
-    )  # fmt: skip
+    )
     return build_streams(collective, [found], np.zeros(network.nodes, np.int64), ports, first)
 
 
@@ -112,10 +124,9 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     table = Payloads.of_ranges(low, high)
     step = low + shift + (hops if away else -hops)
     src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_towards_root[node])
-    return Rows.of(
-        table, step=step, steps=high - low, src=src, dst=dst, port=port, tree=np.full(len(node), number),
-        payload=np.arange(len(node)),
-    )  # fmt: skip
+    every = np.arange(len(node))
+    trees = np.full(len(node), number)
+    return Rows.of(table, step=step, steps=high - low, src=src, dst=dst, port=port, tree=trees, payload=every)
 
 
 def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Ports) -> Rows:

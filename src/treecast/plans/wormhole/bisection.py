@@ -267,9 +267,13 @@ _WHAT = "recursive bisection: least total distance"
 
 
 @builder(
-    "bisection", "broadcast", on=Mesh, under=WORMHOLE, rank=10,
+    "bisection",
+    "broadcast",
+    on=Mesh,
+    under=WORMHOLE,
+    rank=10,
     what=f"{_WHAT}; off powers of two, up to 256 nodes, local search",
-)  # fmt: skip
+)
 def broadcast(job: Job[Mesh]) -> Built:
     """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
 
@@ -335,7 +339,7 @@ def _with_blocks(spread: Built, collective: Collective) -> Built:
 
 def build_from_messages(
     network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, *, nodes: int | None = None
-) -> Built:  # fmt: skip
+) -> Built:
     """Return the schedule of messages that each carry everything. They name no port, because the model determines routes."""
     zero = np.zeros_like(step)
     table = Payloads.of([[(0, collective.messages)]] if len(step) else [])

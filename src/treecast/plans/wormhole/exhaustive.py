@@ -33,9 +33,15 @@ def too_many(job: Job[Mesh | Torus]) -> str:
 
 
 @builder(
-    "exhaustive", "broadcast", "multicast", on=Grid, under=WORMHOLE, fits=too_many, rank=30,
+    "exhaustive",
+    "broadcast",
+    "multicast",
+    on=Grid,
+    under=WORMHOLE,
+    fits=too_many,
+    rank=30,
     what="search of all broadcasts among root and targets: the least total distance of all",
-)  # fmt: skip
+)
 def broadcast(job: Job[Mesh | Torus]) -> Built:
     """One-port wormhole: a broadcast, or a multicast by root and targets only, of the least TCD in ⌈log2 N⌉ steps.
 

@@ -50,9 +50,7 @@ class Way(NamedTuple):
     sends: Callable[[], Sends]
 
 
-@builder(
-    "bisection", "multicast", on=Grid, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets"
-)  # fmt: skip
+@builder("bisection", "multicast", on=Grid, under=WORMHOLE, rank=10, what="recursive bisection of the set of targets")
 def multicast(job: Job[Grid]) -> Built:
     """One-port wormhole: the first way that holds under the job's model, ⌈log2⌉ of root and targets steps.
 
@@ -117,9 +115,7 @@ def _coordinates(grid: Grid, nodes: Ints, frame: Frame) -> Ints:
     return np.where(np.array(frame.mirrored)[:, None], side - 1 - at, at)
 
 
-def _bisect(
-    grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()
-) -> Sends:  # fmt: skip
+def _bisect(grid: Grid, nodes: Ints, root: int, frame: Frame, effort: Effort, *, around: Shape = ()) -> Sends:
     at, begin = _coordinates(grid, nodes, frame), _coordinates(grid, np.array([root]), frame)
     corner = at.min(axis=1, keepdims=True)
     shape = tuple((at.max(axis=1, keepdims=True) - corner + 1)[:, 0].tolist())

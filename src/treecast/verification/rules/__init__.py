@@ -62,7 +62,7 @@ def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
 
 
 def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
-    """Return the rules of what is sent, whatever the machine."""
+    """Return the rules that the data must obey on every machine."""
     schedule, rules = case.schedule, dict[str, Callable[[], Broken]]()
     if case.part.personal:
         visits = personal.Visits(case)

@@ -150,7 +150,7 @@ def _are_among(entry: Ints, keys: Ints) -> NDArray[np.bool_]:
 
 
 def _look_up(entry: Ints, value: Ints, keys: Ints) -> Ints:
-    """Return the value beside each key, NEVER where it is not among the sorted ``entry``."""
+    """Return the value of each key; NEVER where the key is not in the sorted ``entry``."""
     if not len(entry):
         return np.full(keys.shape, NEVER, np.int64)
     at = np.minimum(np.searchsorted(entry, keys), len(entry) - 1)
