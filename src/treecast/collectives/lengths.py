@@ -51,8 +51,8 @@ class Lengths:
     sequence: Ints
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "flits", _frozen(self.flits, "lengths"))
-        object.__setattr__(self, "sequence", _frozen(self.sequence, "a sequence of nodes"))
+        object.__setattr__(self, "flits", _freeze(self.flits, "lengths"))
+        object.__setattr__(self, "sequence", _freeze(self.sequence, "a sequence of nodes"))
         if not len(self.flits) or int(self.flits.min()) < 0:
             raise PlanError("lengths are given for every node, in flits from 0")
         if int(self.flits.max()) > _MOST_FLITS or self.total > _MOST_FLITS:
@@ -105,7 +105,7 @@ class Lengths:
         return f"<Lengths: {self.total:,} flits for {len(self.flits):,} nodes>"
 
 
-def _frozen(values: ArrayLike, what: str) -> Ints:
+def _freeze(values: ArrayLike, what: str) -> Ints:
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PlanError(f"{what}: whole numbers, one for each node")

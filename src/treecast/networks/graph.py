@@ -50,7 +50,7 @@ class Graph(Network):
         self.family = spec.partition(":")[0]
         self._numbers = {name: u for u, name in enumerate(self._names)}
         self._check_names()
-        pairs = self._checked_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
+        pairs = self._check_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
         keys = np.sort(pairs[:, 0] * self.nodes + pairs[:, 1])
         sources, targets = keys // self.nodes, keys % self.nodes
         # The last entry of each, of no arc, keeps every look-up inside.
@@ -179,7 +179,7 @@ class Graph(Network):
         Searches once from every different ``u``; of calls with a single ``u`` the last few are remembered.
         Raises NetworkError when ``u`` or ``v`` is no node.
         """
-        u, v = np.broadcast_arrays(self._checked_nodes(u), self._checked_nodes(v))
+        u, v = np.broadcast_arrays(self._check_nodes(u), self._check_nodes(v))
         found = np.empty(u.shape, np.int64)
         roots, which = np.unique(u, return_inverse=True)
         which = which.reshape(u.shape)
@@ -222,7 +222,7 @@ class Graph(Network):
     def _is_node(self, u: Ints) -> NDArray[np.bool_]:
         return (u >= 0) & (u < self.nodes)
 
-    def _checked_nodes(self, u: ArrayLike) -> Ints:
+    def _check_nodes(self, u: ArrayLike) -> Ints:
         u = ints(u)
         for wrong in u[~self._is_node(u)][:1]:
             self.check_node(int(wrong))

@@ -92,7 +92,7 @@ def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
         if not verdict.holds:
             return _finding(statement, f"{letter} = {n}", verdict, began)
         details.append(verdict.detail)
-    return _finding(statement, f"{letter} = {statement.least} … {last}", Verdict(True, _joined(details)), began)
+    return _finding(statement, f"{letter} = {statement.least} … {last}", Verdict(True, _join(details)), began)
 
 
 def _finding(statement: Statement, checked: str, verdict: Verdict, began: float) -> Finding:
@@ -100,6 +100,6 @@ def _finding(statement: Statement, checked: str, verdict: Verdict, began: float)
     return Finding(statement.name, statement.says, checked, verdict.holds, verdict.detail, seconds)
 
 
-def _joined(details: list[str]) -> str:
+def _join(details: list[str]) -> str:
     """Return the remark of the last n, or all of them where they are short."""
     return ", ".join(details) if any(details) and all(len(d) <= 8 for d in details) else details[-1]

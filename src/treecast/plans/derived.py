@@ -11,7 +11,7 @@ from treecast.collectives import COLLECTIVES, Kind
 from treecast.errors import PlanError
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, one_way
-from treecast.plans.reversal import one_after_the_other, reversed_in_time
+from treecast.plans.reversal import one_after_the_other, reverse_in_time
 from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 
@@ -73,7 +73,7 @@ def _no_rule(job: Job[Any], node: int) -> Built:
 def _run(job: Job[Any], parts: list[Job[Any]], build: Callable[[Job[Any]], Built]) -> Built:
     """Return the first part run backwards, and behind it the second, if there is one."""
     first = build(parts[0])
-    backwards = reversed_in_time(job.network, job.collective, first)
+    backwards = reverse_in_time(job.network, job.collective, first)
     if len(parts) == 1:
         return backwards
     second = first if parts[1].network is parts[0].network else build(parts[1])

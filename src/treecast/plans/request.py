@@ -103,7 +103,7 @@ def request(
     where = find_network(network)
     collective = collective_of(kind, where, **what)
     given = _read_options(where, options or {})
-    entries = _named(kind, where, builder)
+    entries = _builders_called(kind, where, builder)
     machine = find_model(model) if model is not None else _own_model(entries, given)
     job = Job(where, collective, machine, copies_of(copies, survive), given)
     fitting = [entry for entry in entries if not entry.why_not(job)]
@@ -115,7 +115,7 @@ def request(
 def build(job: Job[Any], entries: list[Builder]) -> Schedule:
     """Return the schedule of a job by the best of some builders."""
     entry, built = choose(job, entries)
-    return schedule_of(job, entry, built or _built(job, entry))
+    return schedule_of(job, entry, built or _run_builder(job, entry))
 
 
 def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
@@ -140,7 +140,7 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
             continue
         if claims is None:
             try:
-                built = _built(job, entry)
+                built = _run_builder(job, entry)
             except PlanError as error:
                 refused.append(error)
                 continue
@@ -253,7 +253,7 @@ def node_of(network: Network, value: Any, what: str) -> int:
     return named
 
 
-def _built(job: Job[Any], entry: Builder) -> Built:
+def _run_builder(job: Job[Any], entry: Builder) -> Built:
     """Build, if the rows fit in memory."""
     network, collective = job.network, job.collective
     ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
@@ -270,7 +270,7 @@ def _distance(job: Job[Any], built: Built | None) -> int:
     return int(job.network.distance(built.rows.src, built.rows.dst).sum())
 
 
-def _named(kind: str, network: Network, name: str | None) -> list[Builder]:
+def _builders_called(kind: str, network: Network, name: str | None) -> list[Builder]:
     """Return the builders of a collective on a network; with ``name``, the one that is called so."""
     known = builders(kind, network)
     fitting = [entry for entry in known if name is None or entry.name == name]

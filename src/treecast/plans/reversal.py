@@ -13,7 +13,7 @@ from treecast.plans.built import Built
 from treecast.schedule import Claims, Payloads, Rows
 
 
-def reversed_in_time(network: Network, collective: Collective, built: Built) -> Built:
+def reverse_in_time(network: Network, collective: Collective, built: Built) -> Built:
     """Return the rows backwards in time: broadcast becomes reduce, scatter gather, allgather reduce-scatter.
 
     A stream goes backwards too, so within each block of M chunks the last chunk becomes the first. What is reversed must be

@@ -176,12 +176,12 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
         )
 
 
-def distinct(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
+def drop_duplicates(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
     """Return the payload column and the table with equal payloads once, in ascending order, and unused ones left out.
 
     Ranges that continue one another are joined. Raises ScheduleError when a payload in use holds a chunk twice.
     """
-    payload, table = numbered_by_first_use(payload, table)
+    payload, table = number_by_first_use(payload, table)
     table = table.merged()
     rank = ranks(table.start, table.first, table.stop)
     one = np.empty(int(rank.max(initial=-1)) + 1, np.int64)
@@ -189,7 +189,7 @@ def distinct(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.in
     return rank.astype(np.int32)[payload], table.take(one)
 
 
-def numbered_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
+def number_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
     """Return the payload column and the table with payloads in the order of their first use, and unused ones left out."""
     first_use = np.full(len(table), len(payload))
     first_use[payload[::-1]] = np.arange(len(payload) - 1, -1, -1)

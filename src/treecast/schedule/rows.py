@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.description import count_of
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode
-from treecast.schedule.payloads import Payloads, check_payloads, distinct, numbered_by_first_use
+from treecast.schedule.payloads import Payloads, check_payloads, drop_duplicates, number_by_first_use
 from treecast.steps import NEVER
 
 COLUMNS = {
@@ -111,7 +111,7 @@ class Rows:
             raise ScheduleError(f"a row ends after step {NEVER - 2}, the last there is")
         check_payloads(payloads, given)
         # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
-        given["payload"], table = distinct(given["payload"], payloads)
+        given["payload"], table = drop_duplicates(given["payload"], payloads)
         order = _sorted_order(given)
         if order is not None:
             given = {name: column[order] for name, column in given.items()}
@@ -120,7 +120,7 @@ class Rows:
     @staticmethod
     def _of_sorted(columns: dict[str, NDArray[Any]], table: Payloads) -> "Rows":
         """Return rows from sorted columns and a table without equal payloads."""
-        columns["payload"], table = numbered_by_first_use(columns["payload"], table)
+        columns["payload"], table = number_by_first_use(columns["payload"], table)
         for column in (*columns.values(), table.start, table.first, table.stop):
             column.setflags(write=False)
         return Rows(**columns, payloads=table)

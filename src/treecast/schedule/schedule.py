@@ -253,7 +253,7 @@ class Schedule(Described):
             )
         sources = np.repeat(np.arange(self.network.nodes), len(self.rows))
         rows = np.tile(np.arange(len(self.rows)), self.network.nodes)
-        return replace(self, rows=self._translated(sources, rows), orbit=False)
+        return replace(self, rows=self._translate_rows(sources, rows), orbit=False)
 
     def expand(self, start: int = 0, stop: int | None = None) -> Iterator[Sends]:
         """Yield the sends of each step ``start … stop-1``, a step at a time: one entry for each chunk of each source."""
@@ -282,7 +282,7 @@ class Schedule(Described):
         """Return where the translation by ``source`` carries a node: in an orbit, the part of node 0 into that of ``source``."""
         return self.network.translate(source, node)
 
-    def _translated(self, sources: Ints, rows: Ints) -> Rows:
+    def _translate_rows(self, sources: Ints, rows: Ints) -> Rows:
         """Return rows ``rows`` of node 0's schedule, translated to the sources beside them."""
         base = self.rows
         numbers = sources * len(base.payloads) + base.payload[rows]
@@ -302,7 +302,7 @@ class Schedule(Described):
         as_src = network.translate(node, network.untranslate(self.rows.src, 0))
         as_dst = network.translate(node, network.untranslate(self.rows.dst, 0))
         other = as_dst != as_src  # a row from a node to itself, wrong as it is, counts once
-        rows = self._translated(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
+        rows = self._translate_rows(np.concatenate([as_src, as_dst[other]]), np.concatenate([every, every[other]]))
         return replace(self, rows=rows, orbit=False, claims=None)
 
     def __len__(self) -> int:

@@ -79,7 +79,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     return figure
 
 
-def _sent_in(schedule: Schedule, step: int) -> Ints:
+def _rows_sent_in(schedule: Schedule, step: int) -> Ints:
     """Return the rows of the messages of a step."""
     rows = schedule.rows
     return np.flatnonzero((rows.step <= step) & (rows.step + rows.steps > step))
@@ -87,7 +87,7 @@ def _sent_in(schedule: Schedule, step: int) -> Ints:
 
 def _caption(schedule: Schedule, step: int) -> str:
     """Return what stands above the panel of a step, beside the number of the step."""
-    rows, now = schedule.rows, _sent_in(schedule, step)
+    rows, now = schedule.rows, _rows_sent_in(schedule, step)
     far = schedule.network.distance(rows.src[now], rows.dst[now])
     return f"{count_of(len(now), 'message')}, distance {int(far.sum()):,}"
 
@@ -192,7 +192,7 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
 
     schedule, grid, plane, unit = scene.schedule, scene.grid, scene.plane, scene.unit
     rows = schedule.rows
-    now = _sent_in(schedule, step)
+    now = _rows_sent_in(schedule, step)
     src, dst = rows.src[now], rows.dst[now]
     far = grid.distance(src, dst)
     text = _caption(schedule, step)

@@ -61,7 +61,7 @@ def draw_trees(
     if why := _why_too_many(schedule, used):
         raise TreecastError(why)
     faults = faults or Faults()
-    arrived = _arrived(schedule, faults) if faults else rows.chunks_sent
+    arrived = _count_arrived(schedule, faults) if faults else rows.chunks_sent
     drawn = [DrawnTree.of(schedule, tree) for tree in used]
     layouts = [_Layout.of(tree) for tree in drawn]
     sizes = _Sizes.of(schedule, layouts)
@@ -104,7 +104,7 @@ def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> l
     return found
 
 
-def _arrived(schedule: Schedule, faults: Faults) -> Ints:
+def _count_arrived(schedule: Schedule, faults: Faults) -> Ints:
     """Return how many chunks of each row arrive under faults; of an orbit schedule, of node 0's data."""
     runs = find_received(replay(schedule.of_node_zero(), faults))
     return np.bincount(runs.row, runs.chunks, len(schedule.rows)).astype(np.int64)

@@ -55,7 +55,7 @@ def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_
         if dies < NEVER:
             ending = f"dead @{dies}"
         elif u in lacks:
-            ending = f"lacks {_spelled(lacks[u], cut)}"
+            ending = f"lacks {_spell(lacks[u], cut)}"
         else:
             ending = f"complete @{int(trace.completion[u])}"
         lines.append(f"{label:{width}} {''.join(signs)}  {ending}")
@@ -119,6 +119,6 @@ def _lacks(trace: Trace) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
-def _spelled(ranges: list[tuple[int, int]], cut: str) -> str:
+def _spell(ranges: list[tuple[int, int]], cut: str) -> str:
     shown = ",".join(str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in ranges[:4])
     return shown if len(ranges) <= 4 else f"{shown},{cut} ({sum(b - a for a, b in ranges)} chunks)"
