@@ -109,7 +109,7 @@ def test_messages_of_different_lengths(treecast, planned, tmp_path, collective, 
 
 def agrees_with_mpi(treecast, ranks, sizes, *roots, limit=280):
     cases = ROOT / "tests" / "mpi" / "api_cases.py"
-    done = treecast("launch", "-n", ranks, "--timeout", limit, "--", sys.executable, cases, sizes, *roots, limit=limit)
+    done = treecast("launch", "-n", ranks, "--timeout", limit, "--", sys.executable, cases, sizes, *roots)
     assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
 
 
