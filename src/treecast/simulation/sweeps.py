@@ -9,6 +9,7 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import Holdings
 from treecast.description import Described, Description, count_of, describe, list_few
@@ -268,6 +269,24 @@ class _Hit(NamedTuple):
     atom: int
 
 
+class _ByMove(NamedTuple):
+    """What rows say, by move: a replay reads it from beginning to end, for each 64 sets, and looks nothing up."""
+
+    number: Ints
+    src: NDArray[np.int32] | Ints
+    dst: NDArray[np.int32] | Ints
+    arc: Ints
+    back: Ints
+
+
+def _by_move(schedule: Schedule, row: Ints) -> _ByMove:
+    rows, back = schedule.rows, schedule.arcs_back
+    src, dst, arc = rows.src[row], rows.dst[row], schedule.network.arc(rows.src, rows.port)[row]
+    for column in (src, dst):
+        column.setflags(write=False)
+    return _ByMove(np.arange(len(row)), src, dst, arc, back[row] if len(back) else back)
+
+
 class _Case:
     """A plain schedule, and the elements that can fail, as arrays."""
 
@@ -276,8 +295,7 @@ class _Case:
         self.fault_sets = FaultSets(schedule, kind)
         self.atoms = cut_into_atoms(schedule)
         self.moves = find_moves(schedule, self.atoms)
-        rows = schedule.rows
-        self.arc = network.arc(rows.src, rows.port)
+        self.by_move = _by_move(schedule, self.moves.row)
         self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
 
     def _by_atom(self, holdings: Holdings) -> tuple[Ints, Ints]:
@@ -307,11 +325,11 @@ class _Case:
         """Replay under each set; return how many sets fail, and the first that does."""
         from treecast.kernels.replay import first_failing
 
-        network, rows = self.schedule.network, self.schedule.rows
+        network = self.schedule.network
         failing = np.zeros(len(sets), np.bool_)
         elements = (self.fault_sets.node, self.fault_sets.arcs)
-        moves = (self.moves.start, self.moves.row, self.moves.time)
-        ends = (rows.src, rows.dst, self.arc, network.nodes, network.nodes * network.ports + 1)
-        known = (self.schedule.arcs_back, *self.given, *self.wanted)
+        moves = (self.moves.start, self.by_move.number, self.moves.time)
+        ends = (self.by_move.src, self.by_move.dst, self.by_move.arc, network.nodes, network.nodes * network.ports + 1)
+        known = (self.by_move.back, *self.given, *self.wanted)
         index, node, atom = first_failing(sets, *elements, *moves, *ends, *known, failing)
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))
