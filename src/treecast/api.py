@@ -94,7 +94,7 @@ def bounds(
     where = find_network(network)
     what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
     machine = find_model(model or ("all-port" if what.lengths is None else "bufferless"))
-    return lower_bounds.bounds(where, what, copies_of(copies, survive), machine)
+    return lower_bounds.bounds(what, where, copies_of(copies, survive), machine)
 
 
 def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report":

@@ -147,7 +147,7 @@ def test_the_table_cannot_be_changed():
 @pytest.mark.parametrize("spec", ["ring:5", "path:4"])
 def test_every_kind_has_lower_bounds(kind, spec):
     where = network(spec)
-    found = bounds(where, Collective(kind, where.nodes, 2), 1, model("all-port"))
+    found = bounds(Collective(kind, where.nodes, 2), where, 1, model("all-port"))
     assert best(found, "steps").value > 0
     assert best(found, "transmissions").value >= where.nodes - 1
 

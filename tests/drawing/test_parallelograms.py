@@ -18,7 +18,7 @@ from treecast.drawing.text.lanes import lanes_text
 from treecast.drawing.text.tree import tree_text
 from treecast.errors import TreecastError
 from treecast.formats import save
-from treecast.lower_bounds import bounds
+from treecast.lower_bounds import schedule_bounds
 from treecast.simulation.faults import Faults
 
 SEVEN = [0, 3, 2, 4, 0, 1, 5]
@@ -48,7 +48,7 @@ def schedule(request):
 
 
 def bound_of(schedule):
-    found = bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
+    found = schedule_bounds(schedule)
     return max((b.value for b in found if b.of == "steps"), default=None)
 
 

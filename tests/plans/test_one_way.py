@@ -99,7 +99,7 @@ def test_no_schedule_beats_the_bound(of, messages, kind):
             least = fewest_steps_of_gather(graph if kind == "gather" else graph.reverse(), root, messages)
         else:
             least = shortest_broadcast(graph if kind == "broadcast" else graph.reverse(), root, messages, False)
-        known = bounds(where, Collective(kind, where.nodes, messages, root), 1, model("all-port"))
+        known = bounds(Collective(kind, where.nodes, messages, root), where, 1, model("all-port"))
         _, report = planned(kind, where, root, messages)
         assert best(known, "steps").value <= least <= report.steps
 
@@ -108,11 +108,11 @@ def test_bounds_count_the_arcs_that_lead_to_the_root():
     """Node 0 has one arc, and three lead to it: a scatter of two chunks each takes 6 steps at least, a gather 2."""
     where = network(LOPSIDED)
     steps = {
-        kind: best(bounds(where, Collective(kind, 4, 2, 0), 1, model("all-port")), "steps").value for kind in KINDS
+        kind: best(bounds(Collective(kind, 4, 2, 0), where, 1, model("all-port")), "steps").value for kind in KINDS
     }
     assert (steps["scatter"], steps["gather"]) == (6, 2)
     back = where.reversed()
-    assert best(bounds(back, Collective("scatter", 4, 2, 0), 1, model("all-port")), "steps").value == steps["gather"]
+    assert best(bounds(Collective("scatter", 4, 2, 0), back, 1, model("all-port")), "steps").value == steps["gather"]
 
 
 @st.composite

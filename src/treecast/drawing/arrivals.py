@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.lower_bounds import bounds
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
@@ -12,14 +12,13 @@ from treecast.simulation.replay import Trace
 
 
 def fewest_steps(schedule: Schedule, faults: Faults | None) -> int | None:
-    """Return the lower bound of steps; None where none is known, and under faults.
+    """Return the lower bound of steps; None under faults.
 
     What fails may be what takes longest: the bounds are those of the intact network.
     """
     if faults:
         return None
-    known = bounds(schedule.network, schedule.collective, schedule.copies, schedule.model)
-    return max((bound.value for bound in known if bound.of == "steps"), default=None)
+    return best(schedule_bounds(schedule), "steps").value
 
 
 class Received(NamedTuple):

@@ -4,11 +4,12 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances, store_and_forward
 from treecast.lower_bounds.bound import Bound, best, spell_bounds
+from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
-from treecast.lower_bounds.store_and_forward import tolerance_bounds
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.machine import Model
 from treecast.networks import Network
+from treecast.schedule import Schedule
 
 __all__ = [
     "LEAST_OF_ALL",
@@ -16,18 +17,42 @@ __all__ = [
     "Bound",
     "best",
     "bounds",
+    "schedule_bounds",
     "search",
     "spell_bounds",
     "taking_part",
-    "tolerance_bounds",
 ]
 
 
-def bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the known lower bounds of schedules in which every chunk reaches its nodes over ``copies`` disjoint ways.
+def bounds(
+    collective: Collective, network: Network, copies: int, model: Model, *, sparing: bool = False
+) -> list[Bound]:
+    """Return the known lower bounds of schedules of a collective on a network.
 
-    The list has at least one bound of steps and one of transmissions. Raises PlanError when a source has fewer arcs than
-    copies, when sums are asked for with several copies, and when there are too many nodes to count distances.
+    Parameters
+    ----------
+    collective
+        What is to be done.
+    network
+        Where.
+    copies
+        The number x of disjoint ways over which each chunk reaches its nodes. Where messages combine, and of sparing schedules,
+        it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the ways.
+    model
+        The machine.
+    sparing
+        Whether the schedules are sparing: whether a chunk need not cross a link again that it has crossed.
+
+    Returns
+    -------
+    list of Bound
+        At least one of steps and one of transmissions.
+
+    Raises
+    ------
+    PlanError
+        When a source has fewer arcs than copies, when sums are asked for with several copies, and when there are too many nodes
+        to count distances.
     """
     if network.nodes == 1:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
@@ -35,19 +60,39 @@ def bounds(network: Network, collective: Collective, copies: int, model: Model) 
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
     if collective.lengths is not None:
-        return of_lengths(network, collective, collective.lengths, copies, model)
+        return of_lengths(collective, collective.lengths, network, copies, model)
     if model.routing:
-        return wormhole(network, collective, copies)
+        return wormhole(collective, network, copies)
+    _check_ways(collective, network, copies)
+    job, root = Job(network, collective.messages, copies, model), collective.root
+    if (model.combining or sparing) and not collective.personal:
+        job = Job(network, collective.messages, 1, model, faults=copies - 1)
     if collective.targets:
-        return store_and_forward.multicast(network, collective, copies, model)
-    job, root = store_and_forward.Job(network, collective.messages, copies, model), collective.root
-    degree = network.degree_at(root)
+        return store_and_forward.multicast(job, collective)
+    if collective.kind not in store_and_forward.BOUNDS_OF:
+        raise PlanError(f"no lower bounds of {collective.kind} are known yet")
+    return store_and_forward.BOUNDS_OF[collective.kind](job, root)
+
+
+def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:
+    """Return the lower bounds of what a schedule does, under its own model or another one.
+
+    Raises
+    ------
+    PlanError
+        As ``bounds`` does.
+    """
+    return bounds(
+        schedule.collective, schedule.network, schedule.copies, model or schedule.model, sparing=schedule.sparing
+    )
+
+
+def _check_ways(collective: Collective, network: Network, copies: int) -> None:
+    """Raise PlanError when more copies are asked for than arcs leave the root, or some source."""
+    degree = network.degree_at(collective.root)
     if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
         degree = int(distances.degrees(network).min())
     if copies > degree:
         raise PlanError(
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
         )
-    if collective.kind not in store_and_forward.BOUNDS_OF:
-        raise PlanError(f"no lower bounds of {collective.kind} are known yet")
-    return store_and_forward.BOUNDS_OF[collective.kind](job, root)

@@ -10,7 +10,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 
 
-def of_lengths(network: Network, collective: Collective, lengths: Lengths, copies: int, model: Model) -> list[Bound]:
+def of_lengths(collective: Collective, lengths: Lengths, network: Network, copies: int, model: Model) -> list[Bound]:
     """Return the bounds of messages of different lengths, from or to one root.
 
     Take the flits for nodes at distance D or more. The last one leaves the root after the others, and has D arcs to go. With a

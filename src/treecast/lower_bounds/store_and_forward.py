@@ -9,58 +9,14 @@ reduce (each node sends a sum on once, so the sends of a sum are a tree), an all
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import distances
+from treecast.lower_bounds import distances, faults
 from treecast.lower_bounds.bound import Bound, best
-from treecast.machine import Model
-from treecast.networks import Network
-
-
-@dataclass(frozen=True)
-class Job:
-    """M messages over x ways on a network, under a model; what several proofs need of it."""
-
-    network: Network
-    messages: int
-    copies: int
-    model: Model
-
-    @property
-    def total(self) -> int:
-        """M x."""
-        return self.messages * self.copies
-
-    @property
-    def others(self) -> int:
-        """N - 1."""
-        return self.network.nodes - 1
-
-    @property
-    def reversed(self) -> "Job":
-        """The same job on the network with all arcs turned round."""
-        return replace(self, network=self.network.reversed())
-
-    @property
-    def single(self) -> "Job":
-        """The same with one message."""
-        return replace(self, messages=1)
-
-    def ports(self, node: int) -> int:
-        """Return how many chunks can leave ``node`` in a step."""
-        return 1 if self.model.ports == "one" else self.network.degree_at(node)
-
-    @property
-    def room(self) -> int:
-        """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways."""
-        half, nodes = self.model.duplex == "half", self.network.nodes
-        if self.model.ports == "one":
-            return nodes // 2 if half and self.model.partner == "same" else nodes
-        return self.network.arcs // (2 if half and self.network.both_ways else 1)
-
+from treecast.lower_bounds.job import Job, steps, transmissions
 
 Proof = Callable[[Job, int], list[Bound]]
 BOUNDS_OF: dict[str, Proof] = {}
@@ -86,7 +42,7 @@ def _broadcast(job: Job, root: int) -> list[Bound]:
 
     The last of these sends begins no earlier than step ⌈Mx/ports⌉ - 1, and its way has as many arcs as the node is far.
     """
-    sends = [_transmissions(job.total * job.others, "M x (N - 1)", "each node but the root hears M messages x times")]
+    sends = [faults.heard(job), *faults.delays(job, root)]
     if job.model.combining:
         return sends + _reach(job, root)
     total, far, ports = job.total, job.network.eccentricity(root), job.ports(root)
@@ -94,11 +50,11 @@ def _broadcast(job: Job, root: int) -> list[Bound]:
         doublings = job.others.bit_length()
         return [
             *sends,
-            _steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
-            _steps(job.messages - 1 + doublings, "M - 1 + ⌈log2 N⌉", "informed nodes at most double"),
+            steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
+            steps(job.messages - 1 + doublings, "M - 1 + ⌈log2 N⌉", "informed nodes at most double"),
         ]
     value = -(-total // ports) + far - 1
-    found = [*sends, _steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
+    found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
     return found + _over_every_arc(job) + _hearing(job, root)
 
 
@@ -111,7 +67,7 @@ def _over_every_arc(job: Job) -> list[Bound]:
     if not job.network.seen_alike or job.copies < job.network.ports or job.network.nodes == 2:
         return []
     value = job.messages + job.network.diameter
-    return [_steps(value, "M + diameter, for x = degree", "the way over the arc that leads away from a node")]
+    return [steps(value, "M + diameter, for x = degree", "the way over the arc that leads away from a node")]
 
 
 def _hearing(job: Job, root: int) -> list[Bound]:
@@ -121,14 +77,14 @@ def _hearing(job: Job, root: int) -> list[Bound]:
     others = np.delete(np.arange(job.network.nodes), root)
     into, far = distances.degrees(job.network.reversed())[others], job.network.distance(root, others)
     value = int((-(-job.total // into) + far - 1).max())
-    return [_steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
+    return [steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
 
 
 @bounds_of("scatter")
 def _scatter(job: Job, root: int) -> list[Bound]:
     """A chunk crosses at least as many arcs as its node is away from the root; see ``_through`` for the root's ports."""
     ways, formula = distances.ways(job.network, root, job.copies)
-    sends = [_transmissions(job.messages * ways, f"M {formula}", _source(job))]
+    sends = [transmissions(job.messages * ways, f"M {formula}", _source(job))]
     return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
 
 
@@ -152,7 +108,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     Sums and finished sums are different chunks, so the sends of both halves add up.
     """
     return [
-        _transmissions(
+        transmissions(
             2 * job.messages * job.others, "2 M (N - 1)", "each node but the root sends M sums, hears M sums"
         ),
         _both(_reduce(job.single, root), _broadcast(job, root), "reduce of one sum + broadcast"),
@@ -166,8 +122,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 @bounds_of("allgather")
 def _allgather(job: Job, root: int) -> list[Bound]:
     """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
-    nodes = job.network.nodes
-    sends = _transmissions(job.total * nodes * job.others, "M x N (N - 1)", "every node hears N - 1 times M x chunks")
+    sends = faults.heard(job, job.network.nodes)
     if job.model.combining:
         return [sends, *_gossip(job)]
     at_one = [_through(job.reversed, v) for v in distances.looked_at(job.network)]
@@ -177,10 +132,10 @@ def _allgather(job: Job, root: int) -> list[Bound]:
 
 def _gossip(job: Job) -> list[Bound]:
     """Where messages combine all nodes hear of all, so one source gives the bound; with odd N a node idles in the first step."""
-    found = [bound for v in distances.looked_at(job.network) for bound in _reach(job, v)]
+    found = [b for v in distances.looked_at(job.network) for b in (*_reach(job, v), *faults.delays(job, v))]
     if job.model.partner == "same" and job.model.ports == "one" and job.network.nodes % 2:
         value = job.others.bit_length() + 1
-        found.append(_steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
+        found.append(steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
     return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
 
 
@@ -188,7 +143,7 @@ def _gossip(job: Job) -> list[Bound]:
 def _alltoall(job: Job, root: int) -> list[Bound]:
     """Each node scatters, and each node gathers."""
     ways, formula = distances.ways_of_all(job.network, job.copies)
-    sends = _transmissions(job.messages * ways, f"M {formula}", _source(job))
+    sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_gossip(job)]
     at_one = [_through(some, v) for some in (job, job.reversed) for v in distances.looked_at(job.network)]
@@ -210,9 +165,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
     """
     owners = distances.looked_at(job.network)
     formula = "2 M N (N - 1)"
-    sends = _transmissions(
-        2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast"
-    )
+    sends = transmissions(2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast")
     found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
     if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
         first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
@@ -227,19 +180,11 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
 # --- what proofs share ---
 
 
-def _steps(value: int, formula: str, source: str) -> Bound:
-    return Bound("steps", value, formula, source)
-
-
-def _transmissions(value: int, formula: str, source: str) -> Bound:
-    return Bound("transmissions", value, formula, source)
-
-
 def _reach(job: Job, node: int) -> list[Bound]:
     """Where messages combine, any number of chunks go in a step, so distance counts, and with one port doubling."""
-    found = [_steps(job.network.eccentricity(node), "eccentricity", "a chunk goes one arc a step")]
+    found = [steps(job.network.eccentricity(node), "eccentricity", "a chunk goes one arc a step")]
     if job.model.ports == "one":
-        found.append(_steps(job.others.bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
+        found.append(steps(job.others.bit_length(), "⌈log2 N⌉", "informed nodes at most double"))
     return found
 
 
@@ -250,27 +195,25 @@ def _through(job: Job, node: int) -> Bound:
     """
     ports, left, value, at, nodes_at = job.ports(node), job.others, 0, 1, 0
     for distance, count in enumerate(distances.levels(job.network, node)[1:], 1):
-        steps = -(-job.total * left // ports) + distance - 1
-        if steps > value:
-            value, at, nodes_at = steps, distance, left
+        needed = -(-job.total * left // ports) + distance - 1
+        if needed > value:
+            value, at, nodes_at = needed, distance, left
         left -= count
     if at == 1:
-        return _steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
+        return steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
     formula = f"⌈M x {nodes_at:,} / ports⌉ + {at - 1:,}"
-    return _steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
+    return steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
 
 
 def _work(job: Job, sends: Bound) -> Bound:
     """No step has more sends than the network has room for."""
-    return _steps(
-        -(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step"
-    )
+    return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
 
 
 def _both(first: list[Bound], second: list[Bound], formula: str) -> Bound:
     """Return the bound of two things of which the second begins when the first is over."""
     value = best(first, "steps").value + best(second, "steps").value
-    return _steps(value, formula, "no finished sum leaves its owner before a sum is complete")
+    return steps(value, formula, "no finished sum leaves its owner before a sum is complete")
 
 
 def _source(job: Job) -> str:
@@ -279,29 +222,20 @@ def _source(job: Job) -> str:
     return "disjoint ways leave over different arcs, nearer or not"
 
 
-def tolerance_bounds(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the bounds of surviving k = ``copies`` - 1 unannounced faults on the hypercube where messages combine.
+def multicast(job: Job, collective: Collective) -> list[Bound]:
+    """Return the bounds of a multicast: the root's ports let out the last chunk late, and it goes one arc a step.
 
-    Shouting, k = d-1: take a node at distance d-1, and let its d-1 neighbours nearer to the root fail. Then its chunks come by
-    the neighbour at distance d.
+    With faults to survive each chunk crosses f + 1 links of every target, as in ``faults.heard``.
     """
-    d, k = network.diameter, copies - 1
-    if not network.flips_bits or not collective.traits.spreads or not 1 <= k < d:
-        return []
-    if model.ports == "one":
-        return [
-            Bound("steps", d + k + 1, "d + k + 1", "Fraigniaud (1992): any k-fault-tolerant broadcast, 1 ≤ k ≤ d - 1")
-        ]
-    return [Bound("steps", d + 1, "d + 1", "d - 1 faults around a node at distance d - 1")] if k == d - 1 else []
-
-
-def multicast(network: Network, collective: Collective, copies: int, model: Model) -> list[Bound]:
-    """Return the bounds of a multicast: the root's ports let out the last chunk late, and it goes one arc a step."""
-    far = int(network.distance(collective.root, np.array(collective.targets)).max())
-    sends = collective.messages * copies * len(collective.targets)
-    ports = 1 if model.ports == "one" else network.degree_at(collective.root)
-    begun = 0 if model.combining else -(-collective.messages * copies // ports) - 1
-    return [
-        Bound("steps", begun + far, "⌈M x / ports⌉ - 1 + distance of the farthest target", "the root's ports"),
-        Bound("transmissions", sends, "M x targets", "every target receives every chunk, x times"),
-    ]
+    root, count = collective.root, len(collective.targets)
+    far = int(job.network.distance(root, np.array(collective.targets)).max())
+    begun = 0 if job.model.combining else -(-job.total // job.ports(root)) - 1
+    late = job.faults if job.model.ports == "one" else 0
+    sends = transmissions(job.total * count, "M x targets", "every target receives every chunk, x times")
+    if job.faults:
+        links = max(count, -(-(job.faults + 1) * (count + 1) // 2))
+        sends = transmissions(
+            job.messages * links, "M max(targets, ⌈(f + 1)(targets + 1) / 2⌉)", "over f + 1 links of root and targets"
+        )
+    formula = "⌈M x / ports⌉ - 1 + distance of the farthest target"
+    return [steps(begun + late + far, f"f + {formula}" if late else formula, "the root's ports"), sends]

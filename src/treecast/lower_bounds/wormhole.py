@@ -14,7 +14,7 @@ from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
 
 
-def wormhole(network: Network, collective: Collective, copies: int) -> list[Bound]:
+def wormhole(collective: Collective, network: Network, copies: int) -> list[Bound]:
     """Return the bounds under wormhole switching, where every other node is one step away, at a price of its distance.
 
     Every other node receives a message of its own (in a gather: sends one), so there are N - 1 messages over at least one arc.

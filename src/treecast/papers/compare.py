@@ -186,7 +186,7 @@ def _mean_distance(network: Network) -> float | None:
     if network.seen_alike:
         return _sum_of_distances(network) / network.nodes
     one = Collective("alltoall", network.nodes, 1)
-    lower = best(bounds(network, one, 1, MODELS["all-port"]), "transmissions")
+    lower = best(bounds(one, network, 1, MODELS["all-port"]), "transmissions")
     return lower.value / network.nodes**2 if network.nodes == 1 or "Σ" in lower.formula else None
 
 
@@ -210,7 +210,7 @@ def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
         collective = Collective(kind, network.nodes, messages)
     except PlanError as error:
         return Entry(kind, network.spec, messages, copies, None, None, None, None, None, *orders, str(error))
-    lower = bounds(network, collective, copies, model)
+    lower = bounds(collective, network, copies, model)
     at_least = best(lower, "steps").value, best(lower, "transmissions").value
     note = _why_not_planned(collective, network, copies)
     if note:
@@ -227,7 +227,7 @@ def _why_not_planned(collective: Collective, network: Network, copies: int) -> s
     rows = (network.nodes - 1) * (copies if collective.all_source else network.ports)
     if collective.personal:  # a row for each arc on the way of each chunk, from one root
         one = Collective("scatter", network.nodes, 1)
-        rows = best(bounds(network, one, copies, MODELS["all-port"]), "transmissions").value
+        rows = best(bounds(one, network, copies, MODELS["all-port"]), "transmissions").value
     return f"about {rows:,} rows, too many to plan: lower bounds only" if rows > MOST_ROWS else ""
 
 
@@ -357,4 +357,4 @@ def _table(name: str, network: Network, messages: int, copies: int) -> Table:
 def _sum_of_distances(network: Network) -> int:
     """Return Σ distances from node 0, of a network that looks the same from every node."""
     one = Collective("scatter", network.nodes, 1)
-    return best(bounds(network, one, 1, MODELS["all-port"]), "transmissions").value
+    return best(bounds(one, network, 1, MODELS["all-port"]), "transmissions").value

@@ -159,7 +159,7 @@ def _least(job: Job[Any]) -> tuple[int, int] | None:
     if job.model.routing:
         return None
     try:
-        known = bounds(job.network, job.collective, job.copies, job.model)
+        known = bounds(job.collective, job.network, job.copies, job.model)
     except PlanError:
         return None
     return best(known, "steps").value, best(known, "transmissions").value

@@ -291,7 +291,7 @@ class _Case:
     """A plain schedule, and the elements that can fail, as arrays."""
 
     def __init__(self, schedule: Schedule, kind: Kind) -> None:
-        network, self.schedule = schedule.network, schedule
+        self.schedule = schedule
         self.fault_sets = FaultSets(schedule, kind)
         self.atoms = cut_into_atoms(schedule)
         self.moves = find_moves(schedule, self.atoms)

@@ -33,7 +33,7 @@ def find_gap(network: Network, collective: Collective, copies: int, model: Model
 
     Raises PlanError as ``bounds`` does.
     """
-    found = tuple(bounds(network, collective, copies, model))
+    found = tuple(bounds(collective, network, copies, model))
     return Gap(network, collective, copies, model, found, _reach(network, collective, model))
 
 

@@ -8,7 +8,7 @@ instead, slowly and by other means.
 import time
 
 from treecast.errors import PlanError, ScheduleError
-from treecast.lower_bounds import bounds, tolerance_bounds
+from treecast.lower_bounds import schedule_bounds
 from treecast.machine import Model
 from treecast.machine import model as find_model
 from treecast.schedule import Schedule
@@ -44,11 +44,7 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     found["claims"] = claims_broken(schedule)
     shown = [violation for broken in found.values() for violation in broken[1]]
     try:
-        # a sparing schedule says less than one send per copy: it keeps ways in store, and does not use them all
-        copies = 1 if schedule.sparing else schedule.copies
-        lower = bounds(schedule.network, schedule.collective, copies, chosen)
-        if schedule.sparing:
-            lower += tolerance_bounds(schedule.network, schedule.collective, schedule.copies, chosen)
+        lower = schedule_bounds(schedule, chosen)
     except PlanError:  # more copies are claimed than there can be: the rule says so
         lower = []
     counts = {rule: count for rule, (count, _) in found.items()}

@@ -21,7 +21,7 @@ from treecast.verification.verifier import verify
 
 
 def found(where, root=0, kind="broadcast", targets=()):
-    return bounds(where, Collective(kind, where.nodes, 1, root, targets), 1, model("wormhole"))
+    return bounds(Collective(kind, where.nodes, 1, root, targets), where, 1, model("wormhole"))
 
 
 def by_formula(where, root, start, **more):

@@ -235,7 +235,7 @@ def _never_above(k: int) -> Verdict:
 
 def _bound(grid: Mesh | Torus) -> int:
     """Return N - 1, or the bound by the degree where that is known: those that are the same from every source."""
-    found = bounds(grid, Collective("broadcast", grid.nodes, 1), 1, model("wormhole"))
+    found = bounds(Collective("broadcast", grid.nodes, 1), grid, 1, model("wormhole"))
     return best([bound for bound in found if bound.formula.startswith("N - 1")], "tcd").value
 
 

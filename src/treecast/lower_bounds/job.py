@@ -1,0 +1,64 @@
+"""What the proofs are given: a job, in the numbers that they use."""
+
+from dataclasses import dataclass, replace
+
+from treecast.lower_bounds.bound import Bound
+from treecast.machine import Model
+from treecast.networks import Network
+
+
+@dataclass(frozen=True)
+class Job:
+    """M messages over x ways on a network, under a model; what several proofs need of it.
+
+    ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
+    several ways: ways are counted, then.
+    """
+
+    network: Network
+    messages: int
+    copies: int
+    model: Model
+    faults: int = 0
+
+    @property
+    def total(self) -> int:
+        """M x."""
+        return self.messages * self.copies
+
+    @property
+    def others(self) -> int:
+        """N - 1."""
+        return self.network.nodes - 1
+
+    @property
+    def reversed(self) -> "Job":
+        """The same job on the network with all arcs turned round."""
+        return replace(self, network=self.network.reversed())
+
+    @property
+    def single(self) -> "Job":
+        """The same with one message."""
+        return replace(self, messages=1)
+
+    def ports(self, node: int) -> int:
+        """Return how many chunks can leave ``node`` in a step."""
+        return 1 if self.model.ports == "one" else self.network.degree_at(node)
+
+    @property
+    def room(self) -> int:
+        """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways."""
+        half, nodes = self.model.duplex == "half", self.network.nodes
+        if self.model.ports == "one":
+            return nodes // 2 if half and self.model.partner == "same" else nodes
+        return self.network.arcs // (2 if half and self.network.both_ways else 1)
+
+
+def steps(value: int, formula: str, source: str) -> Bound:
+    """Return a bound of steps."""
+    return Bound("steps", value, formula, source)
+
+
+def transmissions(value: int, formula: str, source: str) -> Bound:
+    """Return a bound of transmissions."""
+    return Bound("transmissions", value, formula, source)
