@@ -25,14 +25,14 @@ def disjoint_trees(cube: Network, root: int = 0) -> TreeSet:
     """Return the d edge-disjoint spanning trees of the hypercube at ``root`` as arrays of shape (d, 2^d)."""
     cube.check_node(root)
     every = np.arange(cube.nodes)
-    port = np.array([_parent_ports(cube, every ^ root, tree) for tree in range(cube.ports)], np.int8)
+    port = np.array([parent_ports(cube, every ^ root, tree) for tree in range(cube.ports)], np.int8)
     port = port.reshape(cube.ports, cube.nodes)
     parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)
     parent[:, root] = port[:, root] = -1
     return TreeSet(cube, root, parent, port, tuple(range(cube.ports)))
 
 
-def _parent_ports(cube: Network, seen: Ints, tree: int) -> Ints:
+def parent_ports(cube: Network, seen: Ints, tree: int) -> Ints:
     """Return the dimension over which the parent lies of the nodes ``seen`` from the root."""
     behind = cube.rotate(seen, -(tree + 1))  # bit tree + 1 first, bit tree last
     place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
@@ -44,7 +44,7 @@ def parent(cube: Network, node: int, tree: int, root: int = 0) -> TreeHop | None
     seen = cube.check_node(node) ^ cube.check_node(root)
     if seen == 0:
         return None
-    port = int(_parent_ports(cube, ints(seen), _check_tree(cube, tree)))
+    port = int(parent_ports(cube, ints(seen), _check_tree(cube, tree)))
     return node ^ (1 << port), port
 
 
