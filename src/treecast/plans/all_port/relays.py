@@ -63,25 +63,31 @@ def scatter(job: Job[Complete]) -> Built:
     return _assemble(network, messages, _Hops(step, source, target, block, tree), copies * messages, 1)
 
 
-@builder("direct", "allgather", most_copies=every_port, **_RELAYS)
-def allgather(job: Job[Complete]) -> Built:
-    """All-port: one copy goes to all others. Of more, x relays get one each, and send to all others, one after the other.
+def _claims_of_allgather(job: Job[Complete]) -> Claims:
+    copies, others = job.collective.messages * job.copies, job.network.nodes - 1
+    return Claims(copies * min(1, others), copies * others * job.network.nodes)
 
-    M steps, for x > 1 M (x + 1), which is M above the bound; Mx (N - 1) N transmissions. An orbit.
+
+@builder("direct", "allgather", most_copies=every_port, claims=_claims_of_allgather, **_RELAYS)
+def allgather(job: Job[Complete]) -> Built:
+    """All-port: every node sends to all others itself; of x copies, x - 1 come by relays. M x steps, the fewest there can be.
+
+    Node 0 sends to all in step 0. In step s = 1 … x - 1 node s sends to all nodes behind it, and node s + 1 to the nodes 1 … s.
+    The first go by the ports 0 … N - 2 - s, as seen from each source, the others by the ports behind these: no port is used
+    twice. A node v is met once in each step, by node 0 and then by nodes that differ, none of them v: those below v in the steps
+    before v, those above v from step v on. So the x ways share no node. M x (N - 1) N transmissions. An orbit.
+
+    In tree t node t + 1 is the relay; in the last tree it is that of the nodes below x, and the others hear from node 0.
     """
     network, messages, copies = job.network, job.collective.messages, job.copies
     others = np.arange(1, network.nodes)
-    if copies == 1:
-        straight = others * 0, others * 0, others, others * 0, others * 0
-        return _assemble(network, messages, _Hops(*straight), messages, network.nodes)
-    relays = np.arange(1, copies + 1)
-    columns = [(relays * 0, relays * 0, relays, relays - 1)]
-    for relay in relays.tolist():
-        below = others[others != relay]
-        columns.append((below * 0 + relay * messages, below * 0 + relay, below, below * 0 + relay - 1))
+    columns = [(others * 0, others * 0, others, np.minimum(others, copies) - 1)]
+    for step in range(1, copies):
+        relay = np.where(others > step, step, step + 1)
+        columns.append((others * 0 + step * messages, relay, others, relay - 1))
     step, source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    steps = messages * (copies + 1)
-    return _assemble(network, messages, _Hops(step, source, target, source * 0, tree), steps, network.nodes)
+    built = _assemble(network, messages, _Hops(step, source, target, source * 0, tree), 0, network.nodes)
+    return Built(built.rows, _claims_of_allgather(job))
 
 
 @builder("direct", "alltoall", most_copies=every_port, **_RELAYS)
