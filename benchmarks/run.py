@@ -58,7 +58,7 @@ def trees_as_arrays(n: int) -> None:
         np.copyto(more[1], ports)
 
     def fill(start: int, stop: int) -> None:
-        fill_trees(start, stop, places, 1, parents, ports)
+        fill_trees(start, stop, places, 1, False, parents, ports)
 
     fill(0, 24)
     one, two, limit = (
@@ -88,9 +88,9 @@ def trees_one_by_one(n: int) -> None:
 def walk(n: int) -> None:
     """Walk from every node of every tree of S_n to the root, storing nothing per node."""
     star, places = Star(n), place_values(n)
-    walk_trees(0, 10, places, 40)
+    walk_trees(0, 10, places, 40, False)
     began, cpu = time.perf_counter(), time.process_time()
-    parts = in_parallel(lambda a, b: walk_trees(a, b, places, 40), star.nodes, 1 << 15)
+    parts = in_parallel(lambda a, b: walk_trees(a, b, places, 40, False), star.nodes, 1 << 15)
     taken, used = time.perf_counter() - began, time.process_time() - cpu
     hops = sum(int(part[0]) for part in parts)
     line(

@@ -7,6 +7,7 @@ import pytest
 
 from treecast import formats, plan, program
 from treecast.cli import main
+from treecast.errors import PlanError
 from treecast.formats.native.header import header_of, without_rows
 from treecast.plans import plan_again, program_again
 
@@ -19,6 +20,7 @@ ASKED = [
     ("allgather", "hypercube:3", {"model": "whispering", "initiator": "0b101", "order": "1,0,2"}),
     ("alltoall", "star:4", {"copies": 2}),
     ("allreduce", "complete:5", {"messages": 2}),
+    ("scatter", "star:4", {"copies": 2, "trees": "paper"}),
     ("reduce", "torus:3x4", {"messages": 2, "root": "1,2"}),
     ("multicast", "mesh:4x4", {"targets": ["3,3", "0,2"], "model": "wormhole,half"}),
     ("broadcast", "mesh:4x4", {"builder": "eyes", "order": (1, 0)}),
@@ -48,6 +50,51 @@ def test_the_command_plans_the_same_rows(kind, spec, options, tmp_path, capsys):
     assert words[0] == "treecast"
     assert main([*words[1:], "-o", str(tmp_path / "again.tc")]) == 0, capsys.readouterr()
     assert formats.load(tmp_path / "again.tc") == schedule
+
+
+GOLDEN = Path(__file__).parents[1] / "formats" / "golden" / "v1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "broadcast-star4.tc",
+        "broadcast-star5.tcb",
+        "reduce-broadcast-star4.tc",
+        "scatter-star4.tc",
+        "allgather-star4-x3.tc",
+    ],
+)
+def test_recipes_of_version_1_mean_the_trees_of_version_1(name, tmp_path):
+    """The trees of S_4 are others now, but a file that does not say its options was planned with the paper's."""
+    schedule = formats.load(GOLDEN / name)
+    assert not schedule.recipe.whole
+    assert plan_again(schedule).rows == schedule.rows
+    formats.save(schedule, tmp_path / "as_version_2.tc")
+    assert plan_again(formats.load(tmp_path / "as_version_2.tc")).rows == schedule.rows
+    header = without_rows(header_of(schedule))
+    if schedule.collective.kind in ("broadcast", "reduce-broadcast"):
+        for node in range(0, schedule.network.nodes, 5):
+            assert program_again(header, node).rows == schedule.at(node).rows
+
+
+def test_the_papers_trees_by_name():
+    theirs = plan("broadcast", "star:6", trees="paper")
+    ours = plan("broadcast", "star:6", builder="disjoint-trees")
+    assert (ours.steps, theirs.steps) == (9, 10)
+    assert theirs.command.endswith("--builder disjoint-trees --trees paper")
+    assert plan_again(theirs) == theirs
+    mine = program("broadcast", "star:6", 700, trees="paper")
+    assert mine.rows == theirs.at(700).rows
+    assert ours.rows != theirs.rows
+    with pytest.raises(
+        PlanError, match=r"^there are no disjoint trees 'paper' on hypercube:3: there is one set, without a name$"
+    ):
+        plan("broadcast", "hypercube:3", trees="paper")
+    with pytest.raises(
+        PlanError, match=r"^there are no disjoint trees 'new' on star:4: name paper, or none for the best"
+    ):
+        plan("broadcast", "star:4", trees="new")
 
 
 def test_a_node_learns_its_rows_from_the_header_alone():

@@ -10,10 +10,16 @@ from treecast.kernels import star_node
 from treecast.kernels.compiled import inline, inline_all, lowest_bit, njit
 
 _node = inline_all(
-    (star_node.symbol, star_node.swapped, star_node.shortest_parent, star_node.disjoint_parent), lowest_bit=lowest_bit
+    (
+        star_node.symbol, star_node.swapped, star_node.differing, star_node.shortest_parent, star_node.paper_parent,
+        star_node.is_mended, star_node.mended_parent, star_node.disjoint_parent,
+    ),
+    lowest_bit=lowest_bit,
+)  # fmt: skip
+swapped, shortest_parent, is_mended = _node["swapped"], _node["shortest_parent"], _node["is_mended"]
+paper_parent, mended_parent, disjoint_parent = (
+    _node[name] for name in ("paper_parent", "mended_parent", "disjoint_parent")
 )
-symbol, swapped = _node["symbol"], _node["swapped"]
-shortest_parent, disjoint_parent = _node["shortest_parent"], _node["disjoint_parent"]
 
 
 @njit
@@ -162,10 +168,11 @@ def fill_neighbors(start, stop, factorials, table):
 
 
 @njit
-def fill_trees(start, stop, factorials, first_tree, parents, ports):
+def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
     """Fill columns ``start … stop-1`` of ``parents`` and ``ports``, each (trees, N): one row per tree from ``first_tree`` on.
 
-    Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones; all are rooted at the identity.
+    Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones, by the paper's rule if ``paper``; all are
+    rooted at the identity.
     ``start`` and ``stop`` are multiples of 24, or 0 and n!.
     """
     n = len(factorials)
@@ -184,6 +191,7 @@ def fill_trees(start, stop, factorials, first_tree, parents, ports):
             u = block + r
             word, inverse = words_of(symbols)
             tail_change(symbols, sorted_tail, entering, changes, smaller, r, change)
+            mended = not paper and is_mended(word, inverse, identity)
             for row in range(len(parents)):
                 if word == identity:
                     parents[row, u] = -1
@@ -191,7 +199,11 @@ def fill_trees(start, stop, factorials, first_tree, parents, ports):
                     continue
                 tree = first_tree + row
                 if tree > 0:
-                    position = disjoint_parent(word, inverse, tree, identity)
+                    position = 0
+                    if mended:
+                        position = mended_parent(word, inverse, tree, identity)
+                    if position == 0:
+                        position = paper_parent(word, inverse, tree, identity)
                 else:
                     position = shortest_parent(word, inverse & 15, identity)
                 parents[row, u] = u + change[position]
@@ -199,12 +211,12 @@ def fill_trees(start, stop, factorials, first_tree, parents, ports):
             advance(symbols)
 
 
-@njit(work=lambda start, stop, factorials, limit: 100 * (stop - start) * len(factorials) ** 2)
-def walk_trees(start, stop, factorials, limit):
+@njit(work=lambda start, stop, factorials, limit, paper: 100 * (stop - start) * len(factorials) ** 2)
+def walk_trees(start, stop, factorials, limit, paper):
     """Walk from every node ``start … stop-1`` up every tree to the root; store nothing per node.
 
-    Return (arcs walked, greatest depth, a node whose walk is longer than ``limit`` or -1, a node two of whose parents lie
-    over the same dimension or -1).
+    The trees are the paper's if ``paper``. Return (arcs walked, greatest depth, a node whose walk is longer than ``limit``
+    or -1, a node two of whose parents lie over the same dimension or -1).
     """
     n = len(factorials)
     symbols = np.empty(n, np.int64)
@@ -218,15 +230,16 @@ def walk_trees(start, stop, factorials, limit):
             continue
         used = np.int64(0)
         for tree in range(1, n):
-            word, inverse = first_word, first_inverse
-            position = disjoint_parent(word, inverse, tree, identity)
-            if used >> position & 1:
-                shared = u
-            used |= np.int64(1) << position
-            word, inverse = swapped(word, inverse, position)
-            depth = np.int64(1)
+            word, inverse, depth = first_word, first_inverse, np.int64(0)
             while word != identity and depth <= limit:
-                position = disjoint_parent(word, inverse, tree, identity)
+                if paper:
+                    position = paper_parent(word, inverse, tree, identity)
+                else:
+                    position = disjoint_parent(word, inverse, tree, identity)
+                if depth == 0:
+                    if used >> position & 1:
+                        shared = u
+                    used |= np.int64(1) << position
                 word, inverse = swapped(word, inverse, position)
                 depth += 1
             arcs += depth

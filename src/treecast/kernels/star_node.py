@@ -5,7 +5,11 @@ is the paper's symbol 1, tree l (1 ≤ l < n) its T_(l+1), a position d ≥ 1 it
 tell what one node has to know, with no compiler at hand; ``kernels/star.py`` has the same in loops over all nodes.
 """
 
-_ONES = 0x111111111111111  # the lowest bit of each of 15 symbols
+from collections.abc import Callable
+
+_ONES = (
+    0x1111111111111111  # the lowest bit of each symbol: 15 of them in a 64-bit word, 16 where numbers have any length
+)
 
 
 def lowest_bit(value: int) -> int:
@@ -28,6 +32,13 @@ def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
     )
 
 
+def differing(word: int, other: int) -> int:
+    """Return a mask of the positions at which two words differ: bit 4j for position j."""
+    wrong = word ^ other
+    wrong |= wrong >> 2
+    return (wrong | wrong >> 1) & _ONES
+
+
 def shortest_parent(word: int, hole: int, identity: int) -> int:
     """Return the position over which the SPT parent lies of a node with symbol 0 at position ``hole`` (Definition 6).
 
@@ -37,16 +48,13 @@ def shortest_parent(word: int, hole: int, identity: int) -> int:
     if first != hole:
         return first
     # the first misplaced position cyclically right of the hole; the hole's own is the answer when there is no other
-    wrong = word ^ identity
-    wrong |= wrong >> 2
-    wrong = (wrong | wrong >> 1) & _ONES
-    wrong &= ~1
+    wrong = differing(word, identity) & ~1
     right = wrong & (-16 << (4 * hole))
     return lowest_bit(right if right != 0 else wrong) >> 2
 
 
-def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
-    """Return the position over which the parent in tree ``tree`` of the edge-disjoint trees lies (Definition 8).
+def paper_parent(word: int, inverse: int, tree: int, identity: int) -> int:
+    """Return the position over which the parent in tree ``tree`` of the paper's edge-disjoint trees lies (Definition 8).
 
     ``word`` is not the identity. Spec: one of the positions of symbols 0, ``tree``, or of the node's own hole.
     """
@@ -64,20 +72,72 @@ def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     return hole if first == hole else symbol(inverse, hole)
 
 
-def child_positions(word: int, inverse: int, tree: int, n: int, identity: int) -> int:
+def is_mended(word: int, inverse: int, identity: int) -> bool:
+    """Return whether a node is one of those below which the paper's trees are an arc deeper than they have to be.
+
+    It has no fixed symbol, symbol 0 is in a cycle of four, and all other cycles have two symbols. So n is even.
+    """
+    if differing(word, identity) != differing(identity, 0) | 1:  # most nodes on most ways have a symbol at home
+        return False
+    second = symbol(word, word & 15)
+    if second == 0 or symbol(word, second) != inverse & 15:
+        return False
+    ring = 1 | 1 << 4 * (word & 15) | 1 << 4 * second | 1 << 4 * (inverse & 15)
+    return differing(word, inverse) == ring
+
+
+def mended_parent(word: int, inverse: int, tree: int, identity: int) -> int:
+    """Return the position over which the parent of such a node lies where the paper's rule is not kept, else 0.
+
+    Symbol 0 goes over positions 0, a, m and ``hole``. Once a is home, the paper's way leads on to a node with symbol 0
+    in front only in the tree of the symbol that is then at p, the position cyclically right of the hole. So the three
+    trees that are concerned change parents, according to what is at p.
+    """
+    hole, a = inverse & 15, word & 15
+    m = symbol(word, a)
+    p = hole + 1 if symbol(identity, hole + 1) != 0 else 1
+    if p == a:
+        return 0
+    if p == m:
+        return m if tree == a else hole if tree == m else 0
+    if tree == hole:
+        return p
+    if tree == m:
+        return a
+    return m if tree == symbol(word, p) else 0
+
+
+def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
+    """Return the position over which the parent in tree ``tree`` of the edge-disjoint trees lies.
+
+    That is the paper's rule, except for the nodes that ``is_mended`` says.
+    """
+    if is_mended(word, inverse, identity):
+        position = mended_parent(word, inverse, tree, identity)
+        if position != 0:
+            return position
+    return paper_parent(word, inverse, tree, identity)
+
+
+Rule = Callable[[int, int, int, int], int]
+"""``disjoint_parent`` or ``paper_parent``."""
+
+
+def child_positions(word: int, inverse: int, tree: int, identity: int, rule: Rule = disjoint_parent) -> int:
     """Return the mask of the positions over which the children of a node in an edge-disjoint tree lie."""
-    mask = 0
-    for position in range(1, n):
+    mask, position = 0, 1
+    while symbol(identity, position) != 0:
         child, child_inverse = swapped(word, inverse, position)
-        if child != identity and disjoint_parent(child, child_inverse, tree, identity) == position:
+        if child != identity and rule(child, child_inverse, tree, identity) == position:
             mask |= 1 << position
+        position += 1
     return mask
 
 
-def depth_in_tree(word: int, inverse: int, tree: int, identity: int) -> int:
+def depth_in_tree(word: int, inverse: int, tree: int, identity: int, rule: Rule = disjoint_parent) -> int:
     """Return how many arcs an edge-disjoint tree has between the root and a node."""
     depth = 0
     while word != identity:
-        word, inverse = swapped(word, inverse, disjoint_parent(word, inverse, tree, identity))
+        word, inverse = swapped(word, inverse, rule(word, inverse, tree, identity))
         depth += 1
     return depth

@@ -146,6 +146,7 @@ def program(
     survive: int | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
+    **options: Any,
 ) -> Schedule:
     """Return what one node does in ``plan(…)``, from its own label alone: the same rows, in time independent of N.
 
@@ -161,6 +162,8 @@ def program(
         As ``plan`` takes them.
     builder : str, optional
         The name of a builder. The default is the best of those that know a node's rows from its label.
+    **options : str
+        What the builder is told besides, as ``plan`` takes it.
 
     Returns
     -------
@@ -188,6 +191,7 @@ def program(
         survive=survive,
         model=model,
         builder=builder,
+        options=options,
     )
     where = job.network
     able = [entry for entry in entries if entry.at is not None]
@@ -233,7 +237,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
     return _builders(collective, find_network(network))
 
 
-def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
+def disjoint_trees(network: Any, root: int | str = 0, *, trees: str = "") -> TreeSet:
     """Return the edge-disjoint spanning trees of a network at a root: as many as its degree, with node-disjoint ways.
 
     Parameters
@@ -242,6 +246,8 @@ def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
         A star network, hypercube or complete network, its spelling, or a networkx graph.
     root
         A node or its label.
+    trees
+        The name of others than the best, where there are several: ``"paper"`` on star networks.
 
     Raises
     ------
@@ -253,9 +259,11 @@ def disjoint_trees(network: Any, root: int | str = 0) -> TreeSet:
     >>> import treecast
     >>> trees = treecast.disjoint_trees("star:4")
     >>> len(trees), trees.height
-    (3, 7)
+    (3, 6)
+    >>> treecast.disjoint_trees("star:4", trees="paper").height
+    7
     """
     where = find_network(network)
-    disjoint.trees_of(where)
+    known = disjoint.trees_of(where, trees)
     check_memory(where.ports * (where.nodes - 1), f"the trees of {where.spec}")
-    return disjoint.disjoint_trees(where, where.node(root))
+    return known.disjoint_trees(where, where.node(root))

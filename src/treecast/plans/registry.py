@@ -44,6 +44,8 @@ class Option:
         The values that there are, if they can be listed.
     flag
         Whether it is given or not, without a value.
+    before
+        ``before(network)``: what a file means that cannot say its options, being of version 1; empty: as if not given.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Option:
     write: Callable[[Any, Network], str] = lambda value, network: str(value)
     choices: tuple[str, ...] = ()
     flag: bool = False
+    before: Callable[[Network], str] = lambda network: ""
 
     @property
     def keyword(self) -> str:

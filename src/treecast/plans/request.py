@@ -215,9 +215,20 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
         copies=recipe.copies or schedule.copies,
         model=schedule.model,
         builder=recipe.builder,
-        options={name.replace("-", "_"): value for name, value in recipe.options.items()},
+        options=_options_of(schedule),
     )
     return job, entries[0]
+
+
+def _options_of(schedule: Schedule) -> dict[str, str]:
+    """Return the options of a recipe by keyword; of a file that does not say them, what was meant when it was written."""
+    recipe, network = schedule.recipe, schedule.network
+    said = {name.replace("-", "_"): value for name, value in recipe.options.items()}
+    if recipe.whole:
+        return said
+    named = [entry for entry in builders(schedule.collective.kind, network) if entry.name == recipe.builder]
+    meant = {keyword: option.before(network) for keyword, option in all_options(named).items()}
+    return {keyword: value for keyword, value in meant.items() if value} | said
 
 
 def check_memory(rows: int, what: str) -> None:

@@ -63,7 +63,7 @@ class Schedule(Described):
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
     >>> schedule
-    <Schedule broadcast star:4: 12 steps, 69 rows>
+    <Schedule broadcast star:4: 11 steps, 69 rows>
     >>> print(schedule)
     collective     broadcast of 6 messages from 1234
     network        star:4, 24 nodes
@@ -71,7 +71,7 @@ class Schedule(Described):
     model          all-port
     builder        disjoint-trees
     trees          3
-    steps          12
+    steps          11
     transmissions  414
     rows           69
     >>> next(iter(schedule))

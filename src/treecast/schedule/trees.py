@@ -211,7 +211,7 @@ class TreeSet:
     >>> trees
     TreeSet(star:4, root 1234, 3 trees)
     >>> trees.height, [tree.height for tree in trees], trees[1].children(0)
-    (7, [7, 7, 7], [14])
+    (6, [6, 6, 6], [14])
     """
 
     network: Network

@@ -16,17 +16,19 @@ from treecast.simulation.replay import simulate
 from treecast.verification.verifier import verify
 
 
-def closed_form(n, messages, copies):
-    depth = 3 * n // 2 + 1
+def closed_form(n, messages, copies, paper):
+    depth = 3 * n // 2 + 1 if paper else 3 * (n - 1) // 2 + 2
     nodes = int(np.prod(np.arange(1, n + 1)))
     return -(-messages * copies // (n - 1)) + depth - 1, messages * copies * (nodes - 1)
 
 
-def agree(n, messages, copies, root):
-    schedule = plan("broadcast", f"star:{n}", root=root, messages=messages, copies=copies, builder="disjoint-trees")
+def agree(n, messages, copies, root, **trees):
+    schedule = plan(
+        "broadcast", f"star:{n}", root=root, messages=messages, copies=copies, builder="disjoint-trees", **trees
+    )
     report, trace = verify(schedule), simulate(schedule)
     assert report.holds, report.violations
-    expected = closed_form(n, messages, copies)
+    expected = closed_form(n, messages, copies, bool(trees))
     assert (schedule.claims.steps, schedule.claims.transmissions) == expected
     assert (report.steps, report.transmissions) == expected
     assert (trace.steps, trace.transmissions) == expected
@@ -41,6 +43,13 @@ def test_claimed_is_verified_is_simulated_is_the_closed_form(n):
         for messages in (1, 2, n - 2, n - 1, n, 3 * n + 1, 400):
             for root in (0, nodes // 2 + 1) if messages < n else (nodes - 1,):
                 agree(n, messages, copies, root)
+
+
+@pytest.mark.parametrize("n", range(3, 7))
+def test_the_papers_own_trees_have_its_closed_form(n):
+    for copies in range(1, n):
+        for messages in (1, n, 400):
+            agree(n, messages, copies, 1, trees="paper")
 
 
 @pytest.mark.parametrize("n", [3, 4])

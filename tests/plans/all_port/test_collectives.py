@@ -109,7 +109,7 @@ def test_steps_and_transmissions_of_the_papers_table(spec):
     k, nodes, depths = where.ports, where.nodes, sum_of_depths(spec)
     assert len(set(depths)) == 1  # the trees are rotations of one another
     depth = disjoint_trees(spec).height
-    assert depth == (3 * where.n // 2 + 1 if spec.startswith("star") else where.d + 1)
+    assert depth == (where.diameter + 2 if spec.startswith("star") else where.d + 1)
     for messages in (1, 2, k + 1):
 
         def figures(kind, copies, builder=None, messages=messages):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from treecast.schedule import Schedule
 from treecast.verification.verifier import verify
 
 _SETS = 100  # random ones, for each n
+_TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
+"""What the paper scatters over."""
 
 
 def _used_twice(star: Star, sources: Ints, ports: Ints) -> int:
@@ -49,9 +52,9 @@ def _lemma_7(n: int) -> Verdict:
     return Verdict(True, f"{sets} sets; else {star.nodes} arcs are used twice")
 
 
-def _measured(kind: str, n: int, messages: int, copies: int) -> tuple[Schedule, float, float]:
+def _measured(kind: str, n: int, messages: int, copies: int, **how: Any) -> tuple[Schedule, float, float]:
     """Return a schedule, and its steps and transmissions over their lower bounds; infinite when it is wrong."""
-    schedule = plan(kind, Star(n), messages=messages, copies=copies)
+    schedule = plan(kind, Star(n), messages=messages, copies=copies, **how)
     report = verify(schedule)
     if not report:
         return schedule, np.inf, np.inf
@@ -96,13 +99,13 @@ def _few_chunks(n: int) -> Verdict:
 
 def _depths(n: int) -> int:
     """Return the sum of the depths of all nodes of one tree."""
-    return int(star_trees.disjoint_trees(Star(n)).depths[0].sum())
+    return int(star_trees.disjoint_trees(Star(n), paper=True).depths[0].sum())
 
 
 def _scatter(n: int) -> Verdict:
     worst = (1.0, "")
     for copies, messages in _cases(n):
-        schedule, ratio, sends = _measured("scatter", n, messages, copies)
+        schedule, ratio, sends = _measured("scatter", n, messages, copies, **_TREES)
         all_trees = messages * (n - 1) * _depths(n) if copies == n - 1 else schedule.transmissions
         if ratio != 1 or schedule.transmissions != all_trees:
             return Verdict(False, f"x = {copies}, M = {messages}: {schedule.steps} steps")
@@ -113,7 +116,7 @@ def _scatter(n: int) -> Verdict:
 def _alltoall(n: int) -> Verdict:
     worst, flat = (1.0, ""), True
     for copies, messages in _cases(n):
-        schedule, ratio, _ = _measured("alltoall", n, messages, copies)
+        schedule, ratio, _ = _measured("alltoall", n, messages, copies, **_TREES)
         if copies == n - 1:
             sends = messages * Star(n).nodes * (n - 1) * _depths(n)
             flat = flat and (schedule.steps, schedule.transmissions) == (messages * _depths(n), sends)

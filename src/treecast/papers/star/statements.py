@@ -1,6 +1,7 @@
 """Statements of Fragopoulou & Akl: the star network, its trees, and broadcast over them."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def _hole(star: Star) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 @cache
 def _disjoint(n: int) -> TreeSet:
-    return star_trees.disjoint_trees(Star(n))
+    return star_trees.disjoint_trees(Star(n), paper=True)
 
 
 def _distances(n: int) -> Verdict:
@@ -106,7 +107,7 @@ def _walked(n: int) -> tuple[int, int, int, int]:
     from treecast.kernels.star import walk_trees
 
     star, places, limit = Star(n), permutations.place_values(n), star_trees.paper_depth(n)
-    parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit), star.nodes, 1 << 15, "nodes")
+    parts = in_parallel(lambda a, b: walk_trees(a, b, places, limit, True), star.nodes, 1 << 15, "nodes")
     arcs, deepest, lost, shared = (np.array(column) for column in zip(*parts, strict=True))
     return int(arcs.sum()), int(deepest.max()), int(lost.max()), int(shared.max())
 
@@ -134,11 +135,12 @@ def _lemma_6_3(n: int) -> Verdict:
 
 def _lemma_6_4(n: int) -> Verdict:
     _, depth, lost, _ = _walked(n)
-    exact, bound = star_trees.exact_depth(n), star_trees.paper_depth(n)
+    exact, bound = star_trees.exact_depth(n, paper=True), star_trees.paper_depth(n)
     return Verdict(lost < 0 and depth == exact <= bound, f"{depth} ≤ {bound}")
 
 
-_TREES = "disjoint-trees"  # what the paper broadcasts over
+_TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
+"""What the paper broadcasts over."""
 
 
 def _broadcast_steps(n: int) -> Verdict:
@@ -146,8 +148,8 @@ def _broadcast_steps(n: int) -> Verdict:
     for copies in range(1, n):
         for messages in (1, n - 1, 2 * n + 1, 1000):
             for root in (0, star.nodes // 2 + 1):
-                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, builder=_TREES)
-                steps = -(-messages * copies // (n - 1)) + star_trees.exact_depth(n) - 1
+                schedule = plan("broadcast", star, root=root, messages=messages, copies=copies, **_TREES)
+                steps = -(-messages * copies // (n - 1)) + star_trees.exact_depth(n, paper=True) - 1
                 sends = messages * copies * (star.nodes - 1)
                 if not verify(schedule) or (schedule.steps, schedule.transmissions) != (steps, sends):
                     return Verdict(False, f"x = {copies}, M = {messages}, root {star.label(root)}")
@@ -156,16 +158,15 @@ def _broadcast_steps(n: int) -> Verdict:
 
 
 def _near_optimal(n: int) -> Verdict:
-    schedule = plan("broadcast", Star(n), messages=1000, copies=1, builder=_TREES)
+    schedule = plan("broadcast", Star(n), messages=1000, copies=1, **_TREES)
     bound = best(list(verify(schedule).bounds), "steps").value
     over = schedule.steps - bound
-    return Verdict(over == star_trees.exact_depth(n) - Star(n).diameter, f"+{over}")
+    return Verdict(over == star_trees.exact_depth(n, paper=True) - Star(n).diameter, f"+{over}")
 
 
 def _speed_up(n: int) -> Verdict:
-    single, many = (
-        plan("broadcast", Star(n), messages=1_000_000, builder=name) for name in ("shortest-path-tree", _TREES)
-    )
+    single = plan("broadcast", Star(n), messages=1_000_000, builder="shortest-path-tree")
+    many = plan("broadcast", Star(n), messages=1_000_000, **_TREES)
     ratio = single.steps / many.steps
     return Verdict(bool(verify(single)) and abs(ratio - (n - 1)) < 1e-3 * (n - 1), f"{ratio:.3f}")
 
@@ -173,7 +174,7 @@ def _speed_up(n: int) -> Verdict:
 def _survives(n: int) -> Verdict:
     sets = 0
     for copies in range(1, n):
-        found = sweep(plan("broadcast", Star(n), messages=n - 1, copies=copies, builder=_TREES), kind="nodes")
+        found = sweep(plan("broadcast", Star(n), messages=n - 1, copies=copies, **_TREES), kind="nodes")
         sets += found.sets
         if found.counterexample is not None:
             return Verdict(False, " ".join(found.counterexample.describe(Star(n))))
@@ -184,7 +185,7 @@ def _tight(n: int) -> Verdict:
     star = Star(n)
     far, said = int(np.argmax(star.distance(0, _every(star)))), ""
     for copies in range(1, n):
-        schedule = plan("broadcast", star, messages=n - 1, copies=copies, builder=_TREES)
+        schedule = plan("broadcast", star, messages=n - 1, copies=copies, **_TREES)
         rows = schedule.rows.take(schedule.rows.dst == far)
         carry_first = [any(a == 0 for a, _ in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
         faults = Faults(dict.fromkeys(rows.src[np.array(carry_first)].tolist(), 0))

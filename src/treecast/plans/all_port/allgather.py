@@ -16,7 +16,7 @@ from treecast.networks.core import Ints
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
-from treecast.plans.trees.disjoint import disjoint_trees
+from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
@@ -28,7 +28,7 @@ _MOST_SETS = 2000
 
 @builder(
     "disjoint-trees", "allgather", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
-    what="the k disjoint trees, each walked depth first, all at once",
+    what="the k disjoint trees, each walked depth first, all at once", options=(TREES,),
 )  # fmt: skip
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: each tree is walked depth first, all k trees at once; what that leaves over is packed.
@@ -39,7 +39,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     over those trees, arcs packed by a greedy list schedule.
     """
     network, messages, copies, k = job.network, job.collective.messages, job.copies, job.network.ports
-    trees = disjoint_trees(network)
+    trees = trees_of_job(job).disjoint_trees(network)
     each, rest = divmod(messages * copies, max(k, 1))
     parts: list[Columns] = []
     table: list[list[tuple[int, int]]] = []

@@ -15,7 +15,7 @@ from treecast.networks.core import Ints
 from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
-from treecast.plans.trees.disjoint import disjoint_trees
+from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -29,7 +29,7 @@ _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 @builder(
     "disjoint-trees", "alltoall", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=40,
-    what="the k disjoint trees, necklace by necklace",
+    what="the k disjoint trees, necklace by necklace", options=(TREES,),
 )  # fmt: skip
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: node 0 serves one unfolded necklace after the other, the i-th node of each over tree i, all at once.
@@ -38,7 +38,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     Source: Fragopoulou & Akl, section 4 (total exchange).
     """
     network, messages = job.network, job.collective.messages
-    trees = disjoint_trees(network)
+    trees = trees_of_job(job).disjoint_trees(network)
     dealt = shares(network, trees, messages, job.copies)
     entry, place, source, target, port = hops(trees, dealt.destination, dealt.tree)
     orbits = dealt.orbit.max(initial=-1) + 1

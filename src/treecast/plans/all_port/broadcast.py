@@ -19,7 +19,7 @@ from treecast.schedule.trees import TreeSet
 
 def claims_of_trees(job: Job[Network]) -> Claims:
     """Return the steps and transmissions of a broadcast over the disjoint trees, in closed form."""
-    return claims(job, job.network.ports, disjoint.depth(job.network))
+    return claims(job, job.network.ports, disjoint.trees_of_job(job).depth(job.network))
 
 
 def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
@@ -28,7 +28,7 @@ def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
     The claims are those of the whole schedule.
     """
     network, root = job.network, job.collective.root
-    trees = disjoint.trees_of(network)
+    trees = disjoint.trees_of_job(job)
 
     def hops(tree: int) -> Iterator[Hop]:
         depth = trees.depth_of(network, node, tree, root)
@@ -44,13 +44,14 @@ def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
 @builder(
     "disjoint-trees", "broadcast", on=disjoint.lacks_trees, under=ALL_PORT, what="pipelines down the k disjoint trees",
     most_copies=every_port, claims=claims_of_trees, at=over_disjoint_trees_at, rank=20,
+    options=(disjoint.TREES,),
 )  # fmt: skip
 def over_disjoint_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
 
     ⌈Mx/k⌉ + depth - 1 steps, Mx(N-1) transmissions; every living node gets everything under any x-1 faults.
     """
-    trees = disjoint.disjoint_trees(job.network, job.collective.root)
+    trees = disjoint.trees_of_job(job).disjoint_trees(job.network, job.collective.root)
     return Built(rows_of_trees(trees, job.collective.messages, job.copies), claims_of_trees(job))
 
 

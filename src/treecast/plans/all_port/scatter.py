@@ -12,7 +12,7 @@ from treecast.networks.core import Ints
 from treecast.plans.all_port.shares import Shares, hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
-from treecast.plans.trees.disjoint import disjoint_trees
+from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.plans.trees.spanning import breadth_first
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
@@ -22,14 +22,14 @@ from treecast.schedule.trees import TreeSet
 
 @builder(
     "disjoint-trees", "scatter", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
-    what="down the k disjoint trees, farthest first",
+    what="down the k disjoint trees, farthest first", options=(TREES,),
 )  # fmt: skip
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: scatter over the disjoint trees of the network, each message over x = ``copies`` of them.
 
     M (N-1) steps and M k Σ depths transmissions for x = k, the number of trees.
     """
-    trees = disjoint_trees(job.network)
+    trees = trees_of_job(job).disjoint_trees(job.network)
     dealt = shares(job.network, trees, job.collective.messages, job.copies)
     return _move_to_root(job, _farthest_first(trees, dealt.tree, dealt))
 

@@ -5,14 +5,17 @@ new file in this folder.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from treecast.errors import PlanError
 from treecast.networks import Network, families
 from treecast.plans.all_port.pipelines import TreeHop
+from treecast.plans.registry import Option
+from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 
@@ -32,6 +35,10 @@ class DisjointTrees:
         ``(network, node, tree, root=0)``: a node's parent (None at the root), or its children, and the ports of the arcs.
     depth_of
         ``(network, node, tree, root=0)``: a node's depth in a tree.
+    others
+        Other disjoint trees of the same networks, by name.
+    before
+        The name of those that version 1 of treecast had, where they are others.
     """
 
     family: str
@@ -40,6 +47,8 @@ class DisjointTrees:
     parent: Callable[..., TreeHop | None]
     children: Callable[..., list[TreeHop]]
     depth_of: Callable[..., int]
+    others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
+    before: str = ""
 
 
 @cache
@@ -52,13 +61,30 @@ def known_trees() -> Mapping[str, DisjointTrees]:
     return {entry.family: entry for entry in entries if isinstance(entry, DisjointTrees)}
 
 
-def trees_of(network: Network) -> DisjointTrees:
-    """Return what is known of the disjoint trees of a network. Raises PlanError when none are known."""
-    found = known_trees().get(network.family)
-    if found is None:
+def trees_of(network: Network, which: str = "") -> DisjointTrees:
+    """Return what is known of the disjoint trees of a network; of others than the best, by their name.
+
+    Raises
+    ------
+    PlanError
+        When none are known, or none of that name.
+    """
+    best = known_trees().get(network.family)
+    if best is None:
         spellings = ", ".join(families()[family].spelling for family in known_trees())
         raise PlanError(f"no set of disjoint trees is known on {network.spec}; there is one on {spellings}")
-    return found
+    if which and which not in best.others:
+        names = ", ".join(best.others)
+        raise PlanError(
+            f"there are no disjoint trees {which!r} on {network.spec}: "
+            + (f"name {names}, or none for the best that are known" if names else "there is one set, without a name")
+        )
+    return best.others[which] if which else best
+
+
+def trees_of_job(job: Job[Any]) -> DisjointTrees:
+    """Return what is known of the disjoint trees that a job asks for by the option ``trees``."""
+    return trees_of(job.network, job.options.get(TREES.keyword, ""))
 
 
 def lacks_trees(network: Network) -> str:
@@ -68,11 +94,16 @@ def lacks_trees(network: Network) -> str:
     return f"needs a network whose disjoint trees are known: {', '.join(known_trees())}"
 
 
-def disjoint_trees(network: Network, root: int = 0) -> TreeSet:
-    """Return the disjoint trees of a network, one per port."""
-    return trees_of(network).disjoint_trees(network, root)
+def _read(text: str, network: Network) -> str:
+    trees_of(network, text)
+    return text
 
 
-def depth(network: Network) -> int:
-    """Return the depth of the disjoint trees of a network, by their closed form."""
-    return trees_of(network).depth(network)
+def _before(network: Network) -> str:
+    return known_trees()[network.family].before if network.family in known_trees() else ""
+
+
+TREES = Option(
+    name="trees", what="The disjoint trees by name, where there are several: 'paper' on star networks.",
+    read=_read, before=_before,
+)  # fmt: skip

@@ -1,9 +1,15 @@
 """The trees of the star network: SPT, SPG and the n-1 edge-disjoint spanning trees (EDT).
 
 Source: Fragopoulou & Akl, "Edge-Disjoint Spanning Trees on the Star Network with Applications to Fault Tolerance",
-section 3. Tree t of the n-1 (0 ≤ t < n-1) is the paper's T_(t+2): the root's child in it lies over dimension t+2.
+section 3. For even n the paper's edge-disjoint trees are one arc deeper than ours: one class of nodes has other parents
+(kernels/star_node.py, ``mended_parent``). Functions that take ``paper`` give the paper's own where it is true.
+
+Tree t of the n-1 (0 ≤ t < n-1) is the paper's T_(t+2): the root's child in it lies over dimension t+2.
 Everything is computed for the root 0 and carried to any other root by translation (Lemma 1).
 """
+
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -20,12 +26,15 @@ def paper_depth(n: int) -> int:
     return 3 * (n - 1) // 2 + 4
 
 
-def exact_depth(n: int) -> int:
-    """Return the depth of the edge-disjoint trees in arcs: ⌊3n/2⌋ + 1, and 1 for n = 2.
+def exact_depth(n: int, paper: bool = False) -> int:
+    """Return the depth of the edge-disjoint trees in arcs: the diameter + 2, and 1 for n = 2.
 
-    Checked by walking from every node of every tree for n = 3 … 12; a proof for all n is not known.
+    The paper's are ⌊3n/2⌋ + 1 deep, which for even n is one more. Checked by walking from every node of every tree: ours
+    for n = 3 … 10, the paper's for n = 3 … 12. A proof for all n is not known.
     """
-    return 3 * n // 2 + 1 if n > 2 else 1
+    if n < 3:
+        return 1
+    return 3 * n // 2 + 1 if paper else 3 * (n - 1) // 2 + 2
 
 
 def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
@@ -58,45 +67,45 @@ def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | Non
     return parent_spt(star, node, root)
 
 
-def parent(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | None:
-    """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (Definition 8).
+def parent(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> TreeHop | None:
+    """Return the parent of ``node`` in edge-disjoint tree ``tree``, None at the root (the paper's: Definition 8).
 
     It needs the label and nothing else, and takes time O(n).
     """
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
         return None
-    port = star_node.disjoint_parent(word, inverse, _check_tree(star, tree) + 1, identity) - 1
+    port = _rule(paper)(word, inverse, _check_tree(star, tree) + 1, identity) - 1
     return int(star.neighbor(node, port)), port
 
 
-def children(star: Star, node: int, tree: int, root: int = 0) -> list[TreeHop]:
+def children(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> list[TreeHop]:
     """Return the children of ``node`` in edge-disjoint tree ``tree``, in the paper's order: dimension k, k+1, …, n, 2, … for T_k.
 
     They are the neighbours that have this node as their parent; the root has one. It needs the label and nothing else, and
     takes time O(n²).
     """
     word, inverse, identity = _seen_from(star, node, root)
-    mask = star_node.child_positions(word, inverse, _check_tree(star, tree) + 1, star.n, identity)
+    mask = star_node.child_positions(word, inverse, _check_tree(star, tree) + 1, identity, _rule(paper))
     turned = ((tree + turn) % star.ports for turn in range(star.ports))
     ports = [port for port in turned if mask >> (port + 1) & 1]
     return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
 
 
-def depth_of(star: Star, node: int, tree: int, root: int = 0) -> int:
+def depth_of(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> int:
     """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
     word, inverse, identity = _seen_from(star, node, root)
-    return star_node.depth_in_tree(word, inverse, _check_tree(star, tree) + 1, identity)
+    return star_node.depth_in_tree(word, inverse, _check_tree(star, tree) + 1, identity, _rule(paper))
 
 
-def disjoint_trees(star: Star, root: int = 0) -> TreeSet:
+def disjoint_trees(star: Star, root: int = 0, paper: bool = False) -> TreeSet:
     """Return the n-1 edge-disjoint spanning trees of the star network at ``root`` as arrays of shape (n-1, n!)."""
-    return _filled(star, 1, star.ports, root)
+    return _filled(star, 1, star.ports, root, paper)
 
 
-def disjoint_tree(star: Star, tree: int, root: int = 0) -> Tree:
+def disjoint_tree(star: Star, tree: int, root: int = 0, paper: bool = False) -> Tree:
     """Return one of the edge-disjoint trees: for networks whose trees do not fit in memory together."""
-    return _filled(star, _check_tree(star, tree) + 1, 1, root)[0]
+    return _filled(star, _check_tree(star, tree) + 1, 1, root, paper)[0]
 
 
 def shortest_path_tree(star: Star, root: int = 0) -> Tree:
@@ -107,7 +116,7 @@ def shortest_path_tree(star: Star, root: int = 0) -> Tree:
     return _filled(star, 0, 1, root)[0]
 
 
-def _filled(star: Star, first: int, count: int, root: int) -> TreeSet:
+def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) -> TreeSet:
     """Return the trees ``first … first+count-1`` of kernels.star.fill_trees, translated to ``root``."""
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.star import fill_trees
@@ -115,7 +124,7 @@ def _filled(star: Star, first: int, count: int, root: int) -> TreeSet:
     star.check_node(root)
     parent, port = np.empty((count, star.nodes), np.int32), np.empty((count, star.nodes), np.int8)
     places = permutations.place_values(star.n)
-    in_parallel(lambda start, stop: fill_trees(start, stop, places, first, parent, port), star.nodes, 24 << 12)
+    in_parallel(lambda start, stop: fill_trees(start, stop, places, first, paper, parent, port), star.nodes, 24 << 12)
     if root:
         away = star.untranslate(root, np.arange(star.nodes))
         moved = star.translate(root, np.arange(star.nodes)).astype(np.int32)
@@ -136,10 +145,22 @@ def _seen_from(star: Star, node: int, root: int) -> tuple[int, int, int]:
     return int(word), int(permutations.inverse(word, star.n)), permutations.identity(star.n)
 
 
-def _depth(star: Star) -> int:
-    return exact_depth(star.n)
+def _rule(paper: bool) -> star_node.Rule:
+    return star_node.paper_parent if paper else star_node.disjoint_parent
 
 
-DISJOINT_TREES = DisjointTrees(
-    family="star", disjoint_trees=disjoint_trees, depth=_depth, parent=parent, children=children, depth_of=depth_of
-)
+def _trees(paper: bool) -> DisjointTrees:
+    def depth(star: Star) -> int:
+        return exact_depth(star.n, paper)
+
+    return DisjointTrees(
+        family="star",
+        disjoint_trees=partial(disjoint_trees, paper=paper),
+        depth=depth,
+        parent=partial(parent, paper=paper),
+        children=partial(children, paper=paper),
+        depth_of=partial(depth_of, paper=paper),
+    )
+
+
+DISJOINT_TREES = replace(_trees(False), others={"paper": _trees(True)}, before="paper")
