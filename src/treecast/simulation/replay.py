@@ -50,7 +50,7 @@ class Trace(Described):
     >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
     >>> trace = treecast.simulate(schedule, ["2134", "3214@2"])
     >>> trace.delivered, trace.steps, trace.transmissions, trace.lost_sends, trace.lost
-    (22, 11, 290, 30, [])
+    (22, 11, 290, 24, [])
     >>> trace.arrival_step(node=23, chunk=0)
     4
     >>> treecast.simulate(treecast.plan("broadcast", "path:4"), ["2"]).lost
