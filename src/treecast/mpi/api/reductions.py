@@ -19,7 +19,7 @@ def allreduce(comm: Any, sendbuf: Any, recvbuf: Any, op: Any, asked: Asked) -> t
     mpi, me, size = ours.mpi, ours.rank, ours.size
     op = mpi.SUM if op is None else op
     if not op.Is_commutative():
-        raise PlanError("allreduce needs a commutative operation: contributions come in no order that could be told")
+        raise PlanError("allreduce needs a commutative operation: contributions arrive in no fixed order")
     received = read_buffer(mpi, recvbuf, "the receive buffer", True)
     if sendbuf is not mpi.IN_PLACE:
         copy_own(read_buffer(mpi, sendbuf, "the send buffer").data, received.data, "allreduce")

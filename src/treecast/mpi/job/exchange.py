@@ -18,9 +18,9 @@ _RELAYS = 16  # neighbours at most who pass on what they hear
 
 
 class Circle(NamedTuple):
-    """Who takes part: all ranks of a communicator that returns errors. What a rank hears first it passes on to those ``near``.
+    """Who takes part: all ranks of a communicator that returns errors. A rank passes on what is new to it to those ``near``.
 
-    ``patience``: an exchange ends when nothing was heard for so many seconds.
+    ``patience``: an exchange ends when nothing has arrived for so many seconds.
     """
 
     mpi: Any
@@ -30,8 +30,9 @@ class Circle(NamedTuple):
 
 
 def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[int]:
-    """Return to whom a rank passes on what it has heard: its neighbours and those with whom it has transfers (``peers``), or
-    where neighbours are many some that join all ranks.
+    """Return the ranks to which a rank passes messages on: its neighbours and those with whom it has transfers (``peers``).
+
+    Where neighbours are many, it is some ranks whose links join all of them.
     """
     if network.degree <= _RELAYS:
         return frozenset(network.neighbors(rank)) | frozenset(peers)
@@ -40,11 +41,12 @@ def relays_of(network: Network, rank: int, peers: Iterable[int]) -> frozenset[in
 
 
 def exchange(circle: Circle, words: bytes, tag: int, dead: set[int]) -> tuple[dict[int, bytes], set[int]]:
-    """Tell every living rank something and hear it from each; return what was heard, own words too, and who is dead.
+    """Send ``words`` to every living rank and receive those of each; return all of them by rank, and who is dead.
 
-    Point to point, so that a rank that dies meanwhile is just one that says nothing; nobody has to agree on who that is. A link
-    that is cut, by which others would talk, holds nothing up, since what is heard is passed on. It ends when every other rank has
-    been heard of or has failed, or when the circle's patience does. ``tag``: another one for each exchange, from 0 to 15.
+    Messages go point to point. So a rank that dies meanwhile just sends nothing, and the others need not agree on who that is.
+    A cut link delays nothing, since ranks pass on what they receive. The exchange ends when the words of every other rank have
+    arrived or it has failed, or when nothing has arrived for so long as the circle says. ``tag``: from 0 to 15, another one
+    for each exchange.
     """
     return _Exchange(circle, words, tag, dead).run()
 
@@ -55,19 +57,19 @@ class _Exchange:
     def __init__(self, circle: Circle, words: bytes, tag: int, dead: set[int]) -> None:
         self._mpi, self._comm, self._patience, near = circle
         self._me, self._size, self._tag = int(self._comm.Get_rank()), int(self._comm.Get_size()), tag
-        self._near, self._gone, self._heard = near - {self._me}, set(dead), {self._me: words}
+        self._near, self._dead, self._received = near - {self._me}, set(dead), {self._me: words}
         self._room = _RECORD if words else 0
         self._incoming: dict[tuple[int, int], tuple[Any, Bytes]] = {}
         self._outgoing: list[tuple[int, Any, Bytes]] = []
 
     def run(self) -> tuple[dict[int, bytes], set[int]]:
         """Send and receive until all has arrived, or nothing more does."""
-        self._begin()
+        self._post_all()
         moved = looked = time.monotonic()
         while time.monotonic() - moved < self._patience:
-            still = [(peer, request, out) for peer, request, out in self._outgoing if self._is_over(request) is False]
+            still = [(peer, request, out) for peer, request, out in self._outgoing if self._has_ended(request) is False]
             self._outgoing = still
-            if self._listen():
+            if self._receive():
                 moved = time.monotonic()
             if self._is_done():
                 break
@@ -75,72 +77,72 @@ class _Exchange:
             time.sleep(min(max(_NAP_SHARE * (time.monotonic() - moved), _SHORTEST_NAP), _LONGEST_NAP))
             if time.monotonic() - looked > _LOOK:
                 looked = time.monotonic()
-                self._gone.update(failed_ranks(self._mpi, self._comm))
+                self._dead.update(failed_ranks(self._mpi, self._comm))
         _cancel_all(self._mpi, self._incoming)
-        _kept.append(self._outgoing)  # what is still under way needs its memory
-        return self._heard, self._gone - set(self._heard)
+        _unfinished.append(self._outgoing)  # what is still under way needs its memory
+        return self._received, self._dead - set(self._received)
 
-    def _begin(self) -> None:
-        """Wait for the words of all, from themselves and from those near, and tell all one's own."""
-        for peer in (p for p in range(self._size) if p != self._me and p not in self._gone):
-            self._await(peer, peer)
+    def _post_all(self) -> None:
+        """Post receives for the words of all ranks, from themselves and from those near; send the own words to all."""
+        for peer in (p for p in range(self._size) if p != self._me and p not in self._dead):
+            self._post_receive(peer, peer)
             for of in range(self._size) if peer in self._near else ():
                 if of not in (self._me, peer):
-                    self._await(peer, of)
-            self._tell(peer, self._me)
+                    self._post_receive(peer, of)
+            self._send(peer, self._me)
 
-    def _listen(self) -> bool:
-        """Take in what has come, and pass on what is new; return whether anything is."""
+    def _receive(self) -> bool:
+        """Take in what has arrived, and pass on what is new; return whether anything is."""
         news = False
         for (peer, of), (request, place) in list(self._incoming.items()):
             status = self._mpi.Status()
-            over = self._is_over(request, status)
+            over = self._has_ended(request, status)
             if over is False:
                 continue
             del self._incoming[peer, of]
             if over is None:
-                self._gone.add(peer)
-            elif of not in self._heard:
-                self._heard[of] = place[: status.Get_count(self._mpi.BYTE)].tobytes()
+                self._dead.add(peer)
+            elif of not in self._received:
+                self._received[of] = place[: status.Get_count(self._mpi.BYTE)].tobytes()
                 news = True
-                for other in self._near - self._gone - {peer, of}:
-                    self._tell(other, of)
+                for other in self._near - self._dead - {peer, of}:
+                    self._send(other, of)
         return news
 
     def _is_done(self) -> bool:
-        told = all(peer in self._gone or peer not in self._near for peer, _, _ in self._outgoing)
-        return told and all(peer in self._heard or peer in self._gone for peer in range(self._size))
+        all_sent = all(peer in self._dead or peer not in self._near for peer, _, _ in self._outgoing)
+        return all_sent and all(peer in self._received or peer in self._dead for peer in range(self._size))
 
-    def _tag_of(self, teller: int, of: int) -> int:
-        return self._tag if teller == of else _TAGS + self._tag * self._size + of
+    def _tag_of(self, sender: int, of: int) -> int:
+        return self._tag if sender == of else _TAGS + self._tag * self._size + of
 
-    def _await(self, peer: int, of: int) -> None:
+    def _post_receive(self, peer: int, of: int) -> None:
         place = np.empty(self._room, np.uint8)
         try:
             request = self._comm.Irecv([place, self._mpi.BYTE], peer, self._tag_of(peer, of))
         except self._mpi.Exception:
-            self._gone.add(peer)
+            self._dead.add(peer)
         else:
             self._incoming[peer, of] = request, place
 
-    def _tell(self, peer: int, of: int) -> None:
-        out = np.frombuffer(self._heard[of], np.uint8)
+    def _send(self, peer: int, of: int) -> None:
+        out = np.frombuffer(self._received[of], np.uint8)
         try:
             request = self._comm.Isend([out, self._mpi.BYTE], peer, self._tag_of(self._me, of))
         except self._mpi.Exception:
-            self._gone.add(peer)
+            self._dead.add(peer)
         else:
             self._outgoing.append((peer, request, out))
 
-    def _is_over(self, request: Any, status: Any = None) -> bool | None:
-        """Return whether a request has gone through; None when it failed."""
+    def _has_ended(self, request: Any, status: Any = None) -> bool | None:
+        """Return whether a request has ended; None when it failed."""
         try:
             return bool(request.Test(status))
         except self._mpi.Exception:
             return None
 
 
-_kept: list[Any] = []
+_unfinished: list[Any] = []
 
 
 def _cancel_all(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Bytes]]) -> None:
@@ -150,4 +152,4 @@ def _cancel_all(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Bytes]])
             request.Cancel()
             request.Wait()
         except mpi.Exception:
-            _kept.append((request, place))
+            _unfinished.append((request, place))

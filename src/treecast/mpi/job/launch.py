@@ -41,8 +41,8 @@ def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> li
     if not program:
         raise PlanError("there is nothing to start: write treecast launch -n 8 -- COMMAND …")
     mpirun = find_mpirun()
-    told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
-    if "Open MPI" not in told:
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    if "Open MPI" not in version:
         raise PlanError(f"{mpirun} is not of Open MPI, whose fault tolerance is needed: pip install 'treecast[mpi]'")
     return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *program]
 
