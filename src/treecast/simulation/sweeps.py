@@ -145,7 +145,7 @@ def sweep(
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
     if liars:
-        return _sweep_lies(schedule, most, kind, liars, _Choice(sample, seed, keep_going), progress)
+        return _sweep_lies(schedule, most, kind, liars, choice=_Choice(sample, seed, keep_going), progress=progress)
     most = schedule.copies - 1 if most is None else most
     case = _Case(schedule.plain(), kind)
     choices = case.fault_sets
@@ -198,7 +198,7 @@ _MOST_LYING_SETS = 10**8
 
 
 def _sweep_lies(
-    schedule: Schedule, most: int | None, kind: Kind, liars: int, choice: _Choice, progress: Progress | None
+    schedule: Schedule, most: int | None, kind: Kind, liars: int, *, choice: _Choice, progress: Progress | None
 ) -> Sweep:
     """Sweep over sets of which some elements fail and others lie."""
     began = time.perf_counter()
