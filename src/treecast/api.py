@@ -1,7 +1,6 @@
 """What people call: the same functions as inside, which take spellings, files and labels as well as objects.
 
-``verify("plan.tc")`` is ``verify(load("plan.tc"))``, ``simulate(schedule, ["21345@7"])`` reads the faults for the network of
-the schedule. Nothing inside treecast calls these.
+``verify("plan.tc")`` is ``verify(load("plan.tc"))``, ``simulate(schedule, ["21345@7"])`` reads the faults for its network.
 """
 
 import os
