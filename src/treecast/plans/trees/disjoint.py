@@ -100,7 +100,7 @@ def _read(text: str, network: Network) -> str:
 
 
 def _before(network: Network) -> str:
-    return known_trees()[network.family].before if network.family in known_trees() else ""
+    return known_trees()[network.family].before if known_trees().get(network.family) else ""
 
 
 TREES = Option(
