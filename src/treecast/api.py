@@ -75,7 +75,8 @@ def bounds(
     -------
     list of Bound
         Each says of what it is (``steps``, ``transmissions``, ``tcd``), its value, its formula and its source. There is at
-        least one of steps and one of transmissions.
+        least one of steps and one of transmissions. A gatherv has two clocks: ``steps`` where every node knows when to begin,
+        and ``told`` where the root alone knows.
 
     Raises
     ------

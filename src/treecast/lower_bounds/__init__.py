@@ -1,5 +1,7 @@
 """Lower bounds: what no schedule can beat, each with its formula and its source."""
 
+from dataclasses import replace
+
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances, store_and_forward
@@ -77,14 +79,18 @@ def bounds(
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:
     """Return the lower bounds of what a schedule does, under its own model or another one.
 
+    Of the two clocks of a gather only that of the schedule is left: a gather with control flits is told when to begin.
+
     Raises
     ------
     PlanError
         As ``bounds`` does.
     """
-    return bounds(
-        schedule.collective, schedule.network, schedule.copies, model or schedule.model, sparing=schedule.sparing
-    )
+    chosen = model or schedule.model
+    found = bounds(schedule.collective, schedule.network, schedule.copies, chosen, sparing=schedule.sparing)
+    told = [replace(bound, of="steps") for bound in found if bound.of == "told"]
+    rest = [bound for bound in found if bound.of != "told"]
+    return told + [b for b in rest if b.of != "steps"] if told and bool(schedule.rows.control.any()) else rest
 
 
 def _check_ways(collective: Collective, network: Network, copies: int) -> None:

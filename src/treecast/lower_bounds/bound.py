@@ -10,8 +10,9 @@ class Bound:
 
     Parameters
     ----------
-    of : {"steps", "transmissions", "tcd"}
-        What it bounds; ``tcd`` is the sum of the distances of all messages.
+    of : {"steps", "told", "transmissions", "tcd"}
+        What it bounds; ``told`` are the steps of a gather whose nodes do not know when to begin, but the root; ``tcd`` is the
+        sum of the distances of all messages.
     value : int
         The least that there can be.
     formula : str
@@ -34,14 +35,15 @@ class Bound:
     source: str
 
     def __str__(self) -> str:
-        return f"{self.of} at least {self.value:,} = {self.formula}  ({self.source})"
+        of = "steps, told when to begin," if self.of == "told" else self.of
+        return f"{of} at least {self.value:,} = {self.formula}  ({self.source})"
 
     def __repr__(self) -> str:
         return f"<Bound: {self.of} at least {self.value:,} = {self.formula[:120]}>"
 
 
 def best(found: list[Bound], of: str) -> Bound:
-    """Return the greatest of the bounds of ``steps``, of ``transmissions`` or of ``tcd``."""
+    """Return the greatest of the bounds of ``steps``, ``told``, ``transmissions`` or ``tcd``."""
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)
 
 

@@ -1,5 +1,7 @@
 """Lower bounds of scatters and gathers of messages of different lengths."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from treecast.collectives import Collective, Lengths
@@ -15,36 +17,85 @@ def of_lengths(collective: Collective, lengths: Lengths, network: Network, copie
 
     Take the flits for nodes at distance D or more. The last one leaves the root after the others, and has D arcs to go. With a
     port for each arc, k arcs carry k flits a step. A message that is not split goes over one arc of the root.
+
+    A gather has two clocks. In the ideal one every node knows when to begin, and it is a scatter backwards. In the other one,
+    ``told``, the root alone knows: a node that is δ arcs from the root cannot begin before step δ.
     """
     if copies > 1:
         raise PlanError("a message of any length goes one way: take 1 copy")
     if model.routing:
         return _wormhole(lengths)
     there = network if collective.direction == "from" else network.reversed()
-    far = there.distance(collective.root, np.arange(network.nodes))
-    ports = 1 if model.ports == "one" else there.degree_at(collective.root)
+    every = np.arange(network.nodes)
+    far = there.distance(collective.root, every)
+    job = _Job(there, collective.root, lengths.flits, model)
     sends = Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways")
-    if model.combining:  # any number of flits go in a step
-        farthest = int(far[lengths.flits > 0].max(initial=0))
-        return [Bound("steps", farthest, "distance of the farthest message", "a flit goes one arc a step"), sends]
-    value = _far_flits(lengths.flits, far, np.zeros_like(far), np.array([ports]))
-    formula = "⌈flits for distance ≥ D / ports⌉ + D - 1, for the worst D"
-    found = [
-        Bound("steps", value, formula, "Bhatt et al., Theorem 1: the root's ports"),
-        sends,
-    ]
-    if ports > 1 and (part := _parts(there, collective.root)) is not None:
-        arcs = np.bincount(part[there.neighbors(collective.root)], minlength=network.nodes)
-        value = _far_flits(lengths.flits, far, part, arcs)
-        found.append(
-            Bound("steps", value, "the same of each part of the network behind the root", "its arcs to that part")
-        )
-    if not model.buffered and lengths.total:
-        longest = int((lengths.flits + far - 1)[lengths.flits > 0].max())
-        found.append(
-            Bound("steps", longest, "length + distance - 1, of the worst message", "a message goes one way, in order")
-        )
+    found = [*_clock(job, "steps", far, "distance"), sends]
+    if collective.direction == "to":
+        found += _clock(job, "told", network.distance(collective.root, every) + far, "there and back")
+        if (value := _calls(job, far)) is not None:
+            said = "each node calls its children one after the other, in the best order"
+            found.append(Bound("told", value, "calls + length + distance - 1, of the worst message", said))
     return found
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Messages of some flits for, or from, each node; ``network`` leads from the root, turned round in a gather."""
+
+    network: Network
+    root: int
+    flits: Ints
+    model: Model
+
+
+def _clock(job: _Job, of: str, far: Ints, word: str) -> list[Bound]:
+    """Return the bounds of steps where the last flit of a message of l flits arrives after l + ``far`` - 1 steps at least."""
+    flits, root = job.flits, job.root
+    if job.model.combining:  # any number of flits go in a step
+        farthest = int(far[flits > 0].max(initial=0))
+        return [Bound(of, farthest, f"{word} of the farthest message", "a flit goes one arc a step")]
+    ports = 1 if job.model.ports == "one" else job.network.degree_at(root)
+    value = _far_flits(flits, far, np.zeros_like(far), np.array([ports]))
+    words = "for distance ≥ D" if of == "steps" else "D or more arcs there and back"
+    found = [Bound(of, value, f"⌈flits {words} / ports⌉ + D - 1, for the worst D", _SOURCES[of])]
+    if ports > 1 and (part := _parts(job.network, root)) is not None:
+        arcs = np.bincount(part[job.network.neighbors(root)], minlength=job.network.nodes)
+        value = _far_flits(flits, far, part, arcs)
+        found.append(Bound(of, value, "the same of each part of the network behind the root", "its arcs to that part"))
+    if not job.model.buffered and flits.any():
+        longest = int((flits + far - 1)[flits > 0].max())
+        formula = f"length + {word} - 1, of the worst message"
+        found.append(Bound(of, longest, formula, "a message goes one way, in order"))
+    return found
+
+
+_SOURCES = {
+    "steps": "Bhatt et al., Theorem 1: the root's ports",
+    "told": "the root's ports; a node waits for a word of the root",
+}
+_MOST_CALLED = 2**14  # nodes of a tree whose calls are put in order
+
+
+def _calls(job: _Job, far: Ints) -> int | None:
+    """Return the fewest steps in which a tree of one-port nodes is told to begin and its last flits come up; None elsewhere.
+
+    A node's word comes from its parent, which calls its children one after the other; who needs longest comes first. That is
+    B, the steps of a broadcast, with what comes after each call. Flits that meet are left out of account.
+    """
+    network, nodes = job.network, job.network.nodes
+    if job.model.ports == "all" or nodes > _MOST_CALLED or not network.both_ways or network.arcs != 2 * (nodes - 1):
+        return None
+    below = [list[int]() for _ in range(nodes)]
+    last = far if job.model.combining else job.flits + far - 1
+    needed = [int(steps) for steps in np.where(job.flits > 0, last, 0)]
+    for v in map(int, np.argsort(-far, kind="stable")):
+        later = sorted(below[v], reverse=True)
+        needed[v] = max(needed[v], max((place + time for place, time in enumerate(later, 1)), default=0))
+        if v != job.root and needed[v]:
+            above = next(u for u in network.neighbors(v) if far[u] < far[v])
+            below[above].append(needed[v])
+    return int(needed[job.root])
 
 
 def _wormhole(lengths: Lengths) -> list[Bound]:

@@ -13,7 +13,7 @@ from treecast.verification.report import Report, spell_distance
 from treecast.verification.verifier import verify
 
 _MOST_PLANNED = 4096  # nodes of a network on which bounds are held against what is planned
-_NAMES = {"steps": "steps", "transmissions": "transmissions", "tcd": "total distance"}
+_NAMES = {"steps": "steps", "told": "steps, if told", "transmissions": "transmissions", "tcd": "total distance"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def _reach(network: Network, collective: Collective, model: Model) -> Report | N
 @describe.register
 def _(gap: Gap) -> Description:
     network, collective, found = gap.network, gap.collective, list(gap.bounds)
+    of = {bound.of for bound in found}
     figures: dict[str, object] = {
         "collective": collective.kind,
         "network": network.spec,
@@ -62,10 +63,10 @@ def _(gap: Gap) -> Description:
         "copies": gap.copies,
         "survives": gap.copies - 1,
         "steps_lower_bound": best(found, "steps").value,
+        **({"told_lower_bound": best(found, "told").value} if "told" in of else {}),
         "transmissions_lower_bound": best(found, "transmissions").value,
         "bounds": [asdict(bound) for bound in found],
     }
-    of = {bound.of for bound in found}
     lines: dict[str, object] = {name: spell_bounds(found, what) for what, name in _NAMES.items() if what in of}
     if gap.reached is None:
         return Description(figures, lines)

@@ -7,6 +7,7 @@ from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds
 from treecast.machine import Model
 from treecast.networks import Network
 from treecast.schedule import Schedule, describe_job
+from treecast.verification.waking import waking_of
 
 SHOWN = 3
 """How many breaches of each rule a report describes; it counts all."""
@@ -128,6 +129,8 @@ def _(report: Report) -> Description:
         lines["builder"] = schedule.builder
     if schedule.trees:
         lines["trees"] = f"{schedule.trees:,}, the deepest of depth {report.depth:,}"
+    if waking := waking_of(schedule):
+        lines["waking"] = str(waking)
     for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
         lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *spell_bounds(report.bounds, what)]
     if report.distance is not None:
@@ -146,6 +149,7 @@ def _figures(report: Report) -> dict[str, object]:
         "diameter": _diameter(network),
         "trees": report.schedule.trees,
         "depth": report.depth,
+        **({"waking": waking._asdict()} if (waking := waking_of(report.schedule)) else {}),
         "steps": report.steps,
         **_against(report, "steps"),
         "transmissions": report.transmissions,
