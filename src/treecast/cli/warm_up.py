@@ -17,6 +17,7 @@ draw star.tc
 plan allgather star:4 --messages 2 -o gather.tc
 simulate gather.tc --kill-nodes 2134@1
 plan allgather hypercube:4 --copies 2
+plan allgather star:4 --copies 2 --search 1
 plan alltoall star:4 --copies 2
 plan scatter star:4 --copies 2
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc

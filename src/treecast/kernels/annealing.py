@@ -8,14 +8,8 @@ places with what is there. Communication model: one-port, wormhole; what meets o
 
 import numpy as np
 
-from treecast.kernels.compiled import inline, njit
-
-
-@inline
-def _next(state):
-    state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
-    state ^= state >> np.uint64(7)
-    return state ^ (state << np.uint64(17))
+from treecast.kernels.compiled import njit
+from treecast.kernels.dice import next_state
 
 
 @njit(arrays=True)
@@ -77,7 +71,7 @@ def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold,
     heat = hot
     for _ in range(moves):
         heat *= cooling
-        state = _next(state)
+        state = next_state(state)
         dice = state
         a = np.int64(dice % np.uint64(nodes))
         dice //= np.uint64(nodes)
@@ -110,7 +104,7 @@ def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold,
                         touched[count] = child[role, t]
                         count += 1
         else:  # a hears from b, in another step perhaps
-            state = _next(state)
+            state = next_state(state)
             first = step[b] + 1
             if first >= steps:
                 continue
@@ -159,7 +153,7 @@ def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold,
             worse = total - before_total + price * (meets - before_meets)
             if worse <= 0:
                 break
-            state = _next(state)
+            state = next_state(state)
             if np.float64(state >> np.uint64(11)) / 9007199254740992.0 < np.exp(-worse / heat):
                 break
             for i in range(count):

@@ -4,7 +4,6 @@ Communication model: store-and-forward, all-port, full duplex, one message of fi
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
 
-from heapq import heappop, heappush
 from itertools import combinations
 from math import comb
 
@@ -13,6 +12,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
+from treecast.plans.all_port.packing import pack
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
@@ -41,21 +41,13 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     network, messages, copies, k = job.network, job.collective.messages, job.copies, job.network.ports
     trees = trees_of_job(job).disjoint_trees(network)
     each, rest = divmod(messages * copies, max(k, 1))
-    parts: list[Columns] = []
-    table: list[list[tuple[int, int]]] = []
     carried = streams(messages, k, copies) if copies > 1 or not rest else streams(messages - rest, k, 1)
     more = _least_crowded(trees, rest) if rest and copies > 1 else []
     if more:  # these trees carry one message more than the others
         long, short = ([c for c in carried if (sum(b - a for a, b in c) > each) == extra] for extra in (True, False))
         carried = [long.pop() if tree in more else short.pop() for tree in range(k)]
-    steps = 0
-    if each and network.nodes > 1:
-        walks = _walk(network, trees)
-        for tree, ranges in enumerate(carried):
-            columns = _arc_columns(trees, tree, walks[tree], np.arange(network.nodes - 1) * each)
-            parts.append(columns | _payload_columns(len(table), each, network.nodes - 1))
-            table.append(_take_part(ranges, 0, each))
-        steps = each * (network.nodes - 1)
+    parts, table = walk_trees(network, trees, carried, each)
+    steps = each * (network.nodes - 1)
     if rest and copies == 1:
         spread = _spread(network, rest)
         number = spread["layer"] + len(table)  # each layer is a tree of its own
@@ -64,14 +56,30 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
         table += [[(messages - rest + layer, messages - rest + layer + 1)] for layer in range(rest)]
         steps += int(spread["step"].max()) + 1
     elif rest:
-        began = _pack_arcs(trees, more)
-        for tree in more:
-            targets = np.flatnonzero(trees.parent[tree] >= 0)
-            columns = _arc_columns(trees, tree, targets, steps + began[tree][targets])
-            parts.append(columns | _payload_columns(len(table), 1, len(targets)))
-            table.append(_take_part(carried[tree], each, each + 1))
-        steps += 1 + max(int(began[tree].max()) for tree in more)
-    return _assemble(job, parts, table, steps)
+        packed = pack(trees, np.full((1, network.nodes), sum(1 << tree for tree in more)))
+        columns = arc_columns(trees, packed.tree, packed.node, steps + packed.step)
+        number = np.full(k, -1)
+        number[more] = np.arange(len(more)) + len(table)
+        parts.append(columns | {"payload": number[packed.tree], "steps": np.ones_like(packed.step)})
+        table += [_take_part(carried[tree], each, each + 1) for tree in more]
+        steps += packed.steps
+    return assemble(job, parts, table, steps)
+
+
+def walk_trees(
+    network: Rotational, trees: TreeSet, carried: list[list[tuple[int, int]]], each: int
+) -> tuple[list[Columns], list[list[tuple[int, int]]]]:
+    """Return the rows by which all trees at once are walked depth first, and their payloads.
+
+    Over each arc go the first ``each`` chunks that its tree has to carry: no port is ever idle, or used twice in a step.
+    """
+    parts, table = list[Columns](), list[list[tuple[int, int]]]()
+    if each and network.nodes > 1:
+        for tree, targets in enumerate(_walk(network, trees)):
+            columns = arc_columns(trees, tree, targets, np.arange(network.nodes - 1) * each)
+            parts.append(columns | _payload_columns(len(table), each, network.nodes - 1))
+            table.append(_take_part(carried[tree], 0, each))
+    return parts, table
 
 
 @builder(
@@ -101,14 +109,17 @@ def over_matchings(job: Job[Cayley]) -> Built:
             parts.append(columns | {"payload": spread["layer"] + len(table)})
             table += [[(first + layer * size, first + (layer + 1) * size)] for layer in range(layers)]
             steps += size * (int(spread["step"].max()) + 1)
-    return _assemble(job, parts, table, steps)
+    return assemble(job, parts, table, steps)
 
 
-def _assemble(job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int) -> Built:
+def assemble(
+    job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int, more: int = 0
+) -> Built:
+    """Return a schedule of parts, each of columns by name; ``more``: the sends of node 0's chunks beyond Mx(N-1)."""
     names = ("step", "steps", "src", "dst", "port", "tree", "payload")
     columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in names}
     nodes = job.network.nodes
-    sends = job.collective.messages * job.copies * (nodes - 1) * nodes
+    sends = (job.collective.messages * job.copies * (nodes - 1) + more) * nodes
     return Built(Rows.of(Payloads.of(table), **columns), Claims(steps, sends))
 
 
@@ -116,10 +127,10 @@ def _payload_columns(payload: int, length: int, rows: int) -> Columns:
     return {"payload": np.full(rows, payload), "steps": np.full(rows, length)}
 
 
-def _arc_columns(trees: TreeSet, tree: int, targets: Ints, step: Ints) -> Columns:
-    """Return the rows over the arcs into ``targets``."""
-    source, port = trees.parent[tree][targets].astype(np.int64), trees.port[tree][targets].astype(np.int64)
-    return {"step": step, "src": source, "dst": targets, "port": port, "tree": np.full(len(targets), tree)}
+def arc_columns(trees: TreeSet, tree: int | Ints, targets: Ints, step: Ints) -> Columns:
+    """Return the rows over the arcs into ``targets``; of one tree, or one for each."""
+    source, port = trees.parent[tree, targets].astype(np.int64), trees.port[tree, targets].astype(np.int64)
+    return {"step": step, "src": source, "dst": targets, "port": port, "tree": np.broadcast_to(tree, targets.shape)}
 
 
 def _take_part(ranges: list[tuple[int, int]], first: int, stop: int) -> list[tuple[int, int]]:
@@ -156,41 +167,6 @@ def _least_crowded(trees: TreeSet, count: int) -> list[int]:
     spaced = tuple(tree * k // count for tree in range(count))
     sets = combinations(range(k), count) if comb(k, count) <= _MOST_SETS else [spaced]
     return list(min(sets, key=lambda used: (int(crowd[list(used)].sum(axis=0).max()), used)))
-
-
-def _pack_arcs(trees: TreeSet, used: list[int]) -> dict[int, Ints]:
-    """Return the step in which each node of some trees is sent its chunk, such that no port is used twice in a step.
-
-    Of the arcs of a port that are ready, the one with the most arcs below it goes first.
-    """
-    nodes, ports = trees.network.nodes, trees.network.ports
-    began = {tree: np.full(nodes, -1, np.int64) for tree in used}
-    children: dict[int, list[list[int]]] = {tree: [[] for _ in range(nodes)] for tree in used}
-    below: dict[int, list[int]] = {}
-    for tree in used:
-        count = np.ones(nodes, np.int64)
-        for level in range(trees.height, 0, -1):
-            deep = np.flatnonzero(trees.depths[tree] == level)
-            np.add.at(count, trees.parent[tree][deep], count[deep])
-        below[tree] = count.tolist()
-        for v in np.flatnonzero(trees.parent[tree] >= 0).tolist():
-            children[tree][int(trees.parent[tree][v])].append(v)
-    ready: list[list[tuple[int, int, int]]] = [[] for _ in range(ports)]
-
-    def open_up(tree: int, node: int) -> None:
-        for v in children[tree][node]:
-            heappush(ready[int(trees.port[tree][v])], (-below[tree][v], tree, v))
-
-    for tree in used:
-        open_up(tree, trees.root)
-    step = 0
-    while any(ready):
-        now = [heappop(waiting) for waiting in ready if waiting]
-        for _, tree, v in now:
-            began[tree][v] = step
-            open_up(tree, v)
-        step += 1
-    return began
 
 
 def _spread(network: Cayley, layers: int) -> Columns:

@@ -1,0 +1,14 @@
+"""Random numbers for inner loops: Marsaglia's xorshift of 64 bits, the same on every machine, compiled or not."""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import inline
+
+
+@inline
+def next_state(state):
+    """Return the state behind ``state``, a uint64 that is not 0; its high bits are the better ones."""
+    state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    state ^= state >> np.uint64(7)
+    return state ^ ((state << np.uint64(17)) & np.uint64(0xFFFFFFFFFFFFFFFF))

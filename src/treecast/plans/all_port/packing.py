@@ -1,0 +1,70 @@
+"""When the sends of closed label sets go: a greedy list schedule, no port used twice in one step.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+Of the sends that a port could do, the one with the most sends below it goes first. In all cases tried that takes as many steps as
+the busiest port has sends; it is not proved, and each schedule shows it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.networks.core import Ints
+from treecast.ragged import starts
+from treecast.schedule.trees import TreeSet
+
+
+class Packed(NamedTuple):
+    """The sends of some label sets: which set, over which tree, to which node, in which step; int64 arrays of one length."""
+
+    of: Ints
+    tree: Ints
+    node: Ints
+    step: Ints
+    steps: int
+
+
+def pack(trees: TreeSet, masks: Ints) -> Packed:
+    """Return when each send goes by which nodes receive in some trees.
+
+    Parameters
+    ----------
+    trees
+        The trees, all from node 0 or all from another root.
+    masks : int64 (sets, N)
+        For each chunk that is sent, the labels of each node: bit t for tree t. The root's do not count.
+
+    Raises
+    ------
+    PlanError
+        When a set is not closed: a node receives by a tree by which its parent there does not.
+    """
+    from treecast.kernels.packing import pack as fill
+    from treecast.kernels.packing import weigh
+
+    has = (masks[:, None, :] >> np.arange(len(trees))[:, None] & 1 == 1) & (trees.parent >= 0)
+    of, tree, node = np.nonzero(has)
+    number = np.full(has.shape, -1)
+    number[has] = np.arange(len(node))
+    up = trees.parent[tree, node]
+    above = number[of, tree, up]
+    lacking = np.flatnonzero((above < 0) & (up != trees.root))
+    if len(lacking):
+        at, label = lacking[0], trees.network.label
+        raise PlanError(
+            f"labels that are not closed: {label(int(node[at]))} has tree {tree[at]}, its parent {label(int(up[at]))} has not"
+        )
+    below = np.empty(len(node), np.int64)
+    weigh(above, below)
+    ranked = np.argsort(-below, kind="stable")
+    rank = np.empty_like(ranked)
+    rank[ranked] = np.arange(len(ranked))
+    port = trees.port[tree, node].astype(np.int64)
+    parent = np.where(above < 0, len(node), above)
+    first = starts(np.bincount(parent, minlength=len(node) + 1))
+    child = np.argsort(parent, kind="stable")
+    step = np.empty(len(node), np.int64)
+    room = starts(np.bincount(port, minlength=max(trees.network.ports, 1)))
+    steps = int(fill(first, child, port, rank, ranked, room, step))
+    return Packed(of, tree, node, step, steps)
