@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from functools import cached_property
+from random import Random
 from typing import ClassVar
 
 import numpy as np
@@ -90,6 +91,14 @@ class Rotational(Cayley):
     @abstractmethod
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
         """Return ``R^times(u)``; an arc of port p becomes one of port p + ``times`` modulo the number of ports."""
+
+    @abstractmethod
+    def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:
+        """Return the node of ``types`` that stands for ``u``, and a renaming of the ports that carries it to ``u``.
+
+        A way from node 0 over ports p, q, … to that node becomes one to ``u`` over ports ``renaming[p], renaming[q], …``, and
+        ways that are disjoint stay so. Usually several renamings do: ``chance`` draws one.
+        """
 
     def necklace(self, u: int) -> list[int]:
         """Return the distinct rotations of ``u``, from ``u`` on; their number divides that of the ports."""

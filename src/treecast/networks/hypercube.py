@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from math import comb
+from random import Random
 from typing import ClassVar
 
 import numpy as np
@@ -93,6 +94,15 @@ class Hypercube(Rotational):
     def types(self) -> dict[int, int]:
         """Return 2^w - 1 for every weight w: a permutation of the dimensions carries it to all nodes with w bits."""
         return {(1 << w) - 1: comb(self.d, w) for w in range(1, self.d + 1)}
+
+    def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:
+        """Return the node whose lowest bits are 1, as many as those of ``u``, and where each bit goes: any 1-bit to any."""
+        self.check_node(u)
+        ones, zeros = ([p for p in range(self.d) if u >> p & 1 == bit] for bit in (1, 0))
+        if chance is not None:
+            chance.shuffle(ones)
+            chance.shuffle(zeros)
+        return (1 << len(ones)) - 1, (*ones, *zeros)
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` xor ``u``."""

@@ -6,9 +6,10 @@ Inside, positions and symbols count from 0; labels and dimensions count from 1, 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from math import comb, factorial
+from random import Random
 from typing import ClassVar
 
 import numpy as np
@@ -156,16 +157,33 @@ class Star(Rotational):
         found = dict[int, int]()
         for own in range(1, self.n + 1):
             for others in _partitions(self.n - own, self.n):
-                symbols = list(range(self.n))
-                begin, count = 0, factorial(self.n - 1)
-                for length in (own, *others):
-                    symbols[begin : begin + length] = [*range(begin + 1, begin + length), begin]
-                    begin += length
+                count = factorial(self.n - 1)
                 for length, times in Counter(others).items():
                     count //= length**times * factorial(times)
-                found[int(perm.rank(perm.pack(symbols), self.n))] = count
+                found[self._of_cycles((own, *others))] = count
         del found[0]
         return found
+
+    def _of_cycles(self, lengths: Iterable[int]) -> int:
+        """Return the node whose cycles have these lengths and go over the positions from the first on, one behind the other."""
+        symbols = list[int]()
+        for length in lengths:
+            begin = len(symbols)
+            symbols += [*range(begin + 1, begin + length), begin]
+        return int(perm.rank(perm.pack(symbols), self.n))
+
+    def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:
+        """Return the node of ``types`` with such cycles as ``u``, and where positions go: cycles onto cycles, turned any way."""
+        word = int(self.words(self.check_node(u)))
+        known = {symbol: cycle for cycle in perm.cycles(word, self.n) for symbol in cycle}
+        own = known.get(0, (0,))
+        others = [cycle for cycle in dict.fromkeys(known.get(s, (s,)) for s in range(self.n)) if cycle != own]
+        if chance is not None:
+            chance.shuffle(others)
+            others = [cycle[turn:] + cycle[:turn] for cycle in others for turn in [chance.randrange(len(cycle))]]
+        others.sort(key=len, reverse=True)
+        names = [symbol for cycle in (own, *others) for symbol in cycle]
+        return self._of_cycles(map(len, (own, *others))), tuple(symbol - 1 for symbol in names[1:])
 
     def first_child_port(self, tree: int) -> int:
         """Return ``tree``: the paper's order of children in T_k is dimension k, k+1, …, n, 2, …"""

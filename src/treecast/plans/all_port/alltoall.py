@@ -110,7 +110,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     nodes, every = network.nodes, np.arange(network.nodes)
     table = [[(v * messages, (v + 1) * messages)] for v in range(nodes)]
     if nodes == 1:
-        return _assemble(network, [], table, 0, 0)
+        return assembled(network, [], table, 0, 0)
     distance = network.distance(0, every)
     total = messages * int(distance.sum())
     least = max(network.diameter, -(-total // network.ports))
@@ -120,7 +120,7 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
     for spared in _SPARED:
         together = messages * int(distance[near[spared:]].sum())
         matched, steps = list[_Matched](), together
-        for layers, size in _lengths_of_runs(messages, network.ports):
+        for layers, size in lengths_of_runs(messages, network.ports):
             found = _Matching(
                 network, np.concatenate([single, _rotations_of(network, near[:spared])]), layers, distance
             ).best()
@@ -147,18 +147,19 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
              payload[columns[4]]]
         )  # fmt: skip
         done, first = done + found.steps * size, first + layers * size
-    return _assemble(network, parts, table, steps, total * nodes)
+    return assembled(network, parts, table, steps, total * nodes)
 
 
-def _lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
+def lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
     """Return (layers, size): first as many runs of chunks as there are ports, each ``size`` long; then single chunks."""
     each, rest = divmod(messages, ports)
     return [(layers, size) for layers, size in ((ports, each), (rest, 1)) if layers and size]
 
 
-def _assemble(
+def assembled(
     network: Cayley, parts: list[list[Ints]], table: list[list[tuple[int, int]]], steps: int, sends: int
 ) -> Built:
+    """Return the schedule of rows in several parts, each with the columns of ``_NAMES``; ``table`` lists the payloads' ranges."""
     columns = [np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in range(len(_NAMES))]
     return Built(Rows.of(Payloads.of(table), **dict(zip(_NAMES, columns, strict=True))), Claims(steps, sends))
 
