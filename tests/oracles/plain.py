@@ -347,19 +347,28 @@ def replay_sparing(schedule, node_dies=None, arc_dies=None, sends=None):
 
     A row is silent when its source has sent that payload over that link, or received it over it, at an earlier step;
     "sent" whether or not the link or the receiver was dead. Payloads share no chunks, so that a chunk stands for its payload.
+    Where an initiator starts the others, a node sends its first chunk alone until it has it. Where a row that names a tree has a
+    chunk over an arc, what was received from there does not silence it.
     A send that is made is (step, source, port, chunk), whoever is there to hear it. ``sends``: what ``all_sends_of`` gives.
     """
     node_dies, arc_dies, collective = node_dies or {}, arc_dies or {}, schedule.collective
     data, _ = tasks_of(collective.kind, collective.nodes, collective.messages, collective.root)
     arrival = {(start, c): 0 for c, (start, _) in data.items() if node_dies.get(start, 1) > 0}
     gone, made, by_step = set(), [], defaultdict(list)  # gone: (node, other end of the link, chunk)
+    answered = set()
     for send in all_sends_of(schedule) if sends is None else sends:
         by_step[send[0]].append(send)
+        if send[4] >= 0:
+            answered.add((send[1], send[2], send[5]))
     for step in sorted(by_step):
         spoken, heard = [], []
         for _, src, dst, port, _, chunk, *_ in by_step[step]:
             held = arrival.get((src, chunk), step + 1) <= step
             if not held or step >= node_dies.get(src, step + 1) or (src, dst, chunk) in gone:
+                continue
+            first = None if schedule.initiator is None else schedule.initiator * collective.messages
+            of_another = first is not None and not first <= chunk < first + collective.messages
+            if of_another and arrival.get((src, first), step + 1) > step:
                 continue
             spoken.append((src, dst, chunk))
             made.append((step, src, port, chunk))
@@ -367,7 +376,8 @@ def replay_sparing(schedule, node_dies=None, arc_dies=None, sends=None):
                 heard.append((dst, src, chunk))
         for v, u, c in heard:
             arrival.setdefault((v, c), step + 1)
-            gone.add((v, u, c))
+            if (v, u, c) not in answered:
+                gone.add((v, u, c))
         gone.update(spoken)
     return arrival, sorted(made)
 
@@ -423,8 +433,10 @@ class Shouter:
             self.new.setdefault(source, set()).add(port)
 
 
-def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies=None, began=0):
+def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies=None, began=0, mute=()):
     """Let the nodes of a hypercube run the protocol, each by itself, from step ``began`` on; k faults are to be survived.
+
+    ``mute``: nodes that say nothing.
 
     Return (what each node ends with, the sends as (step, source, port, source of the chunk), steps).
     """
@@ -435,7 +447,7 @@ def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies
     for unit in range(nodes[0].steps):
         step = began + unit
         alive = [step < node_dies.get(v, step + 1) for v in range(1 << d)]
-        said = [(v, node.say(unit)) for v, node in enumerate(nodes) if alive[v]]
+        said = [(v, node.say(unit)) for v, node in enumerate(nodes) if alive[v] and v not in mute]
         for v, messages in said:
             for port, message in messages.items():
                 if message:
@@ -447,11 +459,15 @@ def talk(model, d, order, k, sources, fault_free=False, node_dies=None, arc_dies
 
 
 def talk_in_four_phases(model, d, order, k, initiator, fault_free=False, node_dies=None, arc_dies=None):
-    """The initiator's broadcast, and then that of all others whom it has reached; returns as ``talk``."""
+    """The initiator's broadcast, and then that of all others whom it has reached; returns as ``talk``.
+
+    Whom it has not reached does not know that there is a gossip, and says nothing.
+    """
     given = {"fault_free": fault_free, "node_dies": node_dies, "arc_dies": arc_dies}
     told, first, steps = talk(model, d, order, k, {initiator}, **given)
-    started = {v for v in range(1 << d) if initiator in told[v]} - {initiator}
-    held, then, more = talk(model, d, order, k, started, **given, began=steps)
+    started = {v for v in range(1 << d) if initiator in told[v]}
+    mute = set(range(1 << d)) - started
+    held, then, more = talk(model, d, order, k, started - {initiator}, **given, began=steps, mute=mute)
     return [a | b for a, b in zip(told, held, strict=True)], sorted(first + then), steps + more
 
 

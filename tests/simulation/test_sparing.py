@@ -92,6 +92,55 @@ def test_every_set_of_as_many_faults_as_it_survives_started_by_one_node(model):
                 assert sweep(schedule, k, "nodes+links").holds
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_nobody_sends_whom_nobody_started(model):
+    """A dead initiator starts nobody. What others had to say is lost; and a node that it alone cannot reach is mute."""
+    for d, k, initiator in ((2, 1, 3), (3, 2, 0), (3, 0, 5)):
+        schedule = plan("allgather", f"hypercube:{d}", model=model, survive=k, initiator=initiator)
+        dead = Faults({initiator: 0})
+        trace, ran = simulate(schedule, dead), run(schedule, bytes(range(64)), dead)
+        assert trace.transmissions == ran.transmissions == trace.delivered == len(ran.intact) == 0
+        assert replay_sparing(schedule, {initiator: 0})[1] == []
+        alone = initiator ^ ((1 << d) - 1)
+        half = schedule.steps // 2
+        cut = Faults({}, {(alone ^ 1 << port, port): 0 for port in range(d)})  # nothing comes in, but it could speak
+        trace, ran = simulate(schedule, cut), run(schedule, bytes(range(64)), cut)
+        sends = sends_that_took_place(trace)
+        assert sends == replay_sparing(schedule, {}, cut.arcs)[1]
+        assert ran.transmissions == len(sends)
+        assert not [send for send in sends if send[1] == alone]
+        assert [send for send in sends if send[0] >= half]
+        assert trace.delivered == len(ran.intact) == 0  # all lack what it had to say
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_plain_replay_finds_the_same_when_one_node_starts_the_others(model):
+    for d, k, most in ((2, 1, 3), (3, 1, 2)):
+        schedule, sends = planned("allgather", d, k, model, 1)
+        elements = [*(v for v in range(1 << d) if v != 1), *links(d)]
+        failing = 0
+        for size in range(most + 1):
+            for these in combinations(elements, size):
+                nodes = {e: 0 for e in these if not isinstance(e, tuple)}
+                arrival, _ = replay_sparing(schedule, nodes, both_ways(e for e in these if isinstance(e, tuple)), sends)
+                failing += not served(schedule, arrival, nodes)
+        found = sweep(schedule, most, "nodes+links", keep_going=True)
+        assert found.failing == failing > 0
+        assert sweep(schedule, k, "nodes+links").holds
+
+
+def test_what_an_initiator_needs():
+    schedule = planned("allgather", 2, 1, "whispering", 1)[0]
+    late = {"step": schedule.rows.step + 9 * (schedule.rows.payload == 0)}
+    for wrong in (
+        {"initiator": 4}, {"initiator": 2}, {"sparing": False}, {"rows": replace(schedule.rows, **late)},
+    ):  # fmt: skip
+        with pytest.raises(TreecastError, match=r"^[^\n]+$"):
+            replace(schedule, claims=None, **wrong)
+    with pytest.raises(TreecastError, match="only a sparing allgather"):
+        replace(planned("allgather", 2, 1, "whispering")[0], initiator=0)
+
+
 @long
 @pytest.mark.parametrize("model", MODELS)
 def test_every_set_of_three_in_six_dimensions_and_a_million_in_seven(model):
@@ -225,7 +274,7 @@ def under_faults(draw, most_d=5, beyond=0):
         v, port = draw(st.integers(0 if kind == "allgather" else 1, (1 << d) - 1)), draw(st.integers(0, d - 1))
         which = draw(st.sampled_from(["node", "link", "arc"]))
         if which == "node":
-            nodes[v] = step
+            nodes |= {} if v == initiator and not beyond else {v: step}
         else:
             arcs |= both_ways([(v, port)], step) if which == "link" else {(v, port): step}
     return schedule, sends, nodes, arcs
@@ -305,7 +354,7 @@ def test_files_of_sparing_schedules(model, name, tmp_path):
         again = formats.load(path)
         assert again.sparing
         assert again.rows == schedule.rows
-        for word in ("network", "collective", "model", "copies", "orbit", "claims", "builder"):
+        for word in ("network", "collective", "model", "copies", "orbit", "claims", "builder", "initiator"):
             assert getattr(again, word) == getattr(schedule, word), word
         assert again.transmissions == schedule.transmissions
         assert b"sparing" in path.read_bytes()

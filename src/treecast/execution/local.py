@@ -226,8 +226,14 @@ def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
     network = state.schedule.network
     arc = network.arc(sends.src, sends.port)
     speaks = (state.node_dies[sends.src] > sends.step) & state.held[sends.src, sends.chunk]
+    if state.schedule.initiator is not None:  # a node that it has not started sends nothing
+        first, stop = (
+            state.schedule.collective.messages * at for at in (state.schedule.initiator, state.schedule.initiator + 1)
+        )
+        speaks &= ((sends.chunk >= first) & (sends.chunk < stop)) | state.held[sends.src, first]
     if state.schedule.sparing:
         back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
+        back = np.where(state.schedule.answers[sends.row], len(state.received_over) - 1, back)
         speaks &= ~state.sent_over[arc, sends.chunk] & ~state.received_over[back, sends.chunk]
         state.sent_over[arc[speaks], sends.chunk[speaks]] = True
     arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)

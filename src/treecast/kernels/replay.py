@@ -14,13 +14,14 @@ _LAST = -(1 << 63)  # the last bit of a word, as an int64
 
 
 @njit
-def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, via, moved):
+def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, begins, arrival, via, moved):
     """Replay all moves once.
 
     ``src, dst, arc``: by row. ``node_dies, arc_dies``: the step of each fault, int64 (N,) and (arcs,). ``arrival``, int32
     (atoms, N), and ``via``, the row of the first arrival, are lowered; ``moved``, bool (moves,), is set where a node sent it,
     whether or not it arrives.
-    ``back``: of a sparing schedule the arc back of each row, of any other one empty.
+    ``back``: of a sparing schedule the arc back of each row, of any other one empty. ``begins``: int32 (N,), the step from which
+    each node sends; NEVER for one that is not started.
     """
     sparing = len(back) > 0
     said = np.empty(len(arc_dies) if sparing else 0, np.int64)  # the step at which an atom went over each arc first
@@ -31,7 +32,7 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, arrival, 
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]
             u, v = src[r], dst[r]
-            if arrival[atom, u] <= t and t < node_dies[u]:
+            if arrival[atom, u] <= t and begins[u] <= t and t < node_dies[u]:
                 if sparing:
                     if said[arc[r]] < t or heard[back[r]] < t:
                         continue
@@ -100,16 +101,18 @@ def _sets_times_moves(sets, element_node, element_arcs, start, row, *others):
 @njit(work=_sets_times_moves)
 def first_failing(
     sets, element_node, element_arcs, start, row, time, src, dst, arc, nodes, arcs,
-    back, given_start, given_node, wanted_start, wanted_node, failing,
+    back, order, own, given_start, given_node, wanted_start, wanted_node, failing,
 ):  # fmt: skip
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
     ``sets``: int64 (m, f), elements. Element e is node ``element_node[e]`` (or -1) and the arcs ``element_arcs[e]``, int64
-    (elements, 2), -1 for none. ``given_*``, ``wanted_*``: which nodes hold, and must get, each atom. ``failing``: bool (m,),
-    is set where a living node does not get an atom that a living node held. Return (set, node, atom) of the first, or -1s.
+    (elements, 2), -1 for none. ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the
+    initiator, and a node sends others from when it has the first. ``given_*``, ``wanted_*``: which nodes hold, and must get,
+    each atom. ``failing``: bool (m,), is set where a living node does not get an atom that a living node held. Return (set,
+    node, atom) of the first, or -1s.
     """
     dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
-    held = np.zeros(nodes, np.int64)
+    held, begun, started = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
     sparing = len(back) > 0
     said, heard = np.zeros(arcs if sparing else 0, np.int64), np.zeros(arcs if sparing else 0, np.int64)
     longest = np.int64(1)
@@ -133,8 +136,13 @@ def first_failing(
                 for k in range(2):
                     if element_arcs[e, k] >= 0:
                         dead_arc[element_arcs[e, k]] |= bit
-        for atom in range(len(start) - 1):
+        for v in range(nodes):
+            begun[v] = -1
+        for number in range(len(order)):
+            atom = order[number]
             for v in range(nodes):
+                if number == own and own > 0:
+                    begun[v] = started[v]
                 held[v] = 0
             for a in range(len(said)):
                 said[a] = heard[a] = 0
@@ -147,7 +155,7 @@ def first_failing(
                 j = i  # all moves of one step see what was held before it
                 while j < start[atom + 1] and time[j] == time[i]:
                     r = row[j]
-                    gets[j - i] = held[src[r]]
+                    gets[j - i] = held[src[r]] & begun[src[r]]
                     if sparing:
                         gets[j - i] &= ~said[arc[r]] & ~heard[back[r]]
                     j += 1
@@ -159,6 +167,9 @@ def first_failing(
                         said[arc[r]] |= gets[k - i]
                         heard[arc[r]] |= there
                 i = j
+            if number == 0:
+                for v in range(nodes):
+                    started[v] = held[v]
             for w in range(wanted_start[atom], wanted_start[atom + 1]):
                 v = wanted_node[w]
                 lost = ~held[v] & ~dead_node[v] & living & valid

@@ -17,6 +17,8 @@ class Built(NamedTuple):
     """With the chunks numbered as the rows have it, where the builder chooses that."""
     copies: int = 0
     """Over how many disjoint ways each chunk goes, where that is less than was asked for."""
+    initiator: int | None = None
+    """The node that starts the others, where one does."""
 
 
 def memory() -> int:

@@ -179,6 +179,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
         built.claims,
         recipe=recipe_of(job, entry, copies),
         sparing=entry.sparing,
+        initiator=built.initiator,
     )
 
 

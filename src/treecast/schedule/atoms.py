@@ -46,6 +46,11 @@ class Atoms:
         atom = int(np.searchsorted(self.bounds, chunk, side="right")) - 1
         return atom, chunk - int(self.bounds[atom])
 
+    def of_source(self, collective: Collective, node: int) -> tuple[int, int]:
+        """Return the first atom of the data of one source of an allgather, and the one behind the last."""
+        first, stop = np.searchsorted(self.bounds, [node * collective.messages, (node + 1) * collective.messages])
+        return int(first), int(stop)
+
     def spans(self, holdings: Holdings) -> tuple[Ints, Ints]:
         """Return for each entry the first atom that it holds, and the one behind the last."""
         return np.searchsorted(self.bounds, holdings.first), np.searchsorted(self.bounds, holdings.stop)

@@ -20,13 +20,19 @@ def describe_job(schedule: Schedule) -> Description:
             "messages": what.messages,
             "copies": schedule.copies,
             "survives": survived,
-        },
+        }
+        | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)}),
         {
             "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}",
             "copies": f"{schedule.copies:,}, to survive "
             + (f"any {count_of(survived, 'fault')}" if survived else "no fault"),
-        },
+        }
+        | (
+            {}
+            if schedule.initiator is None
+            else {"initiator": f"{where.label(schedule.initiator)}, which starts the others"}
+        ),
     )
 
 

@@ -51,7 +51,11 @@ class Schedule(Described):
         What it was planned from, so that it can be planned again.
     sparing : bool
         A node leaves out what has gone over a link before, either way: a row is silent when its source sent that payload over
-        that link, or received it, at an earlier step. Then payloads share no chunks.
+        that link, or received it, at an earlier step. Then payloads share no chunks. Where rows of a payload over an arc name a
+        tree, they answer: each is silent only when its source sent that payload over that arc before.
+    initiator : int, optional
+        Of a sparing allgather, the node that starts the others: a node sends data of other nodes, and its own, from when it
+        holds the initiator's first message. None: all nodes begin by themselves.
 
     Raises
     ------
@@ -89,6 +93,7 @@ class Schedule(Described):
     claims: Claims | None = None
     recipe: Recipe = NO_RECIPE
     sparing: bool = False
+    initiator: int | None = None
 
     def __post_init__(self) -> None:
         rows, chunks = self.rows, self.part.chunks
@@ -100,6 +105,8 @@ class Schedule(Described):
             )
         if self.sparing:
             self._check_sparing()
+        if self.initiator is not None:
+            self._check_initiator(self.initiator)
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
@@ -145,12 +152,31 @@ class Schedule(Described):
         rows = self.rows
         if not self.sparing or not len(rows):
             return np.ones(len(rows), bool)
-        low, high = np.minimum(rows.src, rows.dst).astype(np.int64), np.maximum(rows.src, rows.dst)
-        link = np.unique(low * self.network.nodes + high, return_inverse=True)[1].reshape(-1)
-        key = link * len(rows.payloads) + rows.payload
-        first = np.full(int(key.max()) + 1, NEVER)
-        np.minimum.at(first, key, rows.step)
-        return rows.step == first[key]
+        there, back = self._there_and_back
+        first = np.full(int(max(there.max(), back.max())) + 1, NEVER)
+        np.minimum.at(first, there, rows.step)
+        return (rows.step == first[there]) & (self.answers | (rows.step <= first[back]))
+
+    @cached_property
+    def answers(self) -> NDArray[np.bool_]:
+        """Which rows of a sparing schedule are sent even if their payload came over their link before: bool (rows,).
+
+        All rows of a payload over an arc answer, or none: those answer of which some name a tree.
+        """
+        tree = self.rows.tree >= 0
+        if not self.sparing or not bool(tree.any()):
+            return np.zeros(len(tree), bool)
+        there = self._there_and_back[0]
+        return np.bincount(there, tree)[there] > 0
+
+    @cached_property
+    def _there_and_back(self) -> tuple[Ints, Ints]:
+        """A number for the arc and the payload of each row, and that of the arc back: int64 (rows,) each."""
+        rows, nodes = self.rows, self.network.nodes
+        src, dst, payloads = rows.src.astype(np.int64), rows.dst.astype(np.int64), len(rows.payloads)
+        arc = np.unique(np.concatenate([src * nodes + dst, dst * nodes + src]), return_inverse=True)[1].reshape(2, -1)
+        key = np.unique(arc * payloads + rows.payload, return_inverse=True)[1].reshape(2, -1)
+        return key[0], key[1]
 
     @cached_property
     def message_sizes(self) -> Ints:
@@ -165,11 +191,14 @@ class Schedule(Described):
 
     @cached_property
     def arcs_back(self) -> Ints:
-        """Of a sparing schedule the number of the arc back of each row, as Network.arc numbers them; else an empty array."""
+        """Of a sparing schedule the number of the arc back of each row, as Network.arc numbers them, and that of no arc where the
+        row answers; else an empty array.
+        """
         rows, network = self.rows, self.network
         if not self.sparing:
             return np.empty(0, np.int64)
-        return network.arc(rows.dst, network.port_between(rows.dst, rows.src))
+        back = network.arc(rows.dst, network.port_between(rows.dst, rows.src))
+        return np.where(self.answers, network.nodes * network.ports, back)
 
     def _check_sparing(self) -> None:
         if self.collective.sums:
@@ -180,6 +209,20 @@ class Schedule(Described):
             raise ScheduleError("in a sparing schedule payloads share no chunks")
         if bool((self.rows.steps > 1).any()):
             raise ScheduleError("in a sparing schedule a payload goes in one step")
+
+    def _check_initiator(self, initiator: int) -> None:
+        collective, rows = self.collective, self.rows
+        if not (self.sparing and collective.all_source and collective.traits.spreads) or self.orbit:
+            raise ScheduleError("only a sparing allgather that is no orbit has an initiator")
+        self.network.check_node(initiator)
+        table = rows.payloads
+        source = collective.source_of(np.minimum(table.first, collective.chunks - 1)) == initiator
+        mixed = np.add.reduceat(source, table.start[:-1]) if len(table) else np.empty(0, np.int64)
+        if bool(((mixed > 0) & (mixed < np.diff(table.start))).any()):
+            raise ScheduleError("the initiator's messages go by themselves, before all others")
+        own = (mixed > 0)[rows.payload]
+        if int((rows.step + rows.steps)[own].max(initial=0)) > int(rows.step[~own].min(initial=NEVER)):
+            raise ScheduleError("the initiator's messages go by themselves, before all others")
 
     @property
     def trees(self) -> int:

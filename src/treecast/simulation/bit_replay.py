@@ -78,7 +78,7 @@ def is_gossip(schedule: Schedule) -> bool:
     everything = not len(table) or (len(table) == 1 and table.ranges(0) == [(0, schedule.collective.messages)])
     together = everything and not bool((rows.steps > 1).any())
     cube = schedule.network.flips_bits and schedule.collective.traits.spreads
-    return cube and schedule.orbit and together
+    return cube and schedule.orbit and together and not bool(schedule.answers.any())
 
 
 def gossip(schedule: Schedule, faults: Faults | None = None) -> Gossip:

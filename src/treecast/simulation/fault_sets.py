@@ -31,7 +31,7 @@ class FaultSets:
         if kind not in KINDS:
             raise FaultError(f"{kind!r} cannot fail: write one of {', '.join(KINDS)}")
         network = schedule.network
-        spared = () if schedule.collective.all_source else (schedule.collective.root,)
+        spared = (schedule.initiator if schedule.collective.all_source else schedule.collective.root,)
         names, arcs = list[int](), list[tuple[int, int]]()
         if kind.startswith("nodes"):
             names = [u for u in range(network.nodes) if u not in spared]

@@ -191,6 +191,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """Replay a schedule exactly: a living node sends a chunk if it holds it, and skips the row otherwise.
 
     In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
+    Where an initiator starts the others, a node that was not started sends nothing.
 
     A node sends a sum once all contributions that it adds have arrived; if one never comes, the sum is never sent.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
@@ -214,6 +215,7 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     via = np.full((len(atoms), network.nodes), -1, np.int64)
     moved = np.zeros(len(found.row), np.bool_)
     columns = (found.row, found.time, rows.src, rows.dst, network.arc(rows.src, rows.port), node_dies, arc_dies)
+    begins = np.zeros(network.nodes, np.int32)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     if sums:
         kernels.replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
@@ -224,7 +226,18 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     if collective.results:  # the owner has a finished sum when the last contribution is there
         owner = collective.source_of(atoms.bounds[:sums])
         arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
-    kernels.replay(found.start[sums:], *columns, schedule.arcs_back, arrival[sums:], via[sums:], moved)
+    parts = [(sums, len(atoms))]
+    if schedule.initiator is not None:
+        own, stop = atoms.of_source(collective, schedule.initiator)
+        kernels.replay(
+            found.start[own : stop + 1], *columns, schedule.arcs_back, begins, arrival[own:stop], via[own:stop], moved
+        )
+        begins, parts = arrival[own].copy(), [(0, own), (stop, len(atoms))]
+    for low, high in parts:
+        some = slice(low, high)
+        kernels.replay(
+            found.start[low : high + 1], *columns, schedule.arcs_back, begins, arrival[some], via[some], moved
+        )
     return Trace(schedule, faults, atoms, found, arrival, via, moved)
 
 

@@ -296,6 +296,13 @@ class _Case:
         self.atoms = cut_into_atoms(schedule)
         self.moves = find_moves(schedule, self.atoms)
         self.by_move = _by_move(schedule, self.moves.row)
+        self.order, self.own = np.arange(len(self.atoms)), 0
+        if (
+            schedule.initiator is not None
+        ):  # its atoms go first: nodes send others from when they have the first of them
+            first, stop = self.atoms.of_source(schedule.collective, schedule.initiator)
+            self.order, self.own = np.roll(self.order[:stop], stop - first), stop - first
+            self.order = np.concatenate([self.order, np.arange(stop, len(self.atoms))])
         self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
 
     def _by_atom(self, holdings: Holdings) -> tuple[Ints, Ints]:
@@ -330,6 +337,6 @@ class _Case:
         elements = (self.fault_sets.node, self.fault_sets.arcs)
         moves = (self.moves.start, self.by_move.number, self.moves.time)
         ends = (self.by_move.src, self.by_move.dst, self.by_move.arc, network.nodes, network.nodes * network.ports + 1)
-        known = (self.by_move.back, *self.given, *self.wanted)
+        known = (self.by_move.back, self.order, self.own, *self.given, *self.wanted)
         index, node, atom = first_failing(sets, *elements, *moves, *ends, *known, failing)
         return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))

@@ -112,7 +112,7 @@ class Case:
         from treecast.kernels.rules import tree_depths
 
         one_root = self.schedule.orbit or not self.schedule.collective.all_source
-        if not one_root or not self.affordable(self.trees * self.nodes):
+        if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
         src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree

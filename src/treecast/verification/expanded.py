@@ -128,12 +128,15 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
     """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
-    things: list[object] = [*range(nodes), *links]
+    others = [v for v in range(nodes) if v != plain.initiator]
+    things: list[object] = [*others, *links]
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
-        things = list(range(nodes))  # too many sets: dead nodes only
+        things = list(others)  # too many sets: dead nodes only
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
         broken("copies", -1, "too many sets of faults to replay one by one")
         return
+    answered = {(src, dst, chunk) for _, src, dst, _, tree, chunk, _ in sends if tree >= 0}
+    start = collective.messages * (plain.initiator or 0)
     for dead in map(set, combinations(things, plain.copies - 1)):
         has = {(int(collective.source_of(c)), c) for c in range(collective.chunks)}
         has = {(v, c) for v, c in has if v not in dead}
@@ -142,7 +145,9 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
             now = [
                 (src, dst, chunk)
                 for _, src, dst, _, _, chunk, _ in together
-                if (src, chunk) in has and (src, dst, chunk) not in said and (dst, src, chunk) not in heard
+                if (src, chunk) in has and (src, dst, chunk) not in said
+                if (dst, src, chunk) not in heard or (src, dst, chunk) in answered
+                if plain.initiator in (None, collective.source_of(chunk)) or (src, start) in has
             ]
             there = [(u, v, c) for u, v, c in now if v not in dead and frozenset((u, v)) not in dead]
             said.update(now)

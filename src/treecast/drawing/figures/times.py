@@ -34,7 +34,7 @@ def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool =
     found = [timings(job, measure=False) for job in jobs]
     figure = empty_figure() if page is None else page
     figure.set_size_inches(_WIDTH, _HEIGHT)
-    schemes = [t.scheme for t in found[0]]
+    schemes = [name for name in SCHEMES if any(t.scheme == name for timings_of in found for t in timings_of)]
     heading(
         figure,
         f"{collective} on hypercube:{d}: a β + b Fτ",
@@ -90,7 +90,7 @@ def _draw_curves(axes: Any, job: Job) -> None:
             [float(r) for r in axis],
             ratio,
             color=ink,
-            linewidth=3.2 - 0.8 * place,
+            linewidth=max(0.8, 3.2 - 0.6 * place),
             zorder=3 + place,
             gid=f"closed-{job.model}-{t.scheme}",
         )

@@ -24,6 +24,7 @@ WORDS = (
     "model",
     "orbit",
     "sparing",
+    "initiator",
     "builder",
     "option",
     "options",
@@ -67,6 +68,8 @@ def header_of(schedule: Schedule) -> Header:
         header["orbit"] = "yes"
     if schedule.sparing:
         header["sparing"] = "yes"
+    if schedule.initiator is not None:
+        header["initiator"] = schedule.network.label(schedule.initiator)
     recipe = schedule.recipe
     if recipe.builder:
         header["builder"] = recipe.builder
@@ -118,6 +121,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             _claims(header),
             _recipe(header, version),
             sparing=header.get("sparing") == "yes",
+            initiator=where.node(header["initiator"]) if "initiator" in header else None,
         )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None

@@ -16,8 +16,8 @@ from treecast.machine import Cost
 from treecast.networks import Hypercube
 from treecast.plans import plan
 
-SCHEMES = ("dimension-order", "fraigniaud", "four-phases")
-"""The schemes, by the names of their builders."""
+SCHEMES = ("dimension-order", "fraigniaud", "four-phases", "answering", "answering-four-phases")
+"""The schemes, by the names of their builders. Those that answer are the paper's under shouting; the others answer nothing."""
 MODELS = ("whispering", "shouting")
 """The models for which they are made."""
 COLLECTIVES = ("broadcast", "allgather")
@@ -97,11 +97,16 @@ def timings(job: Job, measure: bool = True) -> list[Timing]:
     _check(job)
     found: list[Timing] = []
     for scheme in SCHEMES:
-        if scheme != "four-phases" or job.gossips:
+        if _does(scheme, job):
             said, closed = claimed(scheme, job), closed_form(scheme, job)
             ours = measured(scheme, job) if measure else None
             found.append(Timing(scheme, job, said, closed, ours, _why(scheme, job, said, closed)))
     return found
+
+
+def _does(scheme: str, job: Job) -> bool:
+    shouts = job.model == "shouting"
+    return (job.gossips or not scheme.endswith("four-phases")) and (shouts or not scheme.startswith("answering"))
 
 
 def _check(job: Job) -> None:
@@ -126,6 +131,8 @@ def claimed(scheme: str, job: Job) -> Time | None:
         if whispers:
             return Time(2 * d, (k + 1) * (n - 1), "2d β + (k+1)(n-1) Fτ", "section 1, of Fraigniaud")
         return Time(d + 1, n - 1, "(d+1) β + (n-1) Fτ", "section 1, of Fraigniaud")
+    if not whispers and not scheme.startswith("answering"):
+        return None  # in the paper nodes answer
     if not job.gossips:
         if whispers and free:
             return Time(2 * d - 1, 2 * d - 1, "(2d-1)(β + Fτ)", "section 2") if k == d - 1 else None
@@ -136,7 +143,7 @@ def claimed(scheme: str, job: Job) -> Time | None:
         return Time(d, d, "d (β + Fτ)", "section 2") if free else Time(d + 1, d + 1, "(d+1)(β + Fτ)", "section 2")
     if k < d - 1:
         return None
-    alone = scheme == "dimension-order"
+    alone = not scheme.endswith("four-phases")
     where = "section 4" if alone and not free else "section 3" + (", less phases 1 and 2" if alone else "")
     a, b, formula = {
         (True, True, False): (2 * d, (n - 1) * (d - 1), "2d β + (n-1)(d-1) Fτ"),
@@ -154,11 +161,12 @@ def claimed(scheme: str, job: Job) -> Time | None:
 def closed_form(scheme: str, job: Job) -> Time:
     """Return the time of a scheme as it is planned here, in closed form; tests hold it against the planned schedules."""
     _, model, d, k, free = job
-    if scheme == "four-phases":
-        start, rest = (closed_form("dimension-order", job._replace(collective=c)) for c in COLLECTIVES)
+    if scheme.endswith("four-phases"):
+        alone = "answering" if scheme.startswith("answering") else "dimension-order"
+        start, rest = (closed_form(alone, job._replace(collective=c)) for c in COLLECTIVES)
         formula = f"{start.formula}, then {rest.formula}"
         return Time(start.startups + rest.startups, start.chunks + rest.chunks, formula, "closed form")
-    make = _fraigniaud if scheme == "fraigniaud" else _by_dimension
+    make = {"fraigniaud": _fraigniaud, "answering": _answering}.get(scheme, _by_dimension)
     a, b, start, size = make(job.gossips, model == "whispering", d, k, free)
     return Time(a, b, f"{start} β + {size} Fτ", "closed form")
 
@@ -180,6 +188,16 @@ def _by_dimension(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> t
     return a, 2 * d - 1 if last else d + k + 1, start, "(2d-1)" if last else "(d+k+1)"
 
 
+def _answering(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tuple[int, int, str, str]:
+    # in step s a message has the sources at distance s, C(d, s), but in step 1 those of d-1 neighbours
+    n, a, start = 1 << d, d if free else d + 1, "d" if free else "(d+1)"
+    if d == 1:
+        return a, 1, start, "1"
+    if gossip:
+        return a, n - 2 if free else n - 1, start, "(n-2)" if free else "(n-1)"
+    return a, a, start, start
+
+
 def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tuple[int, int, str, str]:
     n = 1 << d
     if d == 1:  # one tree of one arc
@@ -196,7 +214,7 @@ def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tup
 def measured(scheme: str, job: Job) -> Time | None:
     """Return the time of the planned schedule; None where it would be too large to make."""
     collective, model, d, k, free = job
-    rows = (1 << 2 * d) * (k + 2) if scheme == "four-phases" else 0
+    rows = (1 << 2 * d) * (k + 2) if scheme.endswith("four-phases") else 0
     if d > _MOST_DIMENSIONS or rows > _MOST_ROWS:
         return None
     free = free and scheme != "fraigniaud"  # it leaves nothing out
@@ -208,7 +226,7 @@ def measured(scheme: str, job: Job) -> Time | None:
 _SUM = "the text says (n-1)(d-1), but its own row of messages sums to nd-n+1"
 _SILENT = "the last unit is counted, but silent when nothing fails"
 _NONE = "with no fault to survive phase one does it alone, in d units"
-_ANSWERS = "here nodes do not answer what they heard, so that no message is longer than C(d-1, step)"
+_ANSWERS = "a message of step s has the sources at distance s, C(d,s), less one in step 1: n-1 Fτ in all"
 
 
 def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
@@ -221,13 +239,14 @@ def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
         trees = "k+1 trees take d+k+1 steps, not 2d" if job.model == "whispering" else ""
         return trees or "with fewer than d-1 trees the messages of the first steps are shorter"
     reasons = list[str]()
-    if not job.k:
+    if not job.k and job.model == "whispering":
         reasons.append(_NONE)
     if job.gossips:
         reasons.append(_SUM if job.model == "whispering" else _ANSWERS)
-    if job.k and (not job.gossips or scheme == "four-phases") and not job.fault_free:
+    silent = job.k if job.model == "whispering" else job.d == 1
+    if silent and (not job.gossips or scheme.endswith("four-phases")) and not job.fault_free:
         reasons.append(_SILENT)
-    if scheme == "four-phases" and job.fault_free and job.model == "whispering":
+    if scheme == "four-phases" and job.fault_free:
         reasons.append("the broadcast that starts it leaves out its last unit, too")
     return "; ".join(reasons)
 

@@ -59,7 +59,7 @@ def whispering(job: Job[Hypercube]) -> Built:
         informed = np.concatenate([informed, informed ^ (1 << port)])
     units = min(repeated(job), cube.d - 1 if fault_free else cube.d)
     parts += [(cube.d + unit, every, port) for unit, port in enumerate(dims[:units])]
-    return assemble(job, parts, _count_messages(cube.d, units))
+    return _claiming(job, _assemble(job, parts), count_messages(cube.d, units))
 
 
 def repeated(job: Job[Hypercube]) -> int:
@@ -69,7 +69,7 @@ def repeated(job: Job[Hypercube]) -> int:
     return job.copies if job.copies > 1 else 0
 
 
-def _count_messages(d: int, units: int) -> int:
+def count_messages(d: int, units: int) -> int:
     """Return the messages of one broadcast: n - 1, and over each of the first ``units`` dimensions both ways of every link
     but those that the first phase has used: 2^i over the i-th dimension.
     """
@@ -91,16 +91,25 @@ def shouting(job: Job[Hypercube]) -> Built:
     """
     d, units = job.network.d, min(repeated(job), job.network.d)
     longest = 1 < job.copies == d and not job.options.get("fault_free")
+    rows = shouted(job, d + longest, units)
+    return _claiming(job, rows, units * (1 << d) // 2 + (1 << d) - (1 << units))
+
+
+def shouted(job: Job[Hypercube], steps: int, units: int) -> Rows:
+    """Return the rows of so many steps of shouting: an informed node sends along all dimensions behind the last one by which
+    it differs from the root, and along the first ``units``.
+    """
+    d = job.network.d
     dims = np.array(check_order(d, job.options.get("order")), np.int64)
     every = np.arange(1 << d)  # bit i: whether it differs from the root in the i-th dimension
     near, last = np.bitwise_count(every).astype(np.int64), last_of(every, d)
     node = (((every[:, None] >> np.arange(d)) & 1) << dims).sum(axis=1)
     parts: list[tuple[int, Ints, int]] = []
-    for step in range(d + longest):
+    for step in range(steps):
         # links join even and odd nodes, so news comes every other step; without repetition it comes but once
         awake = (near <= step) & ((step - near) % 2 == 0) if units else near == step
         parts += [(step, node[awake & ((i >= last) | (i < units))], int(dims[i])) for i in range(d)]
-    return assemble(job, parts, units * (1 << d) // 2 + (1 << d) - (1 << units))
+    return _assemble(job, parts)
 
 
 def last_of(nodes: Ints, d: int) -> Ints:
@@ -111,9 +120,9 @@ def last_of(nodes: Ints, d: int) -> Ints:
     return last
 
 
-def assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]], sends: int) -> Built:
-    """Return the schedule in which the nodes of each part (step, nodes, port) send everything at once over that port."""
-    cube, collective = job.network, job.collective
+def _assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]]) -> Rows:
+    """Return the rows by which the nodes of each part (step, nodes, port) send everything at once over that port."""
+    collective = job.collective
     parts = [part for part in parts if len(part[1])]
     none = np.empty(0, np.int64)
     src = np.concatenate([none, *(nodes ^ collective.root for _, nodes, _ in parts)])
@@ -121,9 +130,13 @@ def assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]], sends: int
     step = np.concatenate([none, *(np.full(len(nodes), s) for s, nodes, _ in parts)])
     table = Payloads.of([[(0, collective.messages)]] if len(src) else [])
     same = np.zeros_like(src)
-    rows = Rows.of(
+    return Rows.of(
         table, step=step, steps=same + 1, src=src, dst=src ^ (np.int64(1) << port), port=port, tree=same - 1, payload=same
     )  # fmt: skip
-    sources = cube.nodes if collective.all_source else 1
-    claims = Claims(int(step.max(initial=-1)) + 1, sends * sources * collective.messages)
-    return Built(rows, claims, copies=claimed(job))
+
+
+def _claiming(job: Job[Hypercube], rows: Rows, sends: int) -> Built:
+    """Return rows that claim so many sends for each source."""
+    sources = job.network.nodes if job.collective.all_source else 1
+    steps = int(rows.step.max(initial=-1)) + 1
+    return Built(rows, Claims(steps, sends * sources * job.collective.messages), copies=claimed(job))

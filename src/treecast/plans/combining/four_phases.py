@@ -36,14 +36,15 @@ def four_phases(job: Job[Hypercube]) -> Built:
     """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
 
     Twice as many steps as gossip that all start at once, n (nd - n + 1) messages in all for k = d-1 when whispering.
-    Not an orbit.
+    Not an orbit. A node that was not started sends nothing. So the schedule survives any k faults other than the initiator's.
     """
-    initiator = job.network.check_node(job.options.get("initiator", 0))
-    return _start_by_initiator(whispering if job.model.ports == "one" else shouting, job, initiator)
+    return start_by_initiator(whispering if job.model.ports == "one" else shouting, job)
 
 
-def _start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube], initiator: int) -> Built:
+def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hypercube]) -> Built:
+    """Return the gossip of a job that the initiator's broadcast starts, every broadcast as ``build`` makes it."""
     cube, collective = job.network, job.collective
+    initiator = cube.check_node(job.options.get("initiator", 0))
     rows, claims, *_ = build(job.doing("broadcast"))
     source = np.repeat(np.arange(cube.nodes), len(rows))
     again = np.tile(np.arange(len(rows)), cube.nodes)
@@ -55,4 +56,4 @@ def _start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hyper
         payload=source,
     )  # fmt: skip
     twice = claims.steps * (2 if cube.nodes > 1 else 1)
-    return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job))
+    return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job), initiator=initiator)
