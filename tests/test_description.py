@@ -180,7 +180,7 @@ def test_what_nobody_describes_is_refused():
 def test_simulate_replays_a_large_gossip_by_bits():
     faults = Faults({5: 2, 9: 0}, {(3, 1): 1})
     for d, kind in ((4, treecast.Trace), (10, Gossip)):
-        schedule = treecast.plan("allgather", f"hypercube:{d}", model="shouting", copies=3)
+        schedule = treecast.plan("allgather", f"hypercube:{d}", model="shouting", copies=4)
         told = []
         with reporting(lambda *progress: told.append(progress)):  # noqa: B023
             found = simulate(schedule, faults)

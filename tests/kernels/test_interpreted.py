@@ -157,7 +157,8 @@ def test_large_numbers():
     given, wanted = (np.array([0, 1]), np.zeros(1, np.int64)), (np.array([0, nodes]), everyone)
     agree(
         KERNELS["replay.first_failing"],
-        (sets, everyone, elements, atoms, arcs, time, src, dst, arcs, nodes, rows, none, *given, *wanted,
+        (sets, everyone, elements, atoms, arcs, time, src, dst, arcs, nodes, rows, none, np.zeros(1, np.int64), 0,
+         *given, *wanted,
          np.zeros(len(sets), np.bool_)),
     )  # fmt: skip
     has = random.integers(0, 2**64, (128, 2), np.uint64)

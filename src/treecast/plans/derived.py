@@ -29,6 +29,7 @@ def derived(entries: Iterable[Builder]) -> list[Builder]:
         if (forward := kind.backwards or kind.there_and_back) in entry.kinds
         and not (kind.lengths or entry.sparing)
         and entry.orbit
+        and entry.backwards
     ]
 
 

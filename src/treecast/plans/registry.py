@@ -105,6 +105,8 @@ class Builder:
         What it can be told.
     sparing
         Whether it makes sparing schedules.
+    backwards
+        Whether its schedules are gathers or reductions when they run backwards: not where a node hears more often than asked for.
     orbit
         Whether it makes an orbit of a collective in which every node has the same part.
     baseline
@@ -125,6 +127,7 @@ class Builder:
     at: Callable[[Job[Any], int], Built] | None = None
     options: tuple[Option, ...] = ()
     sparing: bool = False
+    backwards: bool = True
     orbit: bool = True
     baseline: bool = False
     rank: int = 50

@@ -17,7 +17,7 @@ from treecast.plans.trees.spanning import breadth_first
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
-from treecast.schedule.trees import TreeSet
+from treecast.schedule.trees import Tree, TreeSet
 
 
 @builder(
@@ -37,7 +37,11 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 @builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: scatter down one tree of shortest paths, over all arcs of the root at once: the baseline of any network."""
-    tree, messages = breadth_first(job.network, job.collective.root), job.collective.messages
+    return down_one_tree(breadth_first(job.network, job.collective.root), job.collective.messages)
+
+
+def down_one_tree(tree: Tree, messages: int) -> Built:
+    """Return the scatter of ``messages`` to each node down one spanning tree, over all arcs of the root at once."""
     every = np.arange(tree.network.nodes)
     destination = every[every != tree.root]
     zeros = np.zeros_like(destination)

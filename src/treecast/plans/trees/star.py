@@ -16,6 +16,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
+from treecast.networks.core import Ints
 from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
 from treecast.schedule.trees import Tree, TreeSet
@@ -35,6 +36,14 @@ def exact_depth(n: int, paper: bool = False) -> int:
     if n < 3:
         return 1
     return 3 * n // 2 + 1 if paper else 3 * (n - 1) // 2 + 2
+
+
+def graph_depth(n: int) -> int:
+    """Return the depth of SPG in arcs: the diameter ⌊3(n-1)/2⌋, and one more for even n > 2.
+
+    The deepest are leaves over a dimension that only leads to them by a way round.
+    """
+    return 3 * (n - 1) // 2 + (n % 2 == 0 and n > 2)
 
 
 def parent_spt(star: Star, node: int, root: int = 0) -> TreeHop | None:
@@ -114,6 +123,29 @@ def shortest_path_tree(star: Star, root: int = 0) -> Tree:
     Such a node hangs over the first dimension that leads nearer to the root: SPG offers it to all the subtrees.
     """
     return _filled(star, 0, 1, root)[0]
+
+
+def shortest_path_graph(star: Star, root: int = 0) -> TreeSet:
+    """Return the n-1 subtrees of the shortest-path graph SPG as arrays of shape (n-1, n!); -1 where a subtree lacks a node.
+
+    A node whose symbol 1, seen from the root, is at position k ≥ 2 is in T_k alone; one with symbol 1 in front is a leaf of all
+    (Definition 7).
+    """
+    spt, every = shortest_path_tree(star, root), np.arange(star.nodes)
+    hole = symbol_1(star, root)
+    parent, port = np.full((star.ports, star.nodes), -1, np.int32), np.full((star.ports, star.nodes), -1, np.int8)
+    inside = np.flatnonzero(hole)
+    parent[hole[inside] - 1, inside], port[hole[inside] - 1, inside] = spt.parent[inside], spt.port[inside]
+    leaves = np.flatnonzero((hole == 0) & (every != root))
+    for tree in range(star.ports):
+        parent[tree, leaves], port[tree, leaves] = star.neighbor(leaves, tree), tree
+    return TreeSet(star, root, parent, port)
+
+
+def symbol_1(star: Star, root: int = 0) -> Ints:
+    """Return the position of symbol 1 in every node as the root sees it, counted from 0: int64 (n!,)."""
+    words = star.words(star.untranslate(root, np.arange(star.nodes)))
+    return permutations.symbol_at(permutations.inverse(words, star.n), 0)
 
 
 def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) -> TreeSet:
