@@ -18,6 +18,7 @@ plan allgather star:4 --messages 2 -o gather.tc
 simulate gather.tc --kill-nodes 2134@1
 plan allgather hypercube:4 --copies 2
 plan allgather star:4 --copies 2 --search 1
+plan allgather torus:3x4 --copies 2
 plan alltoall star:4 --copies 2
 plan scatter star:4 --copies 2
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc

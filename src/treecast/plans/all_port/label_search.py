@@ -15,27 +15,36 @@ from treecast.progress import report
 from treecast.ragged import starts
 from treecast.schedule.trees import TreeSet
 
-_BLOCK = 1 << 20  # moves between two reports
-_SEED = 88172645463325252
+_FEW, _MANY = 1 << 12, 1 << 20  # moves between two reports, at first and at most
 
 
-def find(trees: TreeSet, turned: NDArray[np.int32], masks: Ints, copies: int, moves: int, hot: float) -> Ints:
+def find(
+    trees: TreeSet,
+    turned: NDArray[np.int32],
+    masks: Ints,
+    moves: int,
+    hot: float,
+    seed: int = 1,
+    uses: Ints | None = None,
+) -> Ints:
     """Return closed label sets, from others, that use the ports as evenly as so many moves can make them: int64 (N,).
 
     Parameters
     ----------
     trees
         The k disjoint trees of node 0.
-    turned : int32 (k, N)
-        The rotations of each node.
+    turned : int32 (turns, N)
+        The rotations of each node that change together at first: k, or 1 where the network has no rotation.
     masks : int64 (N,)
-        The labels with which the search begins, ``copies`` of each node but the root.
-    copies
-        x, less than k.
+        The labels with which the search begins: bit t for tree t. As many of each node but the root, fewer than k.
     moves
-        How many moves of single nodes to make at most; half of them, all rotations of a node at once.
+        How many moves of single nodes to make at most.
     hot
         The heat at first: how much worse a move may be. It falls to a fifth of that.
+    seed
+        The same number gives the same sets.
+    uses : int64 (k,), optional
+        How often each port is used already; it is added to.
     """
     from treecast.kernels.label_search import close, count_conflicts, search
 
@@ -46,30 +55,30 @@ def find(trees: TreeSet, turned: NDArray[np.int32], masks: Ints, copies: int, mo
     up = up.reshape(-1)
     first = starts(np.bincount(up, minlength=k * nodes + 1))
     child = (np.argsort(up, kind="stable") % nodes).astype(np.int32)
-    size = _sizes(turned)
-    masks, dice = masks.copy(), np.array([_SEED], np.uint64)
-    uses, conflicts = np.zeros(k, np.int64), np.empty(k * nodes, np.int64)
-    place = np.empty(k * nodes, np.int64)
-    most = -(-copies * (nodes - 1) // k)
+    size, copies = _sizes(turned), int(masks[1]).bit_count()
+    masks, dice = masks.copy(), np.array([seed * 88172645463325252 % 2**64], np.uint64)
+    uses = np.zeros(k, np.int64) if uses is None else uses
+    conflicts, place = np.empty((2, k * nodes), np.int64)
+    most = -(-(copies * (nodes - 1) + int(uses.sum())) // k)
     left = int(count_conflicts(parent, port, masks, uses, conflicts, place))
-    for together in (True, False):
-        total = moves // 2 // (k if together else 1)
-        done = 0
+    stages = (True, False) if len(turned) > 1 else (False,)
+    for together in stages:
+        total, done, block = moves // len(stages) // (k if together else 1), 0, _FEW
         while done < total and (left or int(uses.max()) > most or int(uses.min()) < most - 1):
             made, left = search(
                 parent, port, first, child, turned, size, masks, uses, conflicts, place, left, most,
-                min(_BLOCK, total - done), done, total, hot, together, dice,
+                min(block, total - done), done, total, hot, together, dice,
             )  # fmt: skip
-            done += made
-            report(moves // 2 * (not together) + done * (k if together else 1), moves, "moves of the search")
+            done, block = done + made, min(2 * block, _MANY)
+            report(moves // len(stages) * (not together) + done * (k if together else 1), moves, "moves of the search")
     close(parent, first, child, masks, copies)
     return masks
 
 
 def _sizes(turned: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return how many rotations of each node differ."""
-    k, nodes = len(turned), len(turned[0])
-    size = np.full(nodes, k, np.int32)
-    for times in range(k - 1, 0, -1):
+    turns, nodes = len(turned), len(turned[0])
+    size = np.full(nodes, turns, np.int32)
+    for times in range(turns - 1, 0, -1):
         size[turned[times] == np.arange(nodes)] = times
     return size

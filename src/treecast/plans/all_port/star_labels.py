@@ -160,7 +160,7 @@ def _sets(job: Job[Star], trees: TreeSet) -> Ints:
     if "search" not in job.options:
         return read_sets(star, job.copies, known_sets()[star.n, job.copies])
     turned = np.array([star.rotate(np.arange(star.nodes), i) for i in range(star.ports)], np.int32)
-    return find(trees, turned, begin(star, job.copies), job.copies, job.options["search"] * 10**6, _HOT[star.n > 6])
+    return find(trees, turned, begin(star, job.copies), job.options["search"] * 10**6, _HOT[star.n > 6])
 
 
 def begin(star: Star, copies: int) -> Ints:
