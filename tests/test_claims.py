@@ -1,0 +1,309 @@
+"""Every figure and superlative of the pages has something that fails, or a command that prints it, when it stops being true.
+
+``CLAIMS`` lists words of a page and what holds them. A line that looks like a claim (``LOOKS_LIKE_ONE``) must have some of these
+words in it, and no words may be left over that no page has.
+"""
+
+import ast
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from treecast.cli import main
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+LOOKS_LIKE_ONE = re.compile(
+    r"\b(?:fewest|best|optimal|never|always|minimum|fastest|[Nn]o schedule)\b|(?<!at )\bleast\b"
+    r"|\d+\.\d+|\d{1,3}(?:,\d{3})+|\d+ times|\d+ %|\b\d{2,} steps"
+)
+
+
+class Test(NamedTuple):
+    """A test that fails when the words stop being true."""
+
+    __test__ = False
+    name: str
+
+
+class Prints(NamedTuple):
+    """A command, without ``treecast``, and what it prints."""
+
+    command: str
+    text: str
+
+
+class Measured(NamedTuple):
+    """A figure of one machine: the page names the command that prints it elsewhere."""
+
+    command: str
+
+
+class Says(NamedTuple):
+    """Words that look like a claim and are none: why."""
+
+    what: str
+
+
+DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
+DESIGN = Says("how something is made, which its own tests hold")
+WORMHOLE, ALL_PORT = "tests/plans/wormhole", "tests/plans/all_port"
+SCALE = Test("tests/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
+FEWEST_CALLS = Test(
+    "tests/plans/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
+)
+LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
+STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
+LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
+CLAIMS: dict[str, dict[str, object]] = {
+    "README.md": {
+        "messages to 362,880 nodes is planned and verified": SCALE,
+        "Python 3.11": ADDRESS,
+        "in the fewest steps there can be": FEWEST_CALLS,
+        "9 to 17 million rows a second": Measured("make bench"),
+    },
+    "docs/allgather.md": {
+        "in the fewest steps there can be": LARGEST_GAPS,
+        "steps are the fewest there can be": Test(
+            "tests/lower_bounds/test_every_plan.py::test_no_plan_beats_its_bounds"
+        ),
+        "takes 64 steps": Test(f"{ALL_PORT}/test_largest_gaps.py::test_steps"),
+    },
+    "docs/architecture.md": {
+        "1.6 billion pairs on 280,944 rows": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "source that never fails": DEFINITION,
+        "that never fails": DEFINITION,
+        "never on (node, chunk)": DESIGN,
+        "never import numba": DESIGN,
+        "never runs with old code": DESIGN,
+        "lies least deep": DESIGN,
+        "flow of least cost": DESIGN,
+        "holds the least total distance": DEFINITION,
+        "the best of them by the steps": DESIGN,
+        "both are the fewest there can be": Test(
+            f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
+        ),
+    },
+    "docs/commands.md": {
+        "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "1.6 billion pairs": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
+        "No schedule takes fewer": Test(
+            "tests/plans/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+        ),
+        "Gossip on 65,536 nodes": Test("tests/test_claims.py::test_gossip_on_65536_nodes"),
+        "takes the best of several trees": Test(
+            "tests/plans/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+        ),
+    },
+    "docs/figures.md": {
+        "4,202 steps, the bound is 4,200": Test(
+            f"{ALL_PORT}/test_star_labels.py::test_the_star_of_seven_symbols_meets_the_bound"
+        ),
+        "the sum of the least lengths of x disjoint ways": Test(
+            f"{ALL_PORT}/test_disjoint_ways.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
+        ),
+        "measures on your machine": Measured("make bench"),
+        "(32.7 million arcs)": Measured("make bench"),
+        "4.3 to 8 ns per arc and core": Measured("make bench"),
+        "2.9 million rows, x = 1": Measured("make bench"),
+        "4.5 to 8 million rows/s": Measured("make bench"),
+        "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
+    },
+    "docs/lab.md": {
+        "10.9.0.(node+1)": ADDRESS,
+        "10.200.0.0/24": ADDRESS,
+        "holds 64,000 bytes": DESIGN,
+        "--cut A-B@": DEFINITION,
+        "A-B@mark+0.1": DEFINITION,
+        "12.5 MB": Measured("make bench-lab"),
+        "the best of four runs": Measured("make bench-lab"),
+        "of the bound's rate": Measured("make bench-lab"),
+        "best tuned MPI_Bcast": Measured("make bench-lab"),
+        "Open MPI's choice": Measured("make bench-lab"),
+    },
+    "docs/mesh.md": {
+        "Time-step optimal": PAPER,
+        "is the least total distance that the recursion finds": DEFINITION,
+        "inner minimum": DEFINITION,
+        "the result is never above the paper's value": Test(
+            f"{WORMHOLE}/test_bisection.py::test_never_above_the_papers_value"
+        ),
+        "whether that is known to be the minimum": Prints(
+            "bounds broadcast mesh:8x8 --model wormhole --root 2,3", "the minimum, as no broadcast"
+        ),
+        "all broadcasts in the fewest steps": LEAST_OF_ALL,
+        "the minimum on paths": Test(
+            f"{WORMHOLE}/test_exhaustive.py::test_the_cuts_settle_paths_from_the_best_sources_and_most_others"
+        ),
+        "285 ≤ minimum ≤ 291": Prints("bounds broadcast mesh:16x16 --model wormhole --root 5,5", "285"),
+        "best order | minimum |": Test(f"{WORMHOLE}/test_bisection.py::test_values_of_the_8x8_mesh"),
+        "schedules in the fewest steps": DEFINITION,
+        "the fewest messages across a plane": DEFINITION,
+        "a broadcast of the least TCD without contention": Test(
+            f"{WORMHOLE}/test_exhaustive.py::test_the_builder_finds_the_least_without_contention_on_meshes_and_tori"
+        ),
+        "(Hwang 1976)": PAPER,
+        "the mesh's broadcast from its best node": DESIGN,
+        "this is least": Test(f"{WORMHOLE}/test_bisection.py::test_bounds_where_sides_are_powers_of_two"),
+        "never longer than the same on the mesh": Test(
+            f"{WORMHOLE}/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"
+        ),
+        "(minimum for a given source)": PAPER,
+        "best order is not least": Test("tests/papers/test_mesh.py::test_the_counter_example_to_theorem_3"),
+        "minimum is 525": Test(f"{WORMHOLE}/test_eyes.py::test_values_of_three_dimensions"),
+        "the paper's in the best order": DEFINITION,
+    },
+    "docs/mpi.md": {
+        "It never does so in place of": DESIGN,
+        "(b/c + d) (c/rate": DESIGN,
+        "is cut 0.2 s after": DEFINITION,
+        "best algorithm of `tuned`": Measured("benchmarks/mpi.py"),
+        "least, mean and greatest time": DEFINITION,
+    }
+    | {
+        f"| {what} |": Measured("benchmarks/mpi.py")
+        for what in ("Bcast", "Scatter", "Gather", "Allgather", "Alltoall", "Allreduce")
+    },
+    "docs/open.md": {
+        "the best value known": DEFINITION,
+        "| best known |": DEFINITION,
+        "five copies, M = 1": Test(
+            f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
+        ),
+        "three to six copies": Test(f"{ALL_PORT}/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
+        "alltoall of one message on Q_d": Test(
+            f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
+        ),
+    },
+    "docs/trees.md": {
+        "never single flits": DESIGN,
+        "Farthest first is the best order": Test(
+            "tests/plans/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders"
+        ),
+        "10 steps, the lower bound": Test("tests/test_claims.py::test_the_pictures_of_trees"),
+        "on the same path: 13 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
+        "24 steps": Test("tests/test_claims.py::test_the_pictures_of_trees"),
+        "never fewer than slots take": Test(
+            "tests/plans/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
+        ),
+        "nearest-first is the best then": Test(
+            "tests/plans/bufferless/test_tree_plans.py::test_the_ideal_gather_takes_as_long_as_the_scatter"
+        ),
+        "whichever of them takes this collective the fewest steps": DEFINITION,
+        "| broadcast-time | best |": DEFINITION,
+        "never slower than the best single tree": Test(
+            "tests/plans/bufferless/test_cover.py::test_never_slower_than_the_best_of_all_trees_on_small_networks"
+        ),
+        "within 10 % of the lower bound": Test(
+            "tests/plans/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes"
+        ),
+        "tree takes at least 5 % more": Test("tests/plans/bufferless/test_cover.py::test_it_gains_over_one_tree"),
+        "2.5 GHz cores": Measured("treecast plan"),
+        "belongs to the best order": PAPER,
+    }
+    | {
+        f"| {what} |": Measured("treecast plan")
+        for what in ("path:100000", "random tree of 10^6 nodes", "tree:30000,1")
+    },
+}
+
+
+def lines_of(page: str) -> list[str]:
+    """The lines of a page outside its blocks of code."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_claim_is_held_by_something(page):
+    words = CLAIMS.get(page, {})
+    loose = [line for line in lines_of(page) if LOOKS_LIKE_ONE.search(line) and not any(w in line for w in words)]
+    assert loose == []
+
+
+@pytest.mark.parametrize("page", CLAIMS)
+def test_no_words_are_left_over(page):
+    text = "\n".join(lines_of(page))
+    assert [words for words in CLAIMS[page] if words not in text] == []
+
+
+def held_by(kind):
+    return sorted({holder for claims in CLAIMS.values() for holder in claims.values() if isinstance(holder, kind)})
+
+
+@pytest.mark.parametrize("holder", held_by(Test), ids=lambda holder: holder.name.split("::")[1])
+def test_the_tests_that_hold_claims_are_there(holder):
+    path, name = holder.name.split("::")
+    names = {node.name for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.FunctionDef)}
+    assert name in names
+
+
+def test_what_is_measured_names_the_command_that_measures_it():
+    for page, claims in CLAIMS.items():
+        for holder in claims.values():
+            if isinstance(holder, Measured):
+                assert (
+                    holder.command in (ROOT / page).read_text()
+                    or holder.command in (ROOT / "docs/figures.md").read_text()
+                )
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for holder in held_by(Measured):
+        program, target = (*holder.command.split(), "")[:2]
+        assert target in targets if program == "make" else program == "treecast" or (ROOT / program).exists()
+
+
+@pytest.fixture
+def schedules(tmp_path):
+    """Schedule files that commands name in braces."""
+    from treecast import formats
+    from treecast.plans import plan
+
+    formats.save(plan("broadcast", "star:5", messages=4, copies=4), str(tmp_path / "S_5.tc"))
+    return {"{S_5}": str(tmp_path / "S_5.tc")}
+
+
+@pytest.mark.parametrize("holder", held_by(Prints), ids=lambda holder: holder.command)
+def test_commands_print_what_is_claimed(holder, schedules, capsys):
+    assert main([schedules.get(word, word) for word in holder.command.split()]) == 0
+    assert holder.text in capsys.readouterr().out
+
+
+def test_an_alltoall_on_40320_nodes():
+    """1.6 billion pairs, of which the file holds node 0's part."""
+    from treecast.networks import network
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    nodes = network("star:8").nodes
+    assert (nodes, nodes * (nodes - 1) // 10**7) == (40320, 162)
+    schedule = plan("alltoall", "star:8")
+    assert len(schedule) == 280_944
+    assert verify(schedule).holds
+
+
+def test_gossip_on_65536_nodes():
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    schedule = plan("allgather", "hypercube:16", model="whispering", survive=3)
+    assert schedule.network.nodes == 65536
+    assert verify(schedule).holds
+
+
+def test_the_pictures_of_trees():
+    from treecast.lower_bounds import best
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    lengths = [0, 2, 3, 1, 0, 4]
+    scatter = verify(plan("scatterv", "path:6", lengths=lengths, model="bufferless", builder="farthest-first"))
+    assert scatter.steps == best(list(scatter.bounds), "steps").value == 10
+    assert plan("gatherv", "path:6", lengths=lengths, model="bufferless", builder="shoulder-tap").steps == 13
+    assert (
+        plan(
+            "gatherv", "tree:2,2", lengths=[0, 3, 2, 4, 0, 1, 5], model="bufferless", builder="transmission-certificate"
+        ).steps
+        == 24
+    )
