@@ -191,7 +191,7 @@ def test_an_orbit_is_replayed_source_by_source():
 
 def test_time():
     trace = simulate(plan("broadcast", "star:4", messages=12, copies=3))
-    assert trace.seconds(Cost(1e-6, 1e-9), 1000) == pytest.approx(18 * 2e-6)
+    assert trace.seconds(Cost(1e-6, 1e-9), 1000) == pytest.approx(17 * 2e-6)  # of depth 6
     assert Cost(2.0).step_time(10**9) == 2.0
 
 
