@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
+from treecast.lower_bounds import lines
 from treecast.lower_bounds.bound import Bound, best
 from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
@@ -39,7 +40,8 @@ def wormhole(collective: Collective, network: Network, copies: int) -> list[Boun
     if not collective.targets and nodes == 1 << doublings and doublings >= degree:
         value = nodes - 1 + 2 * ((1 << (doublings - degree)) - 1)
         found.append(Bound("tcd", value, "N - 1 + 2 (N / 2^degree - 1)", f"N a power of two; {_PROVED}"))
-    for bound in _joined(grid, collective) + _across(grid, collective):
+    others = [*_by_degree(grid, collective), *_in_line(grid, collective)]
+    for bound in [*others, *_joined(grid, collective), *_across(grid, collective)]:
         if bound.value > best(found, "tcd").value:
             found.append(bound)
     found += _searched(grid, collective)
@@ -50,7 +52,36 @@ def wormhole(collective: Collective, network: Network, copies: int) -> list[Boun
     return found
 
 
+def _by_degree(network: Grid, collective: Collective) -> list[Bound]:
+    """Return the bound by the neighbours that informed nodes have, whatever the number of nodes."""
+    if collective.targets or network.nodes > _MOST_INFORMED:
+        return []
+    value = network.nodes - 1 + _beyond_neighbors(network.nodes, network.degree)
+    return [Bound("tcd", value, "N - 1 + sends of informed nodes beyond their neighbours", f"by degree; {_PROVED}")]
+
+
+@lru_cache(64)
+def _beyond_neighbors(nodes: int, degree: int) -> int:
+    """Return how many more than N - 1 arcs the messages take: n informed nodes have at most (degree - 2) n + 2 new neighbours.
+
+    They have more only at the price of longer messages before. After t steps there are n of them, as many as is best. They send
+    as early as they can, so that few of their sends inform all others: a send hands on twice as much as one a step later.
+    What they send beyond their neighbours is one arc longer. The greatest result of any t counts.
+    """
+    steps, most = (nodes - 1).bit_length(), 0
+    for t in range(steps):
+        informed = np.arange(-(-nodes // (1 << (steps - t))), (1 << t) + 1)
+        rest, sends = nodes - informed, np.zeros_like(informed)
+        for left in reversed(range(steps - t)):
+            now = np.minimum(informed, -(-rest // (1 << left)))
+            sends += now
+            rest = np.maximum(0, rest - (now << left))
+        most = max(most, int((sends - (degree - 2) * informed).min()) - 2)
+    return most
+
+
 _PROVED = "in the fewest steps; proved in docs/mesh.md"
+_MOST_INFORMED = 2**16  # nodes of a broadcast whose informed nodes are counted step by step
 _MOST_SPANNED = 4096  # targets that a shortest tree joins
 # nodes of a broadcast of which all ways to divide them, or halve them, are gone through
 _MOST_DIVIDED, _MOST_HALVED = 512, 4096
@@ -76,6 +107,15 @@ def _joined(network: Grid, collective: Collective) -> list[Bound]:
     if not network.wraps and sum(side > 1 for side in network.sides) <= 2:
         return [Bound("tcd", -(-2 * tree // 3), f"⌈2/3 {name}⌉", "messages join them; by other nodes: Hwang (1976)")]
     return [Bound("tcd", -(-tree // 2), f"⌈1/2 {name}⌉", "messages join them, perhaps by other nodes")]
+
+
+def _in_line(network: Grid, collective: Collective) -> list[Bound]:
+    """Return the bound by gaps between informed nodes, on paths and rings."""
+    nodes = network.nodes
+    if collective.targets or nodes > lines.MOST_NODES or max(network.sides) < nodes:
+        return []
+    value = lines.least_on_a_ring(nodes) if network.wraps else lines.least_on_a_path(nodes, collective.root)
+    return [Bound("tcd", value, "least over all ways to divide gaps between informed nodes", _PROVED)]
 
 
 def _all_needed(collective: Collective) -> bool:
