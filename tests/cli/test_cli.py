@@ -217,7 +217,7 @@ def test_bounds(answer):
 def test_theorems(answer, ask):
     status, found = answer("theorems", "star", "--up-to", "3")
     assert status == 0
-    assert set(found[0]) == {"name", "says", "checked", "holds", "detail", "seconds"}
+    assert set(found[0]) == {"name", "says", "checked", "holds", "as_known", "detail", "seconds"}
     status, out, err = ask("theorems", "--up-to", "3")
     assert (status, err) == (0, "")
     assert out.count("holds  ") == len(found)

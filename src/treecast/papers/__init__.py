@@ -57,7 +57,8 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
     Returns
     -------
     list of Finding
-        For each statement what it says, for which sizes it was checked, and whether it holds.
+        For each statement what it says, for which sizes it was checked, and whether it holds. Statements of a paper that
+        are known to be false are there in its own words: for them ``holds`` is False, and ``as_known`` is True.
 
     Raises
     ------
@@ -90,14 +91,16 @@ def _find(statement: Statement, letter: str, up_to: int | None) -> Finding:
             report(0, 1)
             verdict = statement.check(n)
         if not verdict.holds:
-            return _finding(statement, f"{letter} = {n}", verdict, began)
+            return _finding(statement, f"{letter} = {n}", verdict, n == statement.false_from, began)
         details.append(verdict.detail)
-    return _finding(statement, f"{letter} = {statement.least} … {last}", Verdict(True, _join(details)), began)
+    known = statement.false_from is None or last < statement.false_from
+    checked = f"{letter} = {statement.least} … {last}"
+    return _finding(statement, checked, Verdict(True, _join(details)), known, began)
 
 
-def _finding(statement: Statement, checked: str, verdict: Verdict, began: float) -> Finding:
+def _finding(statement: Statement, checked: str, verdict: Verdict, as_known: bool, began: float) -> Finding:
     seconds = time.perf_counter() - began
-    return Finding(statement.name, statement.says, checked, verdict.holds, verdict.detail, seconds)
+    return Finding(statement.name, statement.says, checked, verdict.holds, as_known, verdict.detail, seconds)
 
 
 def _join(details: list[str]) -> str:

@@ -15,7 +15,10 @@ class Verdict(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A statement of a paper: checked for n = ``least`` to ``usual``, or further on request, at most to ``most``."""
+    """A statement of a paper: checked for n = ``least`` to ``usual``, or further on request, at most to ``most``.
+
+    ``false_from``: of a statement that is in the paper's words and known to be false, the least n for which it is.
+    """
 
     name: str
     says: str
@@ -23,16 +26,22 @@ class Statement(NamedTuple):
     usual: int
     most: int
     check: Callable[[int], Verdict]
+    false_from: int | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark."""
+    """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark.
+
+    ``as_known``: whether that is what is known. A statement in the paper's words that is known to be false must be found
+    false, for the very n from which it is; all others must hold.
+    """
 
     name: str
     says: str
     checked: str
     holds: bool
+    as_known: bool
     detail: str
     seconds: float
 
@@ -42,4 +51,5 @@ def _(finding: Finding) -> Description:
     verdict = "holds" if finding.holds else "FALSE"
     detail = f"  {finding.detail}" if finding.detail else ""
     head = f"{verdict}  {finding.name:<12}  {finding.checked:<11} {finding.seconds:8.2f} s{detail}"
-    return Description(asdict(finding), notes=(head, f"       {finding.says}"), holds=finding.holds)
+    known = "" if finding.as_known else "; NOT KNOWN to be false" if not finding.holds else "; KNOWN to be false"
+    return Description(asdict(finding), notes=(head, f"       {finding.says}{known}"), holds=finding.as_known)

@@ -77,3 +77,49 @@ def begins_earlier(lengths: Sequence[int], steps: int, waiting: bool = False) ->
         return False
 
     return last > 0 and tried(1, 0, [1] + [0] * count, [0] * (count + 1))
+
+
+def gathers_earlier(parents: Sequence[int], lengths: Sequence[int], steps: int) -> bool:
+    """Return whether a gather to node 0 can be over in fewer than ``steps`` steps, all nodes told by flits in any steps.
+
+    A node is told by one flit from its parent, which has been told before, and sends its own message in any later steps.
+    No node knows who has nothing, so all are told. ``parents``: lesser numbers than the nodes' own; -1 for node 0.
+    """
+    depth = [0] * len(parents)
+    for v in range(1, len(parents)):
+        depth[v] = depth[parents[v]] + 1
+
+    def told(v: int, when: list[int], sends: list[int], gets: list[int]) -> bool:
+        """Whether nodes v, v+1, … can be fitted in; ``when``: the steps in which those before were told."""
+        if v == len(parents):
+            return True
+        above, length = parents[v], lengths[v]
+        latest = steps - 2 if not length else steps - length - depth[v] - 1
+        for call in range(when[above] + 1, latest + 1):
+            if sends[above] >> call & 1 or gets[v] >> call & 1:
+                continue
+            said, heard = list(sends), list(gets)
+            said[above] |= 1 << call
+            heard[v] |= 1 << call
+            if sent(v, call, [*when, call], said, heard):
+                return True
+        return False
+
+    def sent(v: int, call: int, when: list[int], sends: list[int], gets: list[int]) -> bool:
+        length = lengths[v]
+        if not length:
+            return told(v + 1, when, sends, gets)
+        for begin in range(call + 1, steps - length - depth[v] + 1):
+            said, heard, node, block = list(sends), list(gets), v, ((1 << length) - 1) << begin
+            while node:
+                above = parents[node]
+                if said[node] & block or heard[above] & block:
+                    break
+                said[node] |= block
+                heard[above] |= block
+                node, block = above, block << 1
+            if not node and told(v + 1, when, said, heard):
+                return True
+        return False
+
+    return told(1, [-1], [0] * len(parents), [0] * len(parents))
