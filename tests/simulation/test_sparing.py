@@ -346,9 +346,12 @@ def test_several_messages_a_source_go_together(model):
 def test_files_of_sparing_schedules(model, name, tmp_path):
     path = tmp_path / name
     for kind, d, more in (
-        ("broadcast", 3, {"root": 5}), ("allgather", 3, {}), ("allgather", 2, {"initiator": 3}), ("allgather", 0, {"builder": "dimension-order"}),
+        ("broadcast", 3, {"root": 5}),
+        ("allgather", 3, {}),
+        ("allgather", 2, {"initiator": 3}),
+        ("allgather", 0, {"builder": "dimension-order"}),
         ("allgather", 4, {"order": (2, 0, 3, 1), "messages": 3}),
-    ):  # fmt: skip
+    ):
         schedule = plan(kind, f"hypercube:{d}", model=model, survive=max(d - 1, 0), **more)
         formats.save(schedule, path)
         again = formats.load(path)
