@@ -29,8 +29,13 @@ print(depth.tolist(), file=sys.stdout)
 
 def python(code, *, before=None, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | environment, preexec_fn=before
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+        preexec_fn=before,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -98,11 +103,14 @@ def test_a_cache_that_must_not_be_written(tmp_path):
 
 
 def test_nowhere_to_keep_compiled_code(tmp_path):
-    code = SUM.replace("with policy", """
+    code = SUM.replace(
+        "with policy",
+        """
 import numba.core.caching as caching
 def nowhere(cls, function, file): return None
 for locator in caching.FunctionCache._impl_class._locator_classes: locator.from_function = classmethod(nowhere)
-with policy""")  # fmt: skip
+with policy""",
+    )
     assert python(code) == "[0, 1, 2, 3]\n"
 
 
@@ -133,9 +141,12 @@ def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
     leader, follower = pty.openpty()
     code = SUM + "from treecast.kernels.streams import branches\nwith policy('compile'): branches(depth, depth)"
     done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=follower, check=True,
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        check=True,
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-    )  # fmt: skip
+    )
     os.close(follower)
     assert done.stdout == b"[0, 1, 2, 3]\n"
     assert os.read(leader, 1000).decode().splitlines() == ["compiling what large work needs (once per machine) …"]
@@ -203,7 +214,7 @@ def test_arrays_come_back_as_arrays():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("annealing.anneal", [None, None, (0, 1), None, None, None, 7, 250_000, 0.4, 0.2, 0.5, 1]),
+        ("annealing.anneal", [np.zeros(10**7, np.int64)]),
         ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
         ("broadcasts.fewest_across", [100, 7]),
         ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),

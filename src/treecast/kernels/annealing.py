@@ -2,165 +2,181 @@
 
 A broadcast is a tree of *roles*: each but the root's has a parent and the step in which it hears from it, and stands at a
 node. Two roles exchange their nodes; or a role, with all that hears by way of it, goes to another parent and step, and changes
-places with what is there. Communication model: one-port, wormhole; what meets on a link is counted, for all orders of the axes.
+places with what is there. Communication model: one-port, wormhole; no two messages of a step share a link, whatever the
+order of the axes.
 """
 # pyright: basic
 
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import next_state
 
 
-@njit(arrays=True)
-def _message(role, sign, sides, strides, orders, parent, step, place, usage):
-    """Put the message to a role on its links, or take it off (``sign`` -1); return its distance and how often it meets others."""
-    here, there, total, meets = place[parent[role]], place[role], 0, 0
-    for k in range(len(orders)):
-        at = here
-        for axis in orders[k]:
-            gap = there // strides[axis] % sides[axis] - here // strides[axis] % sides[axis]
-            way = strides[axis] if gap > 0 else -strides[axis]
-            for _ in range(abs(gap)):
-                link = min(at, at + way) * len(sides) + axis
-                if sign < 0:
-                    usage[k, step[role], link] -= 1
-                meets += usage[k, step[role], link] > 0
-                if sign > 0:
-                    usage[k, step[role], link] += 1
-                at += way
-            if k == 0:
-                total += abs(gap)
-    return total, meets
+@njit
+def _put(sign, count, changed, parent, step, place, coordinate, strides, orders, usage):
+    """Put the messages to some roles on their links, or take them off (``sign`` -1); return how often they meet others.
+
+    ``usage``: int8 (orders, steps, links), how many messages pass each link in each step if they take that order of the axes.
+    """
+    meets, axes = 0, len(strides)
+    for i in range(count):
+        role = changed[i]
+        t, there = step[role], place[role]
+        for k in range(len(orders)):
+            at = place[parent[role]]
+            for j in range(axes):
+                axis = orders[k, j]
+                stride = strides[axis]
+                gap = coordinate[axis, there] - coordinate[axis, at]
+                for _ in range(abs(gap)):
+                    link = (at if gap > 0 else at - stride) * axes + axis
+                    usage[k, t, link] += sign
+                    meets += usage[k, t, link] > 1
+                    at += stride if gap > 0 else -stride
+    return meets
 
 
-@njit(arrays=True)
-def _below(role, top, parent):
+@njit
+def _hears_by(role, top, parent):
     """Whether a role is ``top`` or hears by way of it."""
     while role >= 0 and role != top:
         role = parent[role]
     return role == top
 
 
-def _changes(sides, strides, orders, parent, step, place, steps, moves, *others):
-    return 50 * len(orders) * moves
+@njit
+def _idle(role, first, stop, child):
+    """Whether a role sends nothing in the steps ``first … stop-1``."""
+    sends = 0
+    for t in range(first, stop):
+        sends += child[role, t] >= 0
+    return sends == 0
 
 
-@njit(work=_changes, arrays=True)
-def anneal(sides, strides, orders, parent, step, place, steps, moves, hot, cold, price, seed):
-    """Try so many changes while it cools down from ``hot`` to ``cold``; a meeting costs ``price``.
+@njit
+def _moving(role, other, here, there, distance, parent, step, place, child, changed, count):
+    """List in ``changed``, from ``count`` on, the messages to and from a role that goes from node ``here`` to ``there``.
 
-    ``parent, step, place`` of every role, int64; the root is role 0, its parent and step -1. They become those of the best
-    broadcast found in which nothing meets. Return its distance, or -1 when there was none.
+    All but those of ``other``, which goes the other way. Return how many are listed then, and by how much they are longer.
+    """
+    longer = 0
+    if parent[role] != other:
+        longer = distance[place[parent[role]], there] - distance[place[parent[role]], here]
+        changed[count] = role
+        count += 1
+    for t in range(step[role] + 1, child.shape[1]):
+        heard = child[role, t]
+        if heard >= 0 and heard != other:
+            longer += distance[place[heard], there] - distance[place[heard], here]
+            changed[count] = heard
+            count += 1
+    return count, longer
+
+
+def _changes(node, *others):
+    return 15 * len(node)
+
+
+@njit(work=_changes)
+def anneal(
+    node,
+    near,
+    dice,
+    most,
+    distance,
+    coordinate,
+    strides,
+    orders,
+    parent,
+    step,
+    place,
+    best_parent,
+    best_step,
+    best_place,
+    steps,
+    least,
+):
+    """Try changes one after the other, and take those that make the broadcast no more than ``most[i]`` longer.
+
+    ``node, near, dice, most``: int64 (changes,). What stands at ``node[i]`` exchanges places with what stands at ``near[i]``
+    if ``dice[i]`` is odd, else it hears from that, in a step that ``dice[i]`` chooses. ``distance``: int64 (N, N).
+    ``coordinate``: int64 (axes, N). ``orders``: int64 (k, axes). ``parent, step, place`` of every role, int64; the root is
+    role 0, its parent and step -1. The ``best_…`` become those of the shortest broadcast found; return its length, or -1 if
+    messages meet in the one given. Stop at the length ``least``.
     """
     nodes = len(place)
-    usage = np.zeros((len(orders), steps, nodes * len(sides)), np.int8)
-    child, at = np.full((nodes, steps), -1), np.empty(nodes, np.int64)
-    total, meets = 0, 0
+    usage = np.zeros((len(orders), steps, nodes * len(strides)), np.int8)
+    child, at = np.full((nodes, steps), -1, np.int64), np.empty(nodes, np.int64)
+    changed = np.empty(max(nodes, 2 * steps + 4), np.int64)
+    total = 0
     for role in range(nodes):
         at[place[role]] = role
+        best_parent[role], best_step[role], best_place[role] = parent[role], step[role], place[role]
         if role:
             child[parent[role], step[role]] = role
-            more = _message(role, 1, sides, strides, orders, parent, step, place, usage)
-            total, meets = total + more[0], meets + more[1]
-    best = total if meets == 0 else -1
-    best_parent, best_step, best_place = parent.copy(), step.copy(), place.copy()
-    touched = np.empty(2 * steps + 4, np.int64)
-    state = np.uint64(seed * 2654435761 + 88172645463325252)
-    cooling = (cold / hot) ** (1.0 / moves)
-    heat = hot
-    for _ in range(moves):
-        heat *= cooling
-        state = next_state(state)
-        dice = state
-        a = np.int64(dice % np.uint64(nodes))
-        dice //= np.uint64(nodes)
-        kind = np.int64(dice & np.uint64(1))
-        dice >>= np.uint64(1)
-        # another node, one to three links away along the axes
-        near = place[a]
-        for _ in range(1 + np.int64(dice & np.uint64(3)) % 3):
-            dice >>= np.uint64(2)
-            axis = np.int64(dice & np.uint64(255)) % len(sides)
-            dice >>= np.uint64(8)
-            up = dice & np.uint64(1)
-            dice >>= np.uint64(1)
-            along = near // strides[axis] % sides[axis]
-            if up and along + 1 < sides[axis]:
-                near += strides[axis]
-            elif not up and along > 0:
-                near -= strides[axis]
-        b = at[near]
-        if a == 0 or b == a or (kind == 0 and b == 0):
-            continue
-        count, other, when = 0, -1, -1
-        if kind == 0:  # exchange nodes
-            for role in (a, b):
-                if (role != b or parent[b] != a) and (role != a or parent[a] != b):
-                    touched[count] = role
-                    count += 1
-                for t in range(steps):
-                    if child[role, t] >= 0:
-                        touched[count] = child[role, t]
-                        count += 1
-        else:  # a hears from b, in another step perhaps
-            state = next_state(state)
+            total += distance[place[parent[role]], place[role]]
+            changed[role - 1] = role
+    if _put(1, nodes - 1, changed, parent, step, place, coordinate, strides, orders, usage):
+        return -1
+    best = total
+    for i in range(len(node)):
+        here, there = node[i], near[i]
+        a, b = at[here], at[there]
+        exchange = dice[i] & 1
+        other, when, old_parent, old_step = -1, -1, parent[a], step[a]
+        if exchange:
+            if a == 0 or b == 0:
+                continue
+            count, longer = _moving(a, b, here, there, distance, parent, step, place, child, changed, 0)
+            count, more = _moving(b, a, there, here, distance, parent, step, place, child, changed, count)
+            longer += more
+            if longer > most[i]:
+                continue
+            if old_parent == b or parent[b] == a:  # as long as before, the other way round
+                changed[count] = a if old_parent == b else b
+                count += 1
+        else:
             first = step[b] + 1
-            if first >= steps:
+            if a == 0 or first >= steps:
                 continue
-            when = first + np.int64(state >> np.uint64(33)) % (steps - first)
+            when = first + (dice[i] >> 1) % (steps - first)
             other = child[b, when]
-            if other == a or _below(b, a, parent):
+            if other == a:
                 continue
-            fits = True
-            for t in range(when + 1):
-                fits = fits and child[a, t] < 0
+            longer = distance[there, here] - distance[place[old_parent], here]
             if other >= 0:
-                if _below(parent[a], other, parent):
-                    continue
-                for t in range(step[a] + 1):
-                    fits = fits and child[other, t] < 0
-            if not fits:
+                longer += distance[place[old_parent], place[other]] - distance[there, place[other]]
+            if longer > most[i] or not _idle(a, old_step + 1, when + 1, child) or _hears_by(b, a, parent):
                 continue
-            touched[0], touched[1] = a, other
+            if other >= 0 and not (
+                _idle(other, when + 1, old_step + 1, child) and not _hears_by(old_parent, other, parent)
+            ):
+                continue
+            changed[0], changed[1] = a, other
             count = 2 if other >= 0 else 1
-        before_total, before_meets = total, meets
-        for i in range(count):
-            less = _message(touched[i], -1, sides, strides, orders, parent, step, place, usage)
-            total, meets = total - less[0], meets - less[1]
-        old_parent, old_step = parent[a], step[a]
-        for turn in range(2):
-            if kind == 0:
+        _put(-1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+        for turn in range(2):  # there, and back if messages meet
+            if exchange:
                 place[a], place[b] = place[b], place[a]
-                at[place[a]], at[place[b]] = a, b
-            elif turn == 0:
-                child[old_parent, old_step] = other
-                child[b, when] = a
-                parent[a], step[a] = b, when
-                if other >= 0:
-                    parent[other], step[other] = old_parent, old_step
             else:
-                child[b, when] = other
-                child[old_parent, old_step] = a
-                parent[a], step[a] = old_parent, old_step
+                parent[a], step[a] = (old_parent, old_step) if turn else (b, when)
                 if other >= 0:
-                    parent[other], step[other] = b, when
-            for i in range(count):
-                more = _message(touched[i], 1, sides, strides, orders, parent, step, place, usage)
-                total, meets = total + more[0], meets + more[1]
-            if turn:
+                    parent[other], step[other] = (b, when) if turn else (old_parent, old_step)
+            meets = _put(1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+            if turn or meets == 0:
                 break
-            worse = total - before_total + price * (meets - before_meets)
-            if worse <= 0:
-                break
-            state = next_state(state)
-            if np.float64(state >> np.uint64(11)) / 9007199254740992.0 < np.exp(-worse / heat):
-                break
-            for i in range(count):
-                less = _message(touched[i], -1, sides, strides, orders, parent, step, place, usage)
-                total, meets = total - less[0], meets - less[1]
-        if meets == 0 and (best < 0 or total < best):
+            _put(-1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+        if turn:
+            continue
+        if exchange:
+            at[here], at[there] = b, a
+        else:
+            child[old_parent, old_step], child[b, when] = other, a
+        total += longer
+        if total < best:
             best = total
-            best_parent[:], best_step[:], best_place[:] = parent, step, place
-    parent[:], step[:], place[:] = best_parent, best_step, best_place
+            for role in range(nodes):
+                best_parent[role], best_step[role], best_place[role] = parent[role], step[role], place[role]
+            if best <= least:
+                break
     return best

@@ -12,6 +12,7 @@ from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.wormhole import local_search
 from treecast.plans.wormhole.bisection import minimum, sends
+from treecast.plans.wormhole.contention import is_contention_free
 from treecast.plans.wormhole.eyes import total_distance
 from treecast.verification.verifier import verify
 
@@ -69,21 +70,33 @@ def test_images_of_a_source_are_seen_as_one(sides):
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 6), (2, 3, 5), (8, 8)], ids=str)
 @pytest.mark.parametrize("heat", [0.2, 5.0])
-def test_whatever_is_tried_it_stays_a_broadcast_and_counts_its_own_length_and_meetings(shape, heat):
-    """Hot, nearly every change is taken; then what comes back is still right, and as long as it says."""
-    mesh = network(f"mesh:{'x'.join(map(str, shape))}")
+def test_whatever_is_tried_it_stays_a_broadcast_and_counts_its_own_length(shape, heat, monkeypatch):
+    """Hot, nearly every change is taken that lets no messages meet; then what is best is still right, and as long as it says."""
+    monkeypatch.setattr(local_search, "_HEAT", heat)
+    mesh, distance = network(f"mesh:{'x'.join(map(str, shape))}"), distances(shape)
+    axes, coordinate = np.array(list(permutations(range(len(shape))))), np.indices(shape).reshape(len(shape), -1)
     for root, seed in ((0, 1), (prod(shape) // 2, 2)):
-        step, src, dst = sends(*minimum(shape), root)
-        parent, when, place = local_search._roles(root, (step, src, dst))
-        place[1:] = place[1:][np.random.default_rng(seed).permutation(len(step))]  # much to make better
-        axes, strides = np.array(list(permutations(range(len(shape))))), np.array(mesh.strides)
-        steps = int(when.max()) + 1
-        length = anneal(np.array(shape), strides, axes, parent, when, place, steps, 200_000, heat, heat / 2, 0.5, seed)
-        assert length > 0 or heat > 1  # if it is not too hot, one is found in which nothing meets
-        assert sorted(place.tolist()) == list(range(prod(shape)))
-        assert place[0] == root
-        assert (when[1:] > when[parent[1:]]).all()
-        assert len(set(zip(parent.tolist(), when.tolist(), strict=True))) == prod(shape)  # nobody sends twice in a step
-        assert when.max() < steps
-        if length > 0:
-            assert distances(shape)[place[1:], place[parent[1:]]].sum() == length
+        messages = sends(*minimum(shape), root)
+        begin = local_search._roles(root, messages)
+        now, best = [column.copy() for column in begin], [np.empty_like(column) for column in begin]
+        steps = int(messages[0].max()) + 1
+        changes = local_search._changes(distance, seed)
+        length = anneal(*changes, distance, coordinate, np.array(mesh.strides), axes, *now, *best, steps, 0)
+        assert length <= distance[messages[1], messages[2]].sum()
+        assert any((a != b).any() for a, b in zip(begin, now, strict=True))
+        for parent, when, place in (now, best):
+            assert sorted(place.tolist()) == list(range(prod(shape)))
+            assert place[0] == root
+            assert (when[1:] > when[parent[1:]]).all()
+            assert len(set(zip(parent.tolist(), when.tolist(), strict=True))) == prod(
+                shape
+            )  # nobody sends twice in a step
+            assert when.max() < steps
+            assert is_contention_free(mesh, when[1:], place[parent[1:]], place[1:], ("first", "last"))
+        parent, _, place = best
+        assert distance[place[1:], place[parent[1:]]].sum() == length
+
+
+def test_nothing_is_tried_where_messages_meet():
+    sides, step, src, dst = (4,), np.array([0, 1, 1]), np.array([0, 0, 3]), np.array([3, 2, 1])
+    assert local_search.shorten(sides, 0, (step, src, dst), 0)[2] is dst
