@@ -36,6 +36,7 @@ from treecast.schedule.recipe import Job
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
 _BEST_PLANES = 3  # how many planes per axis are tried of a large set
+_WIDE = 128  # longer lines are worth a call each
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
 
@@ -145,9 +146,29 @@ def transform(field: Ints, around: Shape = ()) -> None:
 
     ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it.
     """
-    from treecast.kernels.distances import sweep
+    for axis, side in enumerate(field.shape):
+        lines, wide = field.swapaxes(0, axis), axis < field.ndim - 1 and field.size > _WIDE * side
+        _sweep(lines, wide)
+        if around and around[axis]:
+            gap, ends = around[axis] - side + 1 << _SHIFT, lines[[0, -1]]
+            np.minimum(ends, ends[::-1] + gap, out=ends)
+            lines[0], lines[-1] = ends  # both, where there is one line
+            _sweep(lines, wide)  # what came round goes on
 
-    sweep(field.reshape(-1), np.array(field.shape), np.array(around or (0,) * field.ndim), 1 << _SHIFT)
+
+def _sweep(lines: Ints, wide: bool) -> None:
+    """Replace each entry by the least of entry + distance along the first axis; line by line where lines are wide."""
+    if wide:
+        for way in (lines, lines[::-1]):
+            for i in range(1, len(way)):
+                np.minimum(way[i], way[i - 1] + (1 << _SHIFT), out=way[i])
+        return
+    slope = (np.arange(len(lines)) << _SHIFT).reshape(-1, *[1] * (lines.ndim - 1))
+    lines -= slope
+    np.minimum.accumulate(lines, 0, out=lines)
+    lines += 2 * slope
+    np.minimum.accumulate(lines[::-1], 0, out=lines[::-1])
+    lines -= slope
 
 
 def _window(cut: Cut, part: int) -> tuple[slice, ...]:
@@ -159,7 +180,7 @@ def _crop(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
     """Return a part within its own bounding box, and the corner of that."""
     low, high = list[int](), list[int]()
     for axis, side in enumerate(part.shape):
-        cells, layer = np.moveaxis(part, axis, 0).tobytes(), part.size // side  # a byte each
+        cells, layer = part.swapaxes(0, axis).tobytes(), part.size // side  # a byte each
         low.append(cells.find(1) // layer)
         high.append(cells.rfind(1) // layer)
     fitted = part[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))]
