@@ -49,17 +49,17 @@ def trees_of_rows(above: Nodes, below: Nodes, nodes: int, tree: NDArray[np.int16
     >>> found.parent.tolist(), found.row.tolist(), found.clash.tolist()
     ([[-1, 0, 0, 1]], [[-1, 0, 1, 2]], [False, False, False, True])
     """
-    trees = 1 if tree is None else int(tree.max(initial=-1)) + 1
-    tree = np.zeros(len(below), np.int16) if tree is None else tree
-    some = np.flatnonzero(tree >= 0)
-    key = tree[some].astype(np.int64) * nodes + below[some]
+    trees, key, of = 1, below, slice(None)
+    if tree is not None:
+        trees = int(tree.max(initial=-1)) + 1
+        of = slice(None) if len(tree) and tree.min() >= 0 else np.flatnonzero(tree >= 0)
+        key = np.multiply(tree[of], nodes, dtype=np.int64)
+        key += below[of]
     row = np.full(trees * nodes, -1, np.int64)
-    row[key[::-1]] = some[::-1]  # what is written last stays
-    parent = np.full(trees * nodes, -1, above.dtype)
-    led_to = np.flatnonzero(row >= 0)
-    parent[led_to] = above[row[led_to]]
+    row[key[::-1]] = np.arange(len(below))[of][::-1]  # what is written last stays
+    parent = np.append(above, above.dtype.type(-1))[row]
     clash = np.zeros(len(below), np.bool_)
-    clash[some] = parent[key] != above[some]
+    clash[of] = parent[key] != above[of]
     return TreesOfRows(cast("Nodes", parent.reshape(trees, nodes)), row.reshape(trees, nodes), clash)
 
 
