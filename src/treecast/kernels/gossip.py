@@ -11,7 +11,7 @@ from treecast.kernels.compiled import inline, njit
 
 
 @njit(work=lambda nodes, words, table: 64 * len(nodes))
-def turned(nodes, words, table):
+def fill_translates(nodes, words, table):
     """Fill ``table``, uint64 (64, words), with the set {u xor low : u in nodes} for each low < 64 (< N)."""
     for low in range(min(64, 64 * words)):
         for i in range(len(nodes)):
@@ -23,7 +23,7 @@ def turned(nodes, words, table):
 def say(low, high, port, masks, has, gone, dies, step, saying):
     """Fill ``saying``, uint64 (ports in use, N, words), with what each node sends over each port in use at this step.
 
-    ``port``: which ports. ``masks``: uint64 (ports in use, 64, words), by ``turned``: for which sources node 0 sends.
+    ``port``: which ports. ``masks``: uint64 (ports in use, 64, words), by ``fill_translates``: for which sources node 0 sends.
     ``gone``: uint64 (ports, N, words) what has gone over the link of a port; (0, N, words) when the schedule is not sparing.
     """
     words = has.shape[1]

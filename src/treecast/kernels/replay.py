@@ -100,9 +100,26 @@ def _sets_times_moves(sets, element_node, element_arcs, start, row, *others):
 
 @njit(work=_sets_times_moves)
 def first_failing(
-    sets, element_node, element_arcs, start, row, time, src, dst, arc, nodes, arcs,
-    back, order, own, given_start, given_node, wanted_start, wanted_node, failing,
-):  # fmt: skip
+    sets,
+    element_node,
+    element_arcs,
+    start,
+    row,
+    time,
+    src,
+    dst,
+    arc,
+    nodes,
+    arcs,
+    back,
+    order,
+    own,
+    given_start,
+    given_node,
+    wanted_start,
+    wanted_node,
+    failing,
+):
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
     ``sets``: int64 (m, f), elements. Element e is node ``element_node[e]`` (or -1) and the arcs ``element_arcs[e]``, int64

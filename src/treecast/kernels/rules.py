@@ -168,7 +168,7 @@ def ways(tree_of_pair, atom_of_pair, arrival, never, count):
 
 
 @njit(arrays=True)
-def relayed(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
+def judge_relays(node, first, stop, offset, at, into, till, came, own_first, own_stop, verdict):
     """Judge what nodes send of what they got: fill ``verdict``, int8, by piece: 0 right, 1 not held by then, 2 held up.
 
     Piece i: ``node[i]`` sends flits ``first[i] … stop[i]-1``, flit c in step c + ``offset[i]``. ``at, into, till, came``: the

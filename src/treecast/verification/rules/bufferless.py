@@ -61,13 +61,13 @@ class Relays:
     @cached_property
     def verdicts(self) -> NDArray[np.int8]:
         """For each piece that is sent: 0 it is right, 1 its node does not have it by then, 2 its node delayed it."""
-        from treecast.kernels.rules import relayed
+        from treecast.kernels.rules import judge_relays
 
         given = self.case.part.given()
         own = np.zeros((2, self.case.nodes), np.int64)
         own[0, given.node], own[1, given.node] = given.first, given.stop
         verdict = np.zeros(len(self.sent.node), np.int8)
-        relayed(*self.sent[:4], *self.received[:4], own[0], own[1], verdict)
+        judge_relays(*self.sent[:4], *self.received[:4], own[0], own[1], verdict)
         return verdict
 
 
