@@ -257,10 +257,11 @@ class TreeSet:
             When a tree does not span the network.
         """
         from treecast.kernels.trees import depths
+        from treecast.kernels.views import read_only
 
         depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):
-            off = depths(parent, self.root, depth[tree])
+            off = depths(read_only(parent, np.int32), self.root, depth[tree])
             if off >= 0:
                 raise ScheduleError(f"tree {tree} does not lead from the root to node {self.network.label(off)}")
         depth.setflags(write=False)

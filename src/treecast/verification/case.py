@@ -110,6 +110,7 @@ class Case:
     def depth(self) -> int:
         """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
         from treecast.kernels.rules import tree_depths
+        from treecast.kernels.views import read_only
 
         one_root = self.schedule.orbit or not self.schedule.collective.all_source
         if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
@@ -118,11 +119,11 @@ class Case:
         src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
         if self.part.direction == "to":  # towards the root: look at it backwards
             late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
-            return int(tree_depths(dst[late], src[late], tree[late], depth))
-        if self.part.results:
+            src, dst, tree = dst[late], src[late], tree[late]
+        elif self.part.results:
             out = outward(self.schedule)
             src, dst, tree = src[out], dst[out], tree[out]
-        return int(tree_depths(src, dst, tree, depth))
+        return int(tree_depths(read_only(src, np.int32), read_only(dst, np.int32), read_only(tree, np.int16), depth))
 
     def by_root(self) -> "Iterator[Case]":
         """Yield for each root of a collective in which all nodes spread their data what is its own, as a broadcast."""

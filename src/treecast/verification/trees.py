@@ -20,8 +20,10 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
     True
     """
     from treecast.kernels.trees import shared_arc
+    from treecast.kernels.views import read_only
 
-    tree, node = shared_arc(trees.parent, trees.port, trees.network.ports, trees.root)
+    parent, port = read_only(trees.parent, np.int32), read_only(trees.port, np.int8)
+    tree, node = shared_arc(parent, port, trees.network.ports, trees.root)
     return None if tree < 0 else (int(tree), int(node))
 
 
@@ -40,6 +42,8 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     True
     """
     from treecast.kernels.trees import meeting
+    from treecast.kernels.views import read_only
 
-    found = meeting(trees.parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)
+    parent = read_only(trees.parent, np.int32)
+    found = meeting(parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)
     return None if found[0] < 0 else (int(found[0]), int(found[1]), int(found[2]))

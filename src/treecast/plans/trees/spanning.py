@@ -157,9 +157,10 @@ def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int],
 def heaviest_first(tree: Tree, flits: Ints | None = None) -> Tree:
     """Return the same tree with siblings in the order in which a one-port broadcast is over soonest."""
     from treecast.kernels.spanning import heaviest_first as order
+    from treecast.kernels.views import read_only
 
     flits = np.zeros(tree.network.nodes, np.int64) if flits is None else flits
-    return replace(tree, served=order(tree.parent, tree.order, flits))
+    return replace(tree, served=order(tree.parent, tree.order, read_only(flits, np.int64)))
 
 
 def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:

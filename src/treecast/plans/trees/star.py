@@ -160,7 +160,7 @@ def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) 
     if root:
         away = star.untranslate(root, np.arange(star.nodes))
         moved = star.translate(root, np.arange(star.nodes)).astype(np.int32)
-        parent, port = moved[parent[:, away]], port[:, away]
+        parent, port = moved[parent.take(away, axis=1)], port.take(away, axis=1)
         parent[:, root] = -1
     return TreeSet(star, root, parent, port, tuple(range(first - 1, first - 1 + count)) if first else ())
 

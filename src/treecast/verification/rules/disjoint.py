@@ -94,6 +94,9 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
     """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
     from treecast.kernels.compiled import in_parallel
     from treecast.kernels.trees import meeting
+    from treecast.kernels.views import read_only
+
+    parent = read_only(parent, np.int32)
 
     def first(trees: Ints) -> tuple[int, int, int]:
         found = in_parallel(lambda a, b: meeting(parent, trees, root, a, b), case.nodes, 1 << 16)

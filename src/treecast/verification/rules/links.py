@@ -38,6 +38,7 @@ def adjacent(case: Case) -> Broken:
 def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, *, why: str) -> Broken:
     """Return the rows that begin while an earlier row of the same node and port is under way."""
     from treecast.kernels.rules import overlaps
+    from treecast.kernels.views import read_only
 
     clash = np.zeros(len(case.rows), np.bool_)
     nodes = int(node.max(initial=-1)) + 1
@@ -45,6 +46,7 @@ def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: 
         key = np.where((port >= 0) & (port < ports), node.astype(np.int64) * ports + port, -1)
         node, port, ports = np.unique(key, return_inverse=True)[1].reshape(-1), np.where(key < 0, -1, 0), 1
         nodes = int(node.max(initial=-1)) + 1
+    node, port = read_only(node, np.int32), read_only(port, np.int16)
     columns = (node, port, ports, case.rows.step, case.rows.steps, np.zeros(nodes * ports, np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
     return case.broken(rule, clash, lambda row: why)

@@ -104,12 +104,18 @@ def _behind(step: Ints, src: Ints, dst: Ints) -> Ints | None:
 def _once(case: Case, rule: str, row: Ints, what: Ints, why: str) -> Broken:
     """Return the rows that need something while an earlier row, or one of the same step, is using it."""
     from treecast.kernels.rules import overlaps
+    from treecast.kernels.views import read_only
 
     order = np.argsort(case.rows.step[row], kind="stable")
     row, number = row[order], np.unique(what[order], return_inverse=True)[1].reshape(-1)
     things = int(number.max(initial=-1)) + 1
-    clash, busy, port = np.zeros(len(row), np.bool_), np.zeros(things, np.int32), np.zeros(len(row), np.int64)
-    overlaps(0, things, number, port, 1, case.rows.step[row], case.rows.steps[row], busy, clash)
+    clash, busy, port = (
+        np.zeros(len(row), np.bool_),
+        np.zeros(things, np.int32),
+        read_only(np.zeros(len(row)), np.int16),
+    )
+    step, steps = (read_only(column[row], np.int32) for column in (case.rows.step, case.rows.steps))
+    overlaps(0, things, read_only(number, np.int32), port, 1, step, steps, busy, clash)
     wrong = np.zeros(len(case.rows), np.bool_)
     wrong[row[clash]] = True
     return case.broken(rule, wrong, lambda row: why)

@@ -1,15 +1,6 @@
-"""Compile ahead what large jobs need: small jobs that between them run every inner loop."""
+"""Small jobs that between them run every kernel, in an order in which files are written before they are read."""
 
-import io
-import os
-from collections.abc import Callable
-from contextlib import redirect_stdout
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from treecast.errors import TreecastError
-
-JOBS: str = """
+JOBS = """
 plan broadcast star:4 --messages 60 --copies 3 -o star.tc
 verify star.tc --sweep nodes
 simulate star.tc --random-faults 2 --seed 1
@@ -49,35 +40,4 @@ theorems star --up-to 4
 theorems hypercube --up-to 3
 """
 
-
-def commands() -> list[list[str]]:
-    """Return the jobs as arguments of the command line, in an order in which files are written before they are read."""
-    return [line.split() for line in JOBS.strip().split("\n")]
-
-
-def warm(tell: Callable[[int, int], object] | None = None) -> None:
-    """Compile every inner loop that large jobs need and keep it on disk; some minutes, once per machine.
-
-    Parameters
-    ----------
-    tell
-        Told how many of how many jobs are done.
-    """
-    from treecast.cli.app import app
-    from treecast.kernels.compiled import policy
-
-    jobs, here = commands(), Path.cwd()
-    with TemporaryDirectory() as folder, policy("compile"), redirect_stdout(io.StringIO()):
-        os.chdir(folder)
-        try:
-            for done, job in enumerate(jobs):
-                if tell:
-                    tell(done, len(jobs))
-                try:
-                    app(job, exit_on_error=False, print_error=False)
-                except TreecastError:
-                    continue
-        finally:
-            os.chdir(here)
-    if tell:
-        tell(len(jobs), len(jobs))
+COMMANDS = [line.split() for line in JOBS.strip().split("\n")]
