@@ -21,6 +21,8 @@ from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 
+_SMALL = 7  # so many symbols make a table of neighbours that is worth keeping
+
 
 class Star(Rotational):
     """The star network on n symbols, 2 ≤ n ≤ 15: n! nodes of degree n-1; node number = lexicographic rank.
@@ -88,12 +90,19 @@ class Star(Rotational):
 
     def neighbor_table(self, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
         """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, shape (stop - start, n-1). Compiled."""
-        from treecast.kernels.compiled import in_parallel
-        from treecast.kernels.star import fill_neighbors
-
         if self.nodes >= 2**31:
             raise NetworkError(f"{self.spec} has too many nodes for a table of neighbours")
         stop = self.nodes if stop is None else stop
+        return self._small_table[start:stop].copy() if self.n <= _SMALL else self._fill_table(start, stop)
+
+    @cached_property
+    def _small_table(self) -> NDArray[np.int32]:
+        return self._fill_table(0, self.nodes)
+
+    def _fill_table(self, start: int, stop: int) -> NDArray[np.int32]:
+        from treecast.kernels.compiled import in_parallel
+        from treecast.kernels.star import fill_neighbors
+
         block = min(24, self.nodes)  # the kernel works in whole blocks: cut what it fills beyond
         low, high = start - start % block, stop + -stop % block
         table = np.empty((high - low, self.ports), np.int32)

@@ -40,8 +40,9 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     for (step, row), count in Counter((send[0], send[6]) for send in sends).items():
         if count > 1:
             broken("one-chunk", row, f"row {row} combines {count} chunks in one message at step {step}")
-    for step, messages in by_step.items():
-        _check_links(plain, model, step, list(messages.values()), broken)
+    arcs = dict[tuple[int, int], int]()
+    for messages in by_step.values():
+        _check_links(plain, model, list(messages.values()), arcs, broken)
     if model.routing:
         _check_routes(plain, model, by_step, broken)
     if not model.buffered:
@@ -75,20 +76,31 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
 
 
 def _check_links(
-    plain: Schedule, model: Model, step: int, messages: list[_Send], broken: Callable[[str, int, str], None]
+    plain: Schedule,
+    model: Model,
+    messages: list[_Send],
+    arcs: dict[tuple[int, int], int],
+    broken: Callable[[str, int, str], None],
 ) -> None:
-    """Judge what the messages of one step do to arcs, links and ports."""
+    """Judge what the messages of one step do to arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
-    arcs, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
+    used, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
     partner = dict[int, int]()
-    for _, src, dst, port, _, _, row in messages:
+
+    def at_fault(rule: str, send: _Send, why: str) -> None:
+        step, src, dst, _, _, _, row = send
+        broken(rule, row, f"row {row}: {label(src)} > {label(dst)} at step {step}: {why}")
+
+    for send in messages:
+        _, src, dst, port, _, _, _ = send
         existing = 0 <= port < plain.network.ports
-        where = f"row {row}: {label(src)} > {label(dst)} at step {step}"
-        if not existing or int(plain.network.neighbor(src, port)) != dst:
-            broken("adjacent", row, f"{where}: no arc by port {port} leads there")
+        if existing and (src, port) not in arcs:
+            arcs[src, port] = int(plain.network.neighbor(src, port))
+        if not existing or arcs[src, port] != dst:
+            at_fault("adjacent", send, f"no arc by port {port} leads there")
         link = (src, dst) if model.combining else frozenset((src, dst))
         for rule, key, taken in (
-            ("link-once", (src, port), arcs),
+            ("link-once", (src, port), used),
             ("send-port", src, senders),
             ("recv-port", dst, receivers),
             ("duplex", link, links),
@@ -96,13 +108,13 @@ def _check_links(
             if rule == "link-once" and not existing:
                 continue
             if key in taken and not (rule == "duplex" and model.combining):
-                broken(rule, row, f"{where}: taken in this step already")
+                at_fault(rule, send, "taken in this step already")
             taken.add(key)
         if model.combining and (dst, src) in links:  # what goes the same way is one message
-            broken("duplex", row, f"{where}: something comes the other way")
+            at_fault("duplex", send, "something comes the other way")
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:
-                broken("one-partner", row, f"{where}: {label(a)} is busy with {label(partner[a])}")
+                at_fault("one-partner", send, f"{label(a)} is busy with {label(partner[a])}")
 
 
 def _check_data(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
