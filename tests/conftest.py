@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from treecast.cli import main
+from treecast.kernels import compiled
 
 # a shell without job control has its background jobs ignore Ctrl-C, and so would the programs that tests start
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -21,6 +22,40 @@ sys.dont_write_bytecode = False
 # compiled functions compile on their first call, which no deadline should count
 settings.register_profile("treecast", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("treecast")
+
+
+FIRST = (
+    "kernels/test_interpreted",
+    "plans/bufferless/test_cover",
+    "plans/wormhole",
+    "verification",
+    "simulation",
+    "drawing",
+)
+BESIDE = ("mpi", "lab", "test_scale", "formats/test_too_large")  # their work is done by other processes
+
+
+def pytest_collection_modifyitems(items):
+    """Put long tests first, so that all workers end together; the first of all compiles what all others then load.
+
+    Of two workers one gets the first half of the tests to begin with, and the other, which would compile the same at the same
+    time, the second half.
+    """
+
+    def place(item, folders):
+        name = item.nodeid.removeprefix("tests/")
+        return next((i for i, folder in enumerate(folders) if name.startswith(folder)), len(folders))
+
+    beside = sorted((item for item in items if place(item, BESIDE) < len(BESIDE)), key=lambda item: place(item, BESIDE))
+    others = sorted((item for item in items if place(item, BESIDE) == len(BESIDE)), key=lambda item: place(item, FIRST))
+    half = len(items) // 2
+    items[:] = others[:half] + beside + others[half:]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def see_what_others_compiled():
+    """Let kernels that another worker has compiled meanwhile be loaded, not run interpreted until compiling pays."""
+    compiled._stored.cache_clear()
 
 
 @pytest.fixture
