@@ -25,8 +25,8 @@ def wormhole(spec, root="0", **more):
     return plan("broadcast", spec, root=root, model="wormhole", **more)
 
 
-def by_gid(figure, gid):
-    (found,) = (artist for artist in figure.findobj() if artist.get_gid() == gid)
+def by_gid(axes, gid):
+    (found,) = (artist for artist in axes.get_children() if artist.get_gid() == gid)
     return found
 
 

@@ -3,6 +3,7 @@
 import doctest
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -220,14 +221,21 @@ def texts(figure):
     )
 
 
+@cache
+def shown(name):
+    """The size of a figure in inches, its pixels per inch, and its texts."""
+    figure = PICTURES[name][2]()
+    return tuple(figure.get_size_inches()), figure.dpi, texts(figure)
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_axes_as_large_as_the_figure_show_the_figure(name):
-    what, more, make = PICTURES[name]
-    figure = make()
-    own = Figure(figsize=tuple(figure.get_size_inches()), dpi=figure.dpi)
+    what, more, _ = PICTURES[name]
+    size, dpi, truth = shown(name)
+    own = Figure(figsize=size, dpi=dpi)
     ax = own.add_axes((0, 0, 1, 1))
     assert draw(what, ax=ax, **more) is ax
-    truth, found = texts(figure), texts(own)
+    found = texts(own)
     for text in truth:
         near = [other for other in found if other[0] == text[0] and np.abs(np.subtract(other[1:], text[1:])).max() < 2]
         assert near, f"{text} is not at its place"
@@ -235,13 +243,13 @@ def test_axes_as_large_as_the_figure_show_the_figure(name):
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_small_axes_show_it_small(name):
-    what, more, make = PICTURES[name]
-    wide, high = make().get_size_inches()
-    own = Figure(figsize=(wide, high))
+    what, more, _ = PICTURES[name]
+    size, _, seen = shown(name)
+    own = Figure(figsize=size)
     ax = own.add_axes((0.5, 0, 0.5, 1))  # half as wide: the picture is half as large
     ax.set_title("mine")
     draw(what, ax=ax, **more)
-    truth = {text: x1 - x0 for text, x0, _, x1, _ in texts(make())}
+    truth = {text: x1 - x0 for text, x0, _, x1, _ in seen}
     left, bottom, right, top = ax.get_window_extent().extents
     compared = 0
     for text, x0, y0, x1, y1 in texts(own):
