@@ -74,9 +74,8 @@ def bounds(
     Returns
     -------
     list of Bound
-        Each says of what it is (``steps``, ``transmissions``, ``tcd``), its value, its formula and its source. There is at
-        least one of steps and one of transmissions. A gatherv has two clocks: ``steps`` where every node knows when to begin,
-        and ``told`` where the root alone knows.
+        Each says of what it is (``steps``, ``transmissions``, ``tcd``; ``told``, the steps of a gatherv where the root alone
+        knows when to begin), its value, its formula and its source. At least one is of steps, one of transmissions.
 
     Raises
     ------
