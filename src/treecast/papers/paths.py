@@ -1,7 +1,7 @@
 """The node-disjoint ways from a root to a node, and the steps of their calls: on the hypercube and the star network.
 
-On the hypercube these are the calling paths of Chau & Fu (Theorem 1), on the star network the ways in the disjoint trees
-of Fragopoulou & Akl.
+On the hypercube these are the calling paths of Chau & Fu (Theorem 1), on the star network the ways in its disjoint
+trees, which are those of Fragopoulou & Akl but for one class of nodes.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from typing import NamedTuple
 from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.networks import Network
-from treecast.plans import disjoint_trees
 from treecast.plans.order import check_order
+from treecast.plans.trees.disjoint import trees_of
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -53,10 +53,17 @@ def node_disjoint_paths(network: Network, node: int, root: int = 0, order: Seque
             raise PlanError(
                 "an order of dimensions is for hypercubes; on a star network the disjoint trees say the way"
             )
-        trees = disjoint_trees(network, root)
-        ways = [tree.way(node) for tree in trees]
+        ways = [_way_in_tree(network, node, tree, root) for tree in range(network.ports)]
         return Paths(network, root, node, ways, [list(range(len(way) - 1)) for way in ways], 0)
     return _calling_paths(network, node, root, check_order(network.ports, order))
+
+
+def _way_in_tree(network: Network, node: int, tree: int, root: int) -> list[int]:
+    """Return the way from ``root`` to ``node`` in a disjoint tree: from labels alone, whatever the size of the network."""
+    way, known = [node], trees_of(network)
+    while (above := known.parent(network, way[-1], tree, root)) is not None:
+        way.append(above[0])
+    return way[::-1]
 
 
 def _calling_paths(cube: Network, node: int, root: int, dims: tuple[int, ...]) -> Paths:

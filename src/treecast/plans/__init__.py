@@ -150,6 +150,12 @@ def program(
 ) -> Schedule:
     """Return what one node does in ``plan(…)``, from its own label alone: the same rows, in time independent of N.
 
+    Broadcasts and reductions over disjoint trees have 2k rows or fewer for most nodes. A scatter or gather by
+    ``disjoint-trees-by-number`` has a row for each share that the node receives or passes on: a few for most nodes, but x (N - 1)
+    for the root, and nearly as many for its children; more than 20,000 shares are refused. In an allgather or alltoall
+    every node hears N - 1 messages or more, so no program of such is independent of N. There, ``treecast paths`` gives the ways
+    from one node to another, in networks of any size.
+
     Parameters
     ----------
     collective : str
@@ -168,12 +174,12 @@ def program(
     Returns
     -------
     Schedule
-        The rows that the node sends or receives, which are those of ``plan(…).at(node)``.
+        The rows that the node sends or receives, which are those of ``plan(…).at(node)`` by the builder that the recipe names.
 
     Raises
     ------
     PlanError
-        When no builder can do so without building the whole schedule.
+        When no builder can do so without building the whole schedule, and when the node has too many rows.
 
     Examples
     --------
@@ -181,6 +187,9 @@ def program(
     >>> mine = treecast.program("broadcast", "star:15", 10**12, messages=1000)
     >>> len(mine)
     28
+    >>> relayed = treecast.program("scatter", "star:15", 10**12, survive=13)
+    >>> len(relayed), int(relayed.rows.step.max()) > 10**12
+    (104, True)
     """
     job, entries = request(
         collective,
@@ -197,7 +206,10 @@ def program(
     able = [entry for entry in entries if entry.at is not None]
     entry = choose(job, able)[0] if able else entries[0]
     if entry.at is None:
-        raise PlanError(f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan()")
+        many = f"; every node hears at least {where.nodes - 1:,} messages" if job.collective.all_source else ""
+        raise PlanError(
+            f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
+        )
     rows = entry.at(job, node_of(where, node, "node")).rows
     return Schedule(where, job.collective, job.model, rows, job.copies, recipe=recipe_of(job, entry, job.copies))
 

@@ -238,7 +238,7 @@ def check_memory(rows: int, what: str) -> None:
     if needed > memory():
         raise PlanError(
             f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
-            "program() still gives one node's rows of a broadcast"
+            "program() still gives one node's rows of a broadcast, reduce, scatter or gather"
         )
 
 

@@ -30,7 +30,8 @@ def reverse_in_time(network: Network, collective: Collective, built: Built) -> B
         "port": port,
         "payload": len(rows.payloads) - 1 - rows.payload,
     }
-    return Built(Rows.of(_backwards(rows.payloads, collective.messages), **columns), claims)
+    made = Rows.of_any_steps if rows.late else Rows.of
+    return Built(made(_backwards(rows.payloads, collective.messages), **columns), claims)
 
 
 def _backwards(table: Payloads, messages: int) -> Payloads:

@@ -58,7 +58,7 @@ class Rows:
     Parameters
     ----------
     step, steps : int32 (rows,)
-        The first step of each row, and how many steps it takes.
+        The first step of each row, and how many steps it takes. Steps from 2^31 on are int64: see ``of_any_steps``.
     src, dst : int32 (rows,)
         The nodes at its ends; int64 in networks of 2^31 nodes and more.
     port : int16 (rows,)
@@ -83,7 +83,7 @@ class Rows:
            1        4        4        3        1        0        0
     """
 
-    step: NDArray[np.int32]
+    step: NDArray[np.int32] | NDArray[np.int64]
     steps: NDArray[np.int32]
     src: NDArray[np.int32] | NDArray[np.int64]
     dst: NDArray[np.int32] | NDArray[np.int64]
@@ -97,8 +97,23 @@ class Rows:
         """Return rows from columns in any order of rows.
 
         Payloads are numbered by their first use, equal ones once, so that equal rows have equal columns.
-        Raises ScheduleError when the columns do not fit together.
+        Raises ScheduleError when the columns do not fit together, and for steps that no table of steps holds.
         """
+        found = Rows.of_any_steps(payloads, **columns)
+        if found.late:
+            if int(found.step.max()) > NEVER:
+                raise ScheduleError(f"column step holds a number outside 0 … {NEVER}")
+            raise ScheduleError(f"a row ends after step {NEVER - 2}, the last there is")
+        return found
+
+    @property
+    def late(self) -> bool:
+        """Whether steps are too late for whole schedules to be judged or carried out; then they are int64."""
+        return self.step.dtype == np.int64
+
+    @staticmethod
+    def of_any_steps(payloads: Payloads, **columns: ArrayLike) -> "Rows":
+        """Return the same of rows that may be later: what one node does in a network that no machine could hold."""
         given = {name: _column(name, columns[name], dtype) for name, dtype in COLUMNS.items()}
         wide = np.result_type(given["src"], given["dst"])
         given["src"], given["dst"] = (
@@ -108,7 +123,7 @@ class Rows:
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
         if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) >= NEVER:
-            raise ScheduleError(f"a row ends after step {NEVER - 2}, the last there is")
+            given["step"] = given["step"].astype(np.int64)
         check_payloads(payloads, given)
         # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
         given["payload"], table = drop_duplicates(given["payload"], payloads)
@@ -213,7 +228,7 @@ def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     if wide.dtype.kind not in "iu":
         raise ScheduleError(f"column {name} must hold whole numbers")
     lowest = {"steps": 1, "port": -1, "tree": -1}.get(name, 0)
-    if name in ("src", "dst") and int(wide.max()) > np.iinfo(np.int32).max:
+    if name in ("step", "src", "dst") and int(wide.max()) > np.iinfo(np.int32).max:
         dtype = np.int64
     if int(wide.min()) < lowest or int(wide.max()) > np.iinfo(dtype).max:
         raise ScheduleError(f"column {name} holds a number outside {lowest} … {np.iinfo(dtype).max}")
