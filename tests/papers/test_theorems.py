@@ -9,8 +9,10 @@ from treecast.errors import PlanError
 from treecast.networks import Star
 from treecast.papers import PAPERS, check_theorems
 from treecast.papers.hypercube import statements as hypercube
+from treecast.papers.hypercube import totals
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
+from treecast.papers.star import tables as star_tables
 from treecast.plans import plan
 from treecast.plans.trees import star as star_trees
 from treecast.schedule.trees import TreeSet
@@ -47,6 +49,65 @@ def test_trees_that_share_an_arc_are_found_out(monkeypatch):
     monkeypatch.setattr(star, "_disjoint", lambda n: TreeSet(Star(4), 0, parent, port))
     assert not verdict("Lemma 6.3", 4).holds
     assert not verdict("Lemma 6.2", 4).holds
+
+
+def test_ways_of_spg_that_are_no_part_of_it_are_found_out(monkeypatch):
+    graph, said = star_trees.shortest_path_graph(Star(4)), []
+    for wrong in ("leaf moved", "leaf missing", "a way round"):
+        parent, port = graph.parent.copy(), graph.port.copy()
+        leaf = int(Star(4).node("1342"))
+        if wrong == "leaf moved":
+            parent[0, leaf] = parent[1, leaf]
+        elif wrong == "leaf missing":
+            parent[0, leaf] = -1
+        else:
+            parent[0, leaf] = Star(4).node("2143")
+        monkeypatch.setattr(star_trees, "shortest_path_graph", lambda s: TreeSet(Star(4), 0, parent, port))  # noqa: B023
+        said.append(verdict("Lemma 5", 4))
+    assert [found.holds for found in said] == [False] * 3, said
+
+
+def test_a_constant_that_is_none_is_found_out(monkeypatch):
+    assert verdict("near optimal", 4).detail == "+3"
+    monkeypatch.setattr(star_trees, "exact_depth", lambda n, paper=False: 3 * n // 2)
+    assert not verdict("near optimal", 4).holds
+
+
+@pytest.mark.parametrize("name", ["survives", "… arcs, links", "election", "Table 2"])
+def test_broadcasts_that_lack_a_row_are_found_out(monkeypatch, name):
+    def lacking(*args, **options):
+        schedule = plan(*args, **options)
+        far = schedule.rows.dst != (schedule.network.nodes - 1 if schedule.collective.root == 0 else 0)
+        return schedule.select(far) if schedule.collective.kind == "broadcast" else schedule
+
+    assert verdict(name, 3).holds
+    for module in (star, star_tables):
+        monkeypatch.setattr(module, "plan", lacking)
+    assert not verdict(name, 3).holds
+
+
+def test_the_formulas_of_the_star_paper():
+    assert [verdict("t_n", n).detail for n in (3, 4, 5)] == ["9", "62", "442"]
+    assert verdict("election", 4).detail == "x = 1: 0, x = 2: 0, x = 3: 1"
+    assert verdict("erratum: walk", 4).detail == "46 steps for M = 1, not 23"
+    assert verdict("erratum: acks", 4).detail == "1243 dead, 1342 never hears 1234"
+    assert not verdict("erratum: acks", 3).holds  # on a ring both ways round lead on
+    assert verdict("Table 4", 4).holds
+
+
+def test_a_walk_is_the_paper_s_send_by_send():
+    """Every arc down M steps and up one; with a dead node it ends in front of it."""
+    for tree in star_trees.disjoint_trees(Star(4), paper=True):
+        order, stack = [], [0]
+        while stack:  # the order of a walk: a node before its children, each with all below it
+            order.append(stack.pop())
+            stack += tree.children(order[-1])[::-1]
+        for dead in range(1, 24):
+            steps, reached = star_tables._walk(tree, 3, dead)
+            place = order.index(dead)
+            assert reached == set(order[:place])
+            back = place - 1 - len(tree.way(dead)[1:-1])  # those that were left again, each with an acknowledgement
+            assert steps == 3 * place + back
 
 
 def test_translates_collide_exactly_when_two_arcs_share_a_dimension():
@@ -115,7 +176,7 @@ def test_the_first_sets_of_faults_that_do_harm_with_a_unit_less():
 
 def test_faults_make_messages_longer():
     found = verdict("propagation", 2, "hypercube")
-    assert found == (True, "whispering 5 to 6, at least 6; shouting 2 to 3, at least 3")
+    assert found == (True, "whispering 5 to 7, at least 6; shouting 2 to 3, at least 3")
 
 
 def test_the_erratum_of_the_hypercube_paper():
@@ -147,6 +208,27 @@ def test_schedules_that_leave_out_the_call_of_a_unit_are_found_out(monkeypatch, 
         monkeypatch.setattr(hypercube, "plan", worse)
         verdicts.append(verdict(name, d, "hypercube").holds)
     assert not all(verdicts)
+
+
+def test_costs_of_the_hypercube_paper():
+    assert verdict("cost", 4, "hypercube").detail == "8 β + 7 Fτ without faults"
+    assert verdict("erratum: phases", 4, "hypercube").detail == "16 β + 56 Fτ, not 53 Fτ"
+    assert verdict("erratum: shouting", 4, "hypercube").detail == "15 Fτ, not 30; fault-free 14"
+    assert verdict("… four phases", 4, "hypercube").detail == "10 β + 20 Fτ, not 35 Fτ"
+    assert verdict("k < d-1, shout", 4, "hypercube").detail == "k = 2: 4 β + 8 Fτ, 5 β + 15 Fτ"
+
+
+@pytest.mark.parametrize("name", ["cost", "erratum: phases", "erratum: shouting", "… four phases", "k < d-1, shout"])
+def test_other_costs_are_found_out(monkeypatch, name):
+    said = totals.measured
+    monkeypatch.setattr(totals, "measured", lambda *job: said(*job)._replace(chunks=said(*job).chunks + 1))
+    assert not verdict(name, 3, "hypercube").holds
+
+
+def test_nodes_that_send_though_nobody_started_them_are_found_out(monkeypatch):
+    assert verdict("initiator", 3, "hypercube").holds
+    monkeypatch.setattr(totals, "plan", lambda *args, **options: replace(plan(*args, **options), initiator=None))
+    assert not verdict("initiator", 3, "hypercube").holds
 
 
 def test_calling_paths_that_meet_are_found_out(monkeypatch):

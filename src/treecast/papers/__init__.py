@@ -6,9 +6,11 @@ from typing import NamedTuple
 from treecast.errors import PlanError, did_you_mean
 from treecast.networks import permutations
 from treecast.papers.hypercube import statements as hypercube
+from treecast.papers.hypercube import totals as hypercube_totals
 from treecast.papers.mesh import statements as mesh
 from treecast.papers.star import collectives as star_collectives
 from treecast.papers.star import statements as star
+from treecast.papers.star import tables as star_tables
 from treecast.papers.statement import Finding, Statement, Verdict
 from treecast.papers.trees import statements as trees
 from treecast.progress import Progress, part_of, report, reporting
@@ -16,8 +18,8 @@ from treecast.progress import Progress, part_of, report, reporting
 __all__ = ["PAPERS", "SIZES", "Finding", "check_theorems"]
 
 PAPERS: dict[str, tuple[Statement, ...]] = {
-    "star": star.STATEMENTS + star_collectives.STATEMENTS,
-    "hypercube": hypercube.STATEMENTS,
+    "star": star.STATEMENTS + star_collectives.STATEMENTS + star_tables.STATEMENTS,
+    "hypercube": hypercube.STATEMENTS + hypercube_totals.STATEMENTS,
     "mesh": mesh.STATEMENTS,
     "trees": trees.STATEMENTS,
 }

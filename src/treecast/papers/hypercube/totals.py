@@ -1,0 +1,141 @@
+"""Statements of Chau & Fu on what broadcast and gossip cost: T = a β + b Fτ, as the planned schedules have it.
+
+Where the paper is in error, what is checked is what is right, and the statement is called an erratum.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+
+from treecast.networks import Hypercube
+from treecast.papers.hypercube.times import Job, Time, claimed, measured
+from treecast.papers.statement import Statement, Verdict
+from treecast.plans import plan
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+from treecast.simulation.replay import replay
+
+
+def _cost(scheme: str, job: Job) -> tuple[int, int]:
+    """Return start-ups and chunks of a planned schedule."""
+    time = measured(scheme, job)
+    return (-1, -1) if time is None else time[:2]
+
+
+def _claim(scheme: str, job: Job) -> Time:
+    return claimed(scheme, job) or Time(-1, -1, "", "")
+
+
+def _broadcast(d: int) -> Verdict:
+    """Whispering (d+k+1)(β + Fτ) for k ≥ 1. For k = d-1 the last unit is silent unless something fails; then it may speak."""
+    for k in range(1, d):
+        job = Job("broadcast", "whispering", d, k)
+        units = d + k + 1
+        if _claim("dimension-order", job)[:2] != (units, units):
+            return Verdict(False, f"k = {k}: the paper says {units}")
+        if _cost("dimension-order", job) != (units, units - (k == d - 1)):
+            return Verdict(False, f"k = {k}: {_cost('dimension-order', job)}")
+    said = f"{2 * d} β + {2 * d - 1} Fτ without faults"
+    if 1 < d <= _MOST_FAILING:
+        one = plan("broadcast", Hypercube(d), survive=d - 1, model="whispering", builder="dimension-order")
+        if max(replay(one, faults).steps for faults in _dead_nodes(d)) != 2 * d:
+            return Verdict(False, "the last unit stays silent, whatever fails")
+    return Verdict(True, said)
+
+
+_MOST_FAILING = 4  # dimensions of cubes in which all sets of dead nodes are tried
+
+
+def _dead_nodes(d: int) -> Iterator[Faults]:
+    for size in range(d):
+        for nodes in combinations(range(1, 1 << d), size):
+            yield Faults(dict.fromkeys(nodes, 0))
+
+
+def _four_phases(d: int) -> Verdict:
+    """Whispering: 4d β + (2d-1) Fτ + (nd-n+1) Fτ, and 2 (2d-1) β when fault-free."""
+    n, job = 1 << d, Job("allgather", "whispering", d, d - 1)
+    said, free = _claim("four-phases", job), _claim("four-phases", job._replace(fault_free=True))
+    if said[:2] != (4 * d, 2 * d + (n - 1) * (d - 1)) or free.startups != 4 * d - 1:
+        return Verdict(False, f"the paper says {said.formula}")
+    right = _cost("four-phases", job) == (4 * d, 2 * d - 1 + n * d - n + 1)
+    right = right and _cost("four-phases", job._replace(fault_free=True))[0] == 2 * (2 * d - 1)
+    return Verdict(right, f"{4 * d} β + {2 * d - 1 + n * d - n + 1:,} Fτ, not {said.chunks:,} Fτ")
+
+
+def _answering(d: int) -> Verdict:
+    """The paper's shouting: (d+1) β + (n-1) Fτ; a message of step s has the C(d, s) sources at that distance."""
+    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    schedule: Schedule = plan("allgather", Hypercube(d), survive=d - 1, model="shouting", builder="answering")
+    sizes = [1, d - 1, *(comb(d, step) for step in range(2, d + 1))]
+    right = schedule.message_sizes.tolist() == sizes and _cost("answering", job) == (d + 1, n - 1)
+    right = right and schedule.transmissions == n * (n * d - n + 1)
+    right = right and _claim("answering", job)[:2] == (d + 1, 2 * (n - 1))
+    free = _cost("answering", job._replace(fault_free=True))
+    return Verdict(right and free == (d, n - 2), f"{n - 1:,} Fτ, not {2 * (n - 1):,}; fault-free {n - 2:,}")
+
+
+def _answering_started(d: int) -> Verdict:
+    """The paper's shouting, started by one node: (2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ."""
+    n, job = 1 << d, Job("allgather", "shouting", d, d - 1)
+    free = job._replace(fault_free=True)
+    right = _claim("answering-four-phases", job)[:2] == (2 * d + 2, d + 1 + 2 * (n - 1))
+    right = right and _cost("answering-four-phases", job) == (2 * d + 2, d + 1 + n - 1)
+    right = right and _cost("answering-four-phases", free) == (2 * d, d + n - 2)
+    return Verdict(right, f"{2 * d + 2} β + {d + n} Fτ, not {d + 1 + 2 * (n - 1)} Fτ")
+
+
+def _nobody_started(d: int) -> Verdict:
+    """A dead initiator starts nobody: nothing is sent."""
+    for model in ("whispering", "shouting"):
+        for initiator in (0, (1 << d) - 1):
+            started = plan("allgather", Hypercube(d), survive=d - 1, model=model, initiator=initiator)
+            if replay(started, Faults({initiator: 0})).transmissions:
+                return Verdict(False, f"{model}, initiator {initiator}")
+    return Verdict(True)
+
+
+def _beside_shouting(d: int) -> Verdict:
+    """Gossip of k < d-1, shouting: d β + n/2 Fτ, beside Fraigniaud's (d+1) β and more chunks than that."""
+    n, said = 1 << d, ""
+    for k in range(d - 1):
+        job = Job("allgather", "shouting", d, k)
+        ours, theirs = _cost("dimension-order", job), _cost("fraigniaud", job)
+        if ours != (d, n // 2) or theirs != (d + 1, n - max(1, (1 << d - 1 - k) - 1)) or theirs[1] < ours[1]:
+            return Verdict(False, f"k = {k}: {ours} and {theirs}")
+        said = f"k = {k}: {d} β + {n // 2:,} Fτ, {d + 1} β + {theirs[1]:,} Fτ"
+    return Verdict(True, said)
+
+
+STATEMENTS = (
+    Statement(
+        "cost",
+        "broadcast, k ≥ 1: (d+k+1)(β + Fτ); of k = d-1 the last Fτ under some faults alone",
+        2,
+        7,
+        12,
+        _broadcast,
+    ),
+    Statement(
+        "erratum: phases", "four phases: 4d β + (2d-1) Fτ + (nd-n+1) Fτ; fault-free (4d-2) β", 2, 6, 7, _four_phases
+    ),
+    Statement("erratum: shouting", "as in the paper it costs (n-1) Fτ, not 2(n-1) Fτ", 2, 10, 12, _answering),
+    Statement(
+        "… four phases",
+        "(2d+2) β + (d+1) Fτ + (n-1) Fτ; fault-free 2d β + d Fτ + (n-2) Fτ",
+        2,
+        6,
+        7,
+        _answering_started,
+    ),
+    Statement("initiator", "a dead initiator starts nobody: nothing is sent, both models", 1, 4, 6, _nobody_started),
+    Statement(
+        "k < d-1, shout",
+        "gossip in d β + n/2 Fτ; Fraigniaud's takes (d+1) β, and no fewer Fτ",
+        2,
+        9,
+        12,
+        _beside_shouting,
+    ),
+)
+"""The statements of sections 2 to 4 on costs."""
