@@ -88,6 +88,7 @@ def recv_port(case: Case) -> Broken:
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
     from treecast.kernels.rules import partners
+    from treecast.kernels.views import read_only
 
     rows, network = case.rows, case.schedule.network
     step, steps, src, dst = rows.step, rows.steps, rows.src, rows.dst
@@ -98,7 +99,8 @@ def one_partner(case: Case) -> Broken:
         row = np.repeat(row, 2)
         step, steps, src, dst = step[row], steps[row], np.zeros(len(row), np.int64), ends
     clash = np.zeros(len(step), np.bool_)
-    partners(step, steps, src, dst, np.zeros(case.nodes, np.int32), np.zeros(case.nodes, np.int64), clash)
+    columns = (read_only(column, np.int32) for column in (step, steps, src, dst))
+    partners(*columns, np.zeros(case.nodes, np.int32), np.zeros(case.nodes, np.int64), clash)
     wrong = np.zeros(len(rows), np.bool_)
     wrong[row[clash]] = True
     return case.broken("one-partner", wrong, lambda row: "joins a node that is busy with a third one")
