@@ -140,6 +140,14 @@ CLAIMS: dict[str, dict[str, object]] = {
         "285 ≤ minimum ≤ 291": Prints("bounds broadcast mesh:16x16 --model wormhole --root 5,5", "285"),
         "best order | minimum |": Test(f"{WORMHOLE}/test_bisection.py::test_values_of_the_8x8_mesh"),
         "schedules in the fewest steps": DEFINITION,
+        "Take the n that makes this least": DEFINITION,
+        "has a least value that is found gap by gap": DEFINITION,
+        "So the least over the nodes reached": DEFINITION,
+        "is the least of all; this takes": DEFINITION,
+        "treecast takes the best of six": DESIGN,
+        "at most 5 below the least": Test(
+            "tests/lower_bounds/test_distance.py::test_no_bound_is_above_what_a_longer_search_finds"
+        ),
         "the fewest messages across a plane": DEFINITION,
         "a broadcast of the least TCD without contention": Test(
             f"{WORMHOLE}/test_exhaustive.py::test_the_builder_finds_the_least_without_contention_on_meshes_and_tori"
@@ -173,6 +181,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
         "three to six copies": Test(f"{ALL_PORT}/test_star_labels.py::test_what_has_no_sets_goes_by_whole_trees"),
+        "distance of a broadcast": Test("tests/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
         ),

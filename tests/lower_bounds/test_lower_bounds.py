@@ -407,6 +407,14 @@ def test_the_hypercube_against_faults(d):
         assert steps("broadcast", f"hypercube:{d}", 1, f + 1, "shouting") == d + (f == d - 1)
 
 
+def test_transmissions_against_faults_that_are_open():
+    """What docs/open.md lists of whispering on Q_6; shouting meets the bound for f = d - 1."""
+    sent = [plan("broadcast", "hypercube:6", survive=f, model="whispering").transmissions for f in range(1, 6)]
+    assert sent == [185, 241, 289, 321, 321]
+    assert [sends("broadcast", "hypercube:6", 1, f + 1, "whispering") for f in range(1, 6)] == [64, 96, 128, 160, 192]
+    assert plan("broadcast", "hypercube:6", survive=5, model="shouting").transmissions == 192
+
+
 def test_what_is_drawn_has_the_bound_that_is_reported():
     for under in ("whispering", "shouting"):
         schedule = plan("allgather", "hypercube:3", survive=2, model=under)
