@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from random import Random
 
@@ -19,8 +20,6 @@ from treecast.plans import plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
 from treecast.verification.verifier import verify
 
-GRAPHS = {}
-
 
 @pytest.fixture(autouse=True, scope="module")
 def no_threads():
@@ -34,8 +33,13 @@ def no_threads():
         yield
 
 
+@cache
+def graph_named(spec):
+    return graph_of(network(spec))
+
+
 def graph(where):
-    return GRAPHS.setdefault(where.spec, graph_of(where))
+    return graph_named(where.spec)
 
 
 def broken(report):

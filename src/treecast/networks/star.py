@@ -21,7 +21,7 @@ from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 
-_SMALL = 7  # so many symbols make a table of neighbours that is worth keeping
+_SMALL = 7  # so many symbols make tables of words and neighbours that are worth keeping
 
 
 class Star(Rotational):
@@ -79,14 +79,24 @@ class Star(Rotational):
 
     def words(self, u: ArrayLike) -> Ints:
         """Return the permutations of the nodes ``u`` as words (see treecast.networks.permutations)."""
-        return perm.unrank(u, self.n)
+        return perm.unrank(u, self.n) if self.n > _SMALL else self._all_words[ints(u)]
+
+    @cached_property
+    def _all_words(self) -> Ints:
+        return perm.unrank(np.arange(self.nodes), self.n)
 
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return the node over dimension ``port`` + 2."""
         u, port = np.broadcast_arrays(ints(u), ints(port))
         there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        swapped = perm.swap(self.words(np.where(there, u, 0)), np.where(there, port, 0) + 1)
-        return np.where(there, perm.rank(swapped, self.n), -1)
+        u, port = np.where(there, u, 0), np.where(there, port, 0)
+        if self.n <= _SMALL:
+            return np.where(there, self._all_neighbors[u, port], -1)
+        return np.where(there, perm.rank(perm.swap(self.words(u), port + 1), self.n), -1)
+
+    @cached_property
+    def _all_neighbors(self) -> Ints:
+        return perm.rank(perm.swap(self._all_words[:, None], np.arange(1, self.n)), self.n)
 
     def neighbor_table(self, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
         """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, shape (stop - start, n-1). Compiled."""

@@ -212,10 +212,10 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
 def test_who_waits_is_told_how_far_it_is():
     told = []
     with reporting(lambda *heard: told.append(heard)):
-        bisection.minimum.__wrapped__((9, 9))
+        bisection.divide((9, 9))
     assert len(told) > 1
     assert [done for done, _, _ in told] == list(range(32, 32 * len(told) + 1, 32))
-    bisection.minimum.__wrapped__((9, 8))
+    bisection.divide((9, 8))
     assert [done for done, _, _ in told] == list(range(32, 32 * len(told) + 1, 32))  # nobody listens any more
 
 

@@ -37,6 +37,7 @@ _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 
 _FAR = np.int64(2**29) << _SHIFT
 _BEST_PLANES = 3  # how many planes per axis are tried of a large set
 _WIDE = 128  # longer lines are worth a call each
+_SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
 
@@ -237,12 +238,22 @@ def effort(shape: Shape) -> Effort:
     return USUAL if flat or nodes <= 128 else Effort(0, 12, 1024, 72)
 
 
-@lru_cache(maxsize=4)  # one table serves every source
 def minimum(shape: Shape) -> tuple[Bisection, Table]:
-    """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from."""
+    """Return the table of a whole mesh, in the fewest steps, and the tables that it was made from.
+
+    One table serves every source: many of small meshes are kept, and some of large ones.
+    """
+    return _of_small(shape) if prod(shape) <= _SMALL else _of_large(shape)
+
+
+def divide(shape: Shape) -> tuple[Bisection, Table]:
+    """Return what ``minimum`` does, made anew."""
     check_memory(_BYTES_PER_NODE * prod(shape), f"the tables of {'x'.join(map(str, shape))} nodes")
     tables = Bisection(effort(shape))
     return tables, tables.table(np.ones(shape, bool), (prod(shape) - 1).bit_length())
+
+
+_of_small, _of_large = lru_cache(maxsize=64)(divide), lru_cache(maxsize=4)(divide)
 
 
 def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Ints]:
