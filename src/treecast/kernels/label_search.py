@@ -170,9 +170,19 @@ def search(
             if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp(-worse / (heat * turns)):
                 for i in range(turns):
                     count = _exchange(
-                        turned[i, v], (old + i) % trees, (new + i) % trees, parent, port, first, child, masks, uses, conflicts,
-                        place, count,
-                    )  # fmt: skip
+                        turned[i, v],
+                        (old + i) % trees,
+                        (new + i) % trees,
+                        parent,
+                        port,
+                        first,
+                        child,
+                        masks,
+                        uses,
+                        conflicts,
+                        place,
+                        count,
+                    )
     dice[0] = state
     return made, count
 
@@ -206,3 +216,42 @@ def close(parent, first, child, masks, copies):
                     many -= 1
                     again = True
                 t += 1
+
+
+@njit
+def level(parent, port, first, child, masks, uses):
+    """Exchange labels that no child needs for others that the parent has, from busy ports to idle ones, while that helps.
+
+    ``uses``, int64 (k,), is filled with the uses of each port.
+    """
+    trees, nodes = parent.shape
+    total = 0
+    for p in range(trees):
+        uses[p] = 0
+    for t in range(trees):
+        for v in range(nodes):
+            if parent[t, v] >= 0 and masks[v] >> t & 1:
+                uses[port[t, v]] += 1
+                total += 1
+    most = (total + trees - 1) // trees
+    moved = True
+    while moved:
+        moved = False
+        for v in range(1, nodes):
+            for t in range(trees):
+                if not masks[v] >> t & 1 or uses[port[t, v]] <= most:
+                    continue
+                needed = False
+                for j in range(first[t * nodes + v], first[t * nodes + v + 1]):
+                    if masks[child[j]] >> t & 1:
+                        needed = True
+                if needed:
+                    continue
+                for new in range(trees):
+                    up = parent[new, v]
+                    if not masks[v] >> new & 1 and (up == 0 or masks[up] >> new & 1) and uses[port[new, v]] < most:
+                        masks[v] = (masks[v] | 1 << new) & ~(1 << t)
+                        uses[port[t, v]] -= 1
+                        uses[port[new, v]] += 1
+                        moved = True
+                        break

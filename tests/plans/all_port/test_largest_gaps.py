@@ -35,7 +35,7 @@ def test_larger_hypercubes_meet_the_bound(d):
 @pytest.mark.parametrize(
     ("d", "steps"),
     [(5, {2: 13, 3: 19, 4: 25}), (6, {2: 21, 3: 32, 4: 42, 5: 53}), (8, {2: 64}), (11, {3: 559}), (14, {2: 2341})],
-)  # fmt: skip
+)
 def test_steps(d, steps):
     assert {copies: plan("allgather", f"hypercube:{d}", copies=copies).steps for copies in steps} == steps
 

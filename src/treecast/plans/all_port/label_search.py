@@ -22,6 +22,7 @@ def find(
     trees: TreeSet,
     turned: NDArray[np.int32],
     masks: Ints,
+    *,
     moves: int,
     hot: float,
     seed: int = 1,
@@ -46,7 +47,7 @@ def find(
     uses : int64 (k,), optional
         How often each port is used already; it is added to.
     """
-    from treecast.kernels.label_search import close, count_conflicts, search
+    from treecast.kernels.label_search import close, count_conflicts, level, search
 
     k, nodes = len(trees), trees.network.nodes
     parent, port = trees.parent, trees.port.astype(np.int32)
@@ -66,12 +67,30 @@ def find(
         total, done, block = moves // len(stages) // (k if together else 1), 0, _FEW
         while done < total and (left or int(uses.max()) > most or int(uses.min()) < most - 1):
             made, left = search(
-                parent, port, first, child, turned, size, masks, uses, conflicts, place, left, most,
-                min(block, total - done), done, total, hot, together, dice,
-            )  # fmt: skip
+                parent,
+                port,
+                first,
+                child,
+                turned,
+                size,
+                masks,
+                uses,
+                conflicts,
+                place,
+                left,
+                most,
+                min(block, total - done),
+                done,
+                total,
+                hot,
+                together,
+                dice,
+            )
             done, block = done + made, min(2 * block, _MANY)
             report(moves // len(stages) * (not together) + done * (k if together else 1), moves, "moves of the search")
     close(parent, first, child, masks, copies)
+    if left:
+        level(parent, port, first, child, masks, np.empty(k, np.int64))
     return masks
 
 

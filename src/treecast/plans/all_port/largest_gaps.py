@@ -55,13 +55,20 @@ def preferences(cube: Hypercube) -> Preferences:
 
 
 @builder(
-    "largest-gaps", "allgather", on=Hypercube, under=ALL_PORT, most_copies=every_port, claims=least_steps, rank=10,
+    "largest-gaps",
+    "allgather",
+    on=Hypercube,
+    under=ALL_PORT,
+    most_copies=every_port,
+    claims=least_steps,
+    rank=10,
     what="each node by those of the d disjoint trees in which its gap is largest",
-)  # fmt: skip
+)
 def over_largest_gaps(job: Job[Hypercube]) -> Built:
     """All-port: each node receives by the x trees in which its gap is largest: ⌈Mx(N-1)/d⌉ steps, the fewest there can be.
 
-    M x N (N - 1) transmissions. The ways to a node are node-disjoint, so x - 1 faults do no harm. An orbit.
+    M x N (N - 1) transmissions. The ways to a node are node-disjoint, so x - 1 faults do no harm. An orbit, of about x (N - 1)
+    rows. A node sends as many, so nothing shorter could tell it its part: on Q_40 with two copies they are 2 (2^40 - 1).
 
     Raises
     ------

@@ -25,9 +25,15 @@ def _claims(job: Job[Torus]) -> Claims:
 
 
 @builder(
-    "both-ways", "allgather", on=every(Torus, _goes_round), under=ALL_PORT, most_copies=every_port, claims=_claims, rank=10,
+    "both-ways",
+    "allgather",
+    on=every(Torus, _goes_round),
+    under=ALL_PORT,
+    most_copies=every_port,
+    claims=_claims,
+    rank=10,
     what="round the ring both ways",
-)  # fmt: skip
+)
 def both_ways(job: Job[Torus]) -> Built:
     """All-port: everything goes round the ring both ways, one arc after the other: ⌈Mx(N-1)/2⌉ steps, the fewest there can be.
 
@@ -48,6 +54,13 @@ def both_ways(job: Job[Torus]) -> Built:
             table.append([(low, high)])
     step, steps, source, target, way, payload = (np.concatenate(column) for column in zip(*columns, strict=True))
     rows = Rows.of(
-        Payloads.of(table), step=step, steps=steps, src=source, dst=target, port=way, tree=way, payload=payload,
-    )  # fmt: skip
+        Payloads.of(table),
+        step=step,
+        steps=steps,
+        src=source,
+        dst=target,
+        port=way,
+        tree=way,
+        payload=payload,
+    )
     return Built(rows, _claims(job))

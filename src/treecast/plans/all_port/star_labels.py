@@ -1,16 +1,19 @@
 """Allgather on the star network by label sets: x copies in the fewest steps there can be, where such sets are known.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The trees are those of Fragopoulou & Akl. For x = 1 there is a rule: a node whose symbol 1 is at position j receives by T_j, and a
-node with symbol 1 in front by any tree, in which it is a leaf. T_j's part with symbol 1 at j leads to the root, so these labels
-are closed. Necklaces of fewer than n-1 nodes have symbol 1 in front, so nothing hangs below a ragged pair (label_sets.py), and
-the steps are ⌈M (N - 1) / (n - 1)⌉. For 2 ≤ x ≤ n-2 no rule is known. Sets that a search found come with the package
-(star_labels.npz); what is read there is checked to be closed. ``search`` looks for others. Source: treecast's own.
+The trees are those of Fragopoulou & Akl as the paper has them: their depth does not count here. For x = 1 there is a rule: a node
+whose symbol 1 is at position j receives by T_j, and a node with symbol 1 in front by any tree, in which it is a leaf. T_j's part
+with symbol 1 at j leads to the root, so these labels are closed. Necklaces of fewer than n-1 nodes have symbol 1 in front, so
+nothing hangs below a ragged pair (label_sets.py), and the steps are ⌈M (N - 1) / (n - 1)⌉. For 2 ≤ x ≤ n-2 no rule is known. Sets
+that a search found come with the package (star_labels.npz); what is read there is checked to be closed. ``search`` looks for
+others. Source: treecast's own.
 """
 
+import zlib
 from functools import cache
 from importlib.resources import files
 from math import gcd
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -35,9 +38,23 @@ _HOT = 0.7, 0.9  # at which heat a search begins, for n ≤ 6 and above
 
 @cache
 def known_sets() -> dict[tuple[int, int], bytes]:
-    """Return the sets that come with the package, by (n, x), as they are stored: see ``stored``."""
-    with files("treecast.plans.all_port").joinpath(_FILE).open("rb") as file, np.load(file) as table:
-        return {tuple(map(int, name.split("-"))): table[name].tobytes() for name in table}  # type: ignore[misc]
+    """Return the sets that come with the package, by (n, x), as they are stored: see ``stored``.
+
+    Raises
+    ------
+    PlanError
+        When the file is missing or damaged.
+    """
+    try:
+        with files("treecast.plans.all_port").joinpath(_FILE).open("rb") as file, np.load(file) as table:
+            return {_numbers(name): table[name].tobytes() for name in table}
+    except (OSError, EOFError, ValueError, BadZipFile, zlib.error) as error:
+        raise PlanError(f"the label sets that come with treecast cannot be read: {error}; install it again") from error
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    n, copies = name.split("-")
+    return int(n), int(copies)
 
 
 def stored(star: Star, masks: Ints) -> bytes:
@@ -86,9 +103,10 @@ def _read_search(text: str, network: Network) -> int:
 
 
 SEARCH = Option(
-    name="search", read=_read_search,
+    name="search",
+    read=_read_search,
     what="For how many million moves to look for label sets; a million takes about a second.",
-)  # fmt: skip
+)
 
 
 def _rest(job: Job[Star]) -> int:
@@ -108,9 +126,16 @@ def _fits(job: Job[Star]) -> str:
 
 
 @builder(
-    "label-sets", "allgather", on=Star, under=ALL_PORT, most_copies=every_port, fits=_fits, options=(SEARCH,), rank=10,
+    "label-sets",
+    "allgather",
+    on=Star,
+    under=ALL_PORT,
+    most_copies=every_port,
+    fits=_fits,
+    options=(SEARCH,),
+    rank=10,
     what="each node by trees chosen so that all ports are used alike",
-)  # fmt: skip
+)
 def over_label_sets(job: Job[Star]) -> Built:
     """All-port: each node receives by x of the n-1 disjoint trees, chosen node by node so that all ports are used alike.
 
@@ -123,7 +148,7 @@ def over_label_sets(job: Job[Star]) -> Built:
         When the sets that come with the package are not closed: then the file is damaged.
     """
     star, copies, messages, k = job.network, job.copies, job.collective.messages, job.network.ports
-    trees = star_trees.disjoint_trees(star)
+    trees = star_trees.disjoint_trees(star, paper=True)  # over which the known sets were found
     if copies == 1:
         return by_rotation(job, _rule_of_one_copy(star, trees))
     rest = _rest(job)
@@ -160,7 +185,8 @@ def _sets(job: Job[Star], trees: TreeSet) -> Ints:
     if "search" not in job.options:
         return read_sets(star, job.copies, known_sets()[star.n, job.copies])
     turned = np.array([star.rotate(np.arange(star.nodes), i) for i in range(star.ports)], np.int32)
-    return find(trees, turned, begin(star, job.copies), job.options["search"] * 10**6, _HOT[star.n > 6])
+    moves, hot = job.options["search"] * 10**6, _HOT[star.n > 6]
+    return find(trees, turned, begin(star, job.copies), moves=moves, hot=hot)
 
 
 def begin(star: Star, copies: int) -> Ints:

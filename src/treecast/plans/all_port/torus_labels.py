@@ -26,9 +26,14 @@ _TRIES, _MOVES, _HOT = 12, 2_000_000, 0.5
 
 
 @builder(
-    "label-sets", "allgather", on=every(Torus, lacks_axes), under=ALL_PORT, most_copies=every_port, rank=50,
+    "label-sets",
+    "allgather",
+    on=every(Torus, lacks_axes),
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=50,
     what="each node by trees chosen so that all ports are used alike",
-)  # fmt: skip
+)
 def over_label_sets(job: Job[Torus]) -> Built:
     """All-port: each node receives by x of four disjoint trees, chosen node by node so that all ports are used alike.
 
@@ -71,7 +76,8 @@ def _find_sets(trees: TreeSet, copies: int, messages: int) -> Packed:
         uses, sets = np.zeros(k, np.int64), list[Ints]()
         for chunk in range(messages):
             masks = np.full(nodes, first, np.int64)
-            sets.append(find(trees, turned, masks, _MOVES, _HOT, 1 + attempt * messages + chunk, uses))
+            seed = 1 + attempt * messages + chunk
+            sets.append(find(trees, turned, masks, moves=_MOVES, hot=_HOT, seed=seed, uses=uses))
         packed = pack(trees, np.stack(sets))
         if packed.steps < best.steps and (copies > 1 or len(packed.step) == sends):
             best = packed

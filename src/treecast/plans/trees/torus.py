@@ -48,9 +48,12 @@ def disjoint_trees(torus: Torus) -> TreeSet:
     last, end = (side - 1 for side in torus.sides if side > 1)
     row, column = np.divmod(every, end + 1)
     parts = {
-        "last of both": (row == last) & (column == end), "first column": column == 0, "first row": row == 0,
-        "last row": row == last, "last column": column == end,
-    }  # fmt: skip
+        "last of both": (row == last) & (column == end),
+        "first column": column == 0,
+        "first row": row == 0,
+        "last row": row == last,
+        "last column": column == end,
+    }
     port = np.select(
         [part[None, :] for part in parts.values()],
         [np.array(_ARRIVES[name])[:, None] for name in parts],
