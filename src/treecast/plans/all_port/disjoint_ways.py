@@ -38,9 +38,14 @@ def _too_large(network: Network) -> str:
 
 
 @builder(
-    "disjoint-ways", "alltoall", on=every(Rotational, _too_large), under=ALL_PORT, most_copies=every_port, rank=10,
+    "disjoint-ways",
+    "alltoall",
+    on=every(Rotational, _too_large),
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=10,
     what="x disjoint ways of least total length to each node, necklace by necklace",
-)  # fmt: skip
+)
 def over_disjoint_ways(job: Job[Rotational]) -> Built:
     """All-port: node 0 sends each node its messages over x = ``copies`` disjoint ways of least total length.
 
@@ -218,10 +223,17 @@ def _rotated(network: Rotational, ways: Sequence[_Way]) -> list[Ints]:
     step, steps, source, target, port, tree, number = columns
     node = np.array([way.destination for way in ways], np.int64)[number]
     parts = [
-        [step, steps, network.rotate(source, i), network.rotate(target, i), (port + i) % network.ports, tree,
-         network.rotate(node, i)]
+        [
+            step,
+            steps,
+            network.rotate(source, i),
+            network.rotate(target, i),
+            (port + i) % network.ports,
+            tree,
+            network.rotate(node, i),
+        ]
         for i in range(network.ports)
-    ]  # fmt: skip
+    ]
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
