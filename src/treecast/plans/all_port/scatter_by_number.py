@@ -97,10 +97,17 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
 
 
 @builder(
-    "disjoint-trees-by-number", "scatter", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=60, baseline=True,
-    at=by_number_at, options=(TREES,),
+    "disjoint-trees-by-number",
+    "scatter",
+    on=Rotational,
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=60,
+    baseline=True,
+    at=by_number_at,
+    options=(TREES,),
     what="down the k disjoint trees in the order of the nodes, so that a node knows its part from its label",
-)  # fmt: skip
+)
 def by_number(job: Job[Rotational]) -> Built:
     """All-port: scatter over the disjoint trees, each message over x = ``copies`` of them, in the order of the nodes.
 
@@ -117,9 +124,15 @@ def by_number(job: Job[Rotational]) -> Built:
     entry, place, source, target, port = hops(trees, node, tree)
     table = Payloads.of_ranges(np.arange(network.nodes) * messages, np.arange(1, network.nodes + 1) * messages)
     rows = Rows.of(
-        table, step=messages * ahead[entry] + place, steps=np.full_like(entry, messages), src=source, dst=target, port=port,
-        tree=tree[entry], payload=node[entry],
-    )  # fmt: skip
+        table,
+        step=messages * ahead[entry] + place,
+        steps=np.full_like(entry, messages),
+        src=source,
+        dst=target,
+        port=port,
+        tree=tree[entry],
+        payload=node[entry],
+    )
     depth = trees.depths[tree, node].astype(np.int64)
     steps = int((messages * (ahead + 1) + depth - 1).max(initial=0))
     return Built(rows, Claims(steps, messages * int(depth.sum())))
