@@ -237,16 +237,44 @@ STATEMENTS = (
     Statement(
         "time units",
         "the least: whispering d+k+1, k = 0 d; shouting d, k = d-1 d+1; fault-free 2d-1 and d, k = d-1",
-        1, 7, 12, _time,
+        1,
+        7,
+        12,
+        _time,
     ),
     Statement("fault-free", "without faults the last unit is not needed", 1, 10, 12, _fault_free),
-    Statement("survives", "broadcast: sets of ≤ k nodes, links; d ≤ 4: arcs, other root, M = 2", 1, 4, 5, _broadcast_survives),
+    Statement(
+        "survives", "broadcast: sets of ≤ k nodes, links; d ≤ 4: arcs, other root, M = 2", 1, 4, 5, _broadcast_survives
+    ),
     Statement("gossip", "gossip: all sets of ≤ k nodes, links; d ≤ 3: arcs; M = 2", 1, 3, 4, _gossip_survives),
     Statement("tight, links", "k units of phase two do not suffice for k links, k ≥ 1", 2, 4, 5, _tight_links),
     Statement("tight, nodes", "k units of phase two do not suffice for k nodes, k ≥ 2", 3, 4, 5, _tight_nodes),
-    Statement("Fraigniaud", "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)", 2, 10, 14, _beside_fraigniaud),
-    Statement("0 < k < d-1", "whispering, Fraigniaud's gossip is faster, by (n + k + 2 - 2^(k+2)) Fτ", 3, 10, 12, _fewer_faults),
-    Statement("propagation", "at least (k+1)(n-1) Fτ, shouting a d-th: under some faults, not without", 2, 3, 3, _propagation),
-    Statement("shouting", "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ", 2, 10, 12, _shouting),
-)  # fmt: skip
+    Statement(
+        "Fraigniaud",
+        "k = d-1: less by n-1-d Fτ and n (n-1-d) sends, not n-1 and n (n-1)",
+        2,
+        10,
+        14,
+        _beside_fraigniaud,
+    ),
+    Statement(
+        "0 < k < d-1",
+        "whispering, Fraigniaud's gossip is faster, by (n + k + 2 - 2^(k+2)) Fτ",
+        3,
+        10,
+        12,
+        _fewer_faults,
+    ),
+    Statement(
+        "propagation", "at least (k+1)(n-1) Fτ, shouting a d-th: under some faults, not without", 2, 3, 3, _propagation
+    ),
+    Statement(
+        "shouting",
+        "if nodes answer nothing they heard: n/2 Fτ, nd/2 sends a source, not 2(n-1) Fτ",
+        2,
+        10,
+        12,
+        _shouting,
+    ),
+)
 """The statements of the paper, in its order; where a statement is wrong, what is right."""

@@ -18,9 +18,14 @@ from treecast.schedule.trees import TreeSet
 
 
 @builder(
-    "spt", "broadcast", on=Star, under=ALL_PORT, baseline=True, rank=60,
+    "spt",
+    "broadcast",
+    on=Star,
+    under=ALL_PORT,
+    baseline=True,
+    rank=60,
     what="the SPT of Fragopoulou & Akl, and below it the nodes with symbol 1 in front, which it lacks",
-)  # fmt: skip
+)
 def down_spt(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path tree SPT: M + diameter - 1 steps, M(N-1) transmissions.
 
@@ -35,9 +40,15 @@ def down_spt(job: Job[Star]) -> Built:
 
 
 @builder(
-    "spg", "broadcast", on=Star, under=ALL_PORT, baseline=True, backwards=False, rank=61,
+    "spg",
+    "broadcast",
+    on=Star,
+    under=ALL_PORT,
+    baseline=True,
+    backwards=False,
+    rank=61,
     what="the SPG of Fragopoulou & Akl: nodes with symbol 1 in front hear over each of its n-1 subtrees",
-)  # fmt: skip
+)
 def down_spg(job: Job[Star]) -> Built:
     """All-port: all M messages down the shortest-path graph SPG, which is as deep as the diameter, and 1 deeper for even n > 2.
 
@@ -51,9 +62,15 @@ def down_spg(job: Job[Star]) -> Built:
     depth = network.distance(collective.root, src)
     zeros = np.zeros(len(dst), np.int64)
     rows = Rows.of(
-        Payloads.of([[(0, messages)]] if len(dst) else []), step=depth, steps=zeros + messages, src=src, dst=dst,
-        port=graph.port[tree, dst], tree=tree, payload=zeros,
-    )  # fmt: skip
+        Payloads.of([[(0, messages)]] if len(dst) else []),
+        step=depth,
+        steps=zeros + messages,
+        src=src,
+        dst=dst,
+        port=graph.port[tree, dst],
+        tree=tree,
+        payload=zeros,
+    )
     leaves = network.nodes // network.n - 1
     one = claims(job, 1, star.graph_depth(network.n))
     return Built(rows, Claims(one.steps, one.transmissions + messages * leaves * (network.ports - 1)))

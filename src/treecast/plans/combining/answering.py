@@ -21,9 +21,14 @@ SHOUTED: dict[str, Any] = CUBE | {"under": ("shouting",), "sparing": True, "base
 
 
 @builder(
-    "answering", "broadcast", "allgather", options=(ORDER, FAULT_FREE), rank=40,
-    what="Chau & Fu, shouting as in the paper: nodes answer what they hear in the second phase", **SHOUTED,
-)  # fmt: skip
+    "answering",
+    "broadcast",
+    "allgather",
+    options=(ORDER, FAULT_FREE),
+    rank=40,
+    what="Chau & Fu, shouting as in the paper: nodes answer what they hear in the second phase",
+    **SHOUTED,
+)
 def answering(job: Job[Hypercube]) -> Built:
     """Shouting: broadcast or gossip that survives k = ``copies`` - 1 faults, in d + 1 steps; d when ``fault_free``.
 
@@ -50,9 +55,14 @@ def answering(job: Job[Hypercube]) -> Built:
 
 
 @builder(
-    "answering-four-phases", "allgather", options=(ORDER, FAULT_FREE, INITIATOR), rank=50, orbit=False,
-    what="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer", **SHOUTED,
-)  # fmt: skip
+    "answering-four-phases",
+    "allgather",
+    options=(ORDER, FAULT_FREE, INITIATOR),
+    rank=50,
+    orbit=False,
+    what="Chau & Fu, shouting as in the paper: one node starts the others, and nodes answer",
+    **SHOUTED,
+)
 def answering_four_phases(job: Job[Hypercube]) -> Built:
     """Shouting: gossip that one node starts, all as in the paper: n (nd - n + 1) messages in all for k = d-1.
 

@@ -22,17 +22,25 @@ from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 FAULT_FREE = Option(
-    name="fault-free", flag=True, what="Leave out the last step of the longest form, which serves only when something fails."
-)  # fmt: skip
+    name="fault-free",
+    flag=True,
+    what="Leave out the last step of the longest form, which serves only when something fails.",
+)
 
 
 CUBE: dict[str, Any] = {"on": Hypercube, "under": ("whispering", "shouting"), "most_copies": every_port}
 
 
 @builder(
-    "dimension-order", "broadcast", "allgather", sparing=True, options=(ORDER, FAULT_FREE), rank=10,
-    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing said twice", **CUBE,
-)  # fmt: skip
+    "dimension-order",
+    "broadcast",
+    "allgather",
+    sparing=True,
+    options=(ORDER, FAULT_FREE),
+    rank=10,
+    what="Chau & Fu: one dimension after the other (whispering) or all at once (shouting), nothing said twice",
+    **CUBE,
+)
 def dimension_order(job: Job[Hypercube]) -> Built:
     """Combining: the broadcast or gossip of Chau & Fu under the model's ports."""
     return (whispering if job.model.ports == "one" else shouting)(job)
@@ -131,8 +139,15 @@ def _assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]]) -> Rows:
     table = Payloads.of([[(0, collective.messages)]] if len(src) else [])
     same = np.zeros_like(src)
     return Rows.of(
-        table, step=step, steps=same + 1, src=src, dst=src ^ (np.int64(1) << port), port=port, tree=same - 1, payload=same
-    )  # fmt: skip
+        table,
+        step=step,
+        steps=same + 1,
+        src=src,
+        dst=src ^ (np.int64(1) << port),
+        port=port,
+        tree=same - 1,
+        payload=same,
+    )
 
 
 def _claiming(job: Job[Hypercube], rows: Rows, sends: int) -> Built:

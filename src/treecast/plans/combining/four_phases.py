@@ -23,15 +23,24 @@ def _node(text: str, network: Network) -> int:
 
 
 INITIATOR = Option(
-    name="initiator", what="The node that starts the others, instead of all starting at once.", read=_node,
+    name="initiator",
+    what="The node that starts the others, instead of all starting at once.",
+    read=_node,
     write=lambda node, network: network.label(node),
-)  # fmt: skip
+)
 
 
 @builder(
-    "four-phases", "allgather", sparing=True, orbit=False, baseline=True, rank=30, options=(ORDER, FAULT_FREE, INITIATOR),
-    what="Chau & Fu: one node starts the others", **CUBE,
-)  # fmt: skip
+    "four-phases",
+    "allgather",
+    sparing=True,
+    orbit=False,
+    baseline=True,
+    rank=30,
+    options=(ORDER, FAULT_FREE, INITIATOR),
+    what="Chau & Fu: one node starts the others",
+    **CUBE,
+)
 def four_phases(job: Job[Hypercube]) -> Built:
     """Combining: gossip that one node starts: its broadcast tells the others, and then they all broadcast at once.
 
@@ -51,9 +60,14 @@ def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hyperc
     first = np.arange(cube.nodes) * collective.messages
     table = Payloads.of_ranges(first, first + collective.messages)
     moved = Rows.of(
-        table, step=rows.step[again] + claims.steps * (source != initiator), steps=rows.steps[again],
-        src=rows.src[again] ^ source, dst=rows.dst[again] ^ source, port=rows.port[again], tree=rows.tree[again],
+        table,
+        step=rows.step[again] + claims.steps * (source != initiator),
+        steps=rows.steps[again],
+        src=rows.src[again] ^ source,
+        dst=rows.dst[again] ^ source,
+        port=rows.port[again],
+        tree=rows.tree[again],
         payload=source,
-    )  # fmt: skip
+    )
     twice = claims.steps * (2 if cube.nodes > 1 else 1)
     return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job), initiator=initiator)

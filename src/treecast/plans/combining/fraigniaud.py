@@ -21,9 +21,15 @@ from treecast.schedule.trees import TreeSet
 
 
 @builder(
-    "fraigniaud", "broadcast", "allgather", options=(ORDER,), rank=20, baseline=True,
-    what="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)", **CUBE,
-)  # fmt: skip
+    "fraigniaud",
+    "broadcast",
+    "allgather",
+    options=(ORDER,),
+    rank=20,
+    baseline=True,
+    what="Fraigniaud: arc-disjoint trees, one dimension after the other (whispering) or all at once (shouting)",
+    **CUBE,
+)
 def fraigniaud(job: Job[Hypercube]) -> Built:
     """Combining: Fraigniaud's scheme under the model's ports, the baseline."""
     return (fraigniaud_whispering if job.model.ports == "one" else fraigniaud_shouting)(job)
@@ -62,8 +68,14 @@ def _down(trees: TreeSet, job: Job[Hypercube], steps: list[Ints], length: int) -
     dst = np.tile(every, copies) if len(tree) else tree
     one = np.ones_like(tree)
     rows = Rows.of(
-        Payloads.of([[(0, collective.messages)]] if len(tree) else []), step=np.concatenate([tree[:0], *steps]), steps=one,
-        src=trees.parent[tree, dst], dst=dst, port=trees.port[tree, dst], tree=tree, payload=one - 1,
-    )  # fmt: skip
+        Payloads.of([[(0, collective.messages)]] if len(tree) else []),
+        step=np.concatenate([tree[:0], *steps]),
+        steps=one,
+        src=trees.parent[tree, dst],
+        dst=dst,
+        port=trees.port[tree, dst],
+        tree=tree,
+        payload=one - 1,
+    )
     sources = trees.network.nodes if collective.all_source else 1
     return Built(rows, Claims(length if len(tree) else 0, copies * len(every) * sources * collective.messages))
