@@ -1,6 +1,6 @@
 """Statements of Fragopoulou & Akl that are formulas: t_n, the tables, the elections, and what the acknowledged walk costs.
 
-Where the paper is in error, what is checked is what is right, and the statement is called an erratum.
+Where the paper is in error, its own words are checked, and found false; an erratum says what is right.
 """
 
 from fractions import Fraction
@@ -154,6 +154,17 @@ def _stopped(n: int) -> Verdict:
     return Verdict(False, "every living node is reached, whoever is dead")
 
 
+def _said_walk(n: int) -> Verdict:
+    star = Star(n)
+    steps, _ = _walk(star_trees.disjoint_tree(star, 0, paper=True), 1, -1)
+    return Verdict(steps == star.nodes - 1, f"{steps:,} steps for M = 1, not {star.nodes - 1:,}")
+
+
+def _said_tolerance(n: int) -> Verdict:
+    found = _stopped(n)
+    return Verdict(not found.holds, found.detail)
+
+
 STATEMENTS = (
     Statement("t_n", "Σ distances is n! (n + 2/n + H_n - 4)", 2, 8, 9, _t_n),
     Statement("Table 1", "lower bounds for x = n-1: proved, and no plan is below; M = 1, 3, n-1", 3, 5, 5, _table_1),
@@ -163,9 +174,11 @@ STATEMENTS = (
     Statement(
         "election", "x copies: ⌊(x-1)/2⌋ nodes that alter messages do no harm, one more does", 3, 4, 4, _election
     ),
+    Statement("section 4.4", "allgather with acknowledgements: M(n!-1) steps", 3, 3, 3, _said_walk, 3),
     Statement(
         "erratum: walk", "allgather with acknowledgements: (M+1)(n!-1) steps, not M(n!-1)", 3, 6, 7, _acknowledged
     ),
+    Statement("… tolerance", "it survives n-2 dead nodes", 3, 4, 4, _said_tolerance, 4),
     Statement("erratum: acks", "… and then one dead node can cut a living one off, whatever x", 4, 5, 6, _stopped),
 )
 """The statements of sections 4.1, 4.3, 4.4 and 5."""
