@@ -19,6 +19,7 @@ from treecast.schedule import Schedule
 from treecast.schedule.recipe import Job, Recipe
 
 _MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
+_MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
 
 
@@ -105,6 +106,10 @@ def request(
     given = _read_options(where, options or {})
     entries = _builders_called(kind, where, builder)
     machine = find_model(model) if model is not None else _own_model(entries, given)
+    if where.ports > _MOST_PORTS and not machine.routing:
+        raise PlanError(
+            f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
+        )
     job = Job(where, collective, machine, copies_of(copies, survive), given)
     fitting = [entry for entry in entries if not entry.why_not(job)]
     if not fitting:
@@ -232,13 +237,13 @@ def _options_of(schedule: Schedule) -> dict[str, str]:
     return {keyword: value for keyword, value in meant.items() if value} | said
 
 
-def check_memory(rows: int, what: str) -> None:
-    """Raise PlanError when so many rows do not fit in this machine's memory."""
+def check_memory(rows: int, what: str, ruled: str = "") -> None:
+    """Raise PlanError when so many rows do not fit in this machine's memory; ``ruled``: whose rows ``program`` can still tell."""
     needed = rows * _BYTES_PER_ROW
     if needed > memory():
+        instead = f"; program() still gives one node's rows of {ruled}" if ruled else ""
         raise PlanError(
-            f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory; "
-            "program() still gives one node's rows of a broadcast, reduce, scatter or gather"
+            f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory{instead}"
         )
 
 
@@ -272,8 +277,18 @@ def _run_builder(job: Job[Any], entry: Builder) -> Built:
     sources = network.nodes if collective.all_source and not entry.orbit else 1
     if collective.lengths is None:
         hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
-        check_memory(ways * hops * (network.nodes - 1) * sources, f"{collective.kind} on {network.spec}")
+        check_memory(
+            ways * hops * (network.nodes - 1) * sources,
+            f"{collective.kind} on {network.spec}",
+            f"the {collective.kind}" if _has_rule(job) else "",
+        )
     return entry.build(job)
+
+
+def _has_rule(job: Job[Any]) -> bool:
+    """Return whether ``program``, which takes no options, can tell a node's rows from its label."""
+    known = builders(job.collective.kind, job.network)
+    return not job.options and any(entry.at is not None and not entry.why_not(job) for entry in known)
 
 
 def _distance(job: Job[Any], built: Built | None) -> int:

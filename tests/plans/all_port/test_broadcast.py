@@ -209,3 +209,41 @@ def test_unknown_collectives_and_networks_too_large_for_memory():
     if memory < 2**45:
         with pytest.raises(PlanError, match="too many for this machine's memory"):
             plan("broadcast", "star:14")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("broadcast", "hypercube:40"),
+        ("broadcast", "star:15"),
+        ("broadcast", "mesh:1000000x1000000"),
+        ("broadcast", "mesh:1000000x1000000", "wormhole"),
+        ("broadcast", "tree:2,38"),
+        ("reduce", "star:15"),
+    ],
+)
+def test_program_is_named_only_where_it_works(asked):
+    kind, network, *model = asked
+    with pytest.raises(PlanError, match="too many for this machine's memory") as error:
+        plan(kind, network, model=model[0] if model else None)
+    try:
+        program(kind, network, 5, model=model[0] if model else None)
+        works = True
+    except PlanError:
+        works = False
+    assert works == ("program()" in str(error.value))
+
+
+@pytest.mark.parametrize(
+    "asked", [("broadcast", "complete:32770"), ("scatterv", "tree:32768,1"), ("broadcast", "tree:40000,1")]
+)
+def test_more_ports_than_a_schedule_can_name_are_refused_at_the_network(asked):
+    lengths = {"lengths": 1} if asked[0] == "scatterv" else {}
+    with pytest.raises(
+        PlanError, match=r"^\S+ has \d\d,\d\d\d ports: a schedule can name 32,768; take a network of less degree$"
+    ):
+        plan(*asked, **lengths)
+
+
+def test_as_many_ports_as_a_schedule_can_name():
+    assert plan("scatterv", "tree:32767,1", lengths=1).rows.port.max() == 32766

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
+from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,13 @@ from hypothesis import strategies as st
 from tests.oracles.bufferless import faults
 from tests.tree_cases import MODELS, ON_PATHS, SHAPES, WAYS, cases, network_of, on_path, random_case, schedules
 from treecast import plan, verify
+from treecast.cli.lengths import parse_lengths
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError, ScheduleError
+from treecast.kernels.streams import shoulder_taps
 from treecast.machine import model as model_of
+from treecast.networks import Graph, network
+from treecast.plans.bufferless import gather as tree_gather
 from treecast.plans.bufferless import scatter as tree_scatter
 from treecast.plans.bufferless.gather import certificates
 from treecast.plans.trees.spanning import breadth_first
@@ -188,6 +194,9 @@ def test_shoulder_tap_is_optimal_on_longer_paths():
 def test_shoulder_tap_on_any_path(lengths):
     for _, model, _ in ON_PATHS:
         schedule = on_path(lengths, model)
+        path, flits = breadth_first(schedule.network, 0), schedule.collective.lengths.flits
+        start = shoulder_taps(path.order, flits, int(schedule.model.ports == "one"))
+        assert tree_gather._count_runs(path, start, flits) == int((~schedule.rows.control).sum())
         assert verify(schedule)
         assert not faults(schedule)
     if sum(lengths):  # certificates take twice the path more, or a step less where the last have nothing
@@ -261,6 +270,43 @@ def test_schedules_on_many_trees():
 def test_a_path_has_no_ends_in_its_middle():
     with pytest.raises(PlanError, match="path"):
         plan("gatherv", "path:5", root=2, lengths=1, model="bufferless", builder="shoulder-tap")
+
+
+def test_shoulder_tap_on_a_very_long_path():
+    """Behind messages of one flit there are gaps, too many to write down; behind longer ones there are none."""
+    with pytest.raises(PlanError, match="4,999,850,002 runs of flits on the arcs of path:100000 are too many"):
+        plan("gatherv", "path:100000", lengths=1, model="bufferless", builder="shoulder-tap")
+    assert plan("gatherv", "path:100000", lengths=2, model="bufferless", builder="shoulder-tap").steps == 200_000
+
+
+def test_the_table_of_spanning_trees_in_the_docs():
+    """B and the steps of a gather of lengths ``random:3``, by the tree."""
+    networks = [
+        "complete:64",
+        Graph.from_networkx(nx.wheel_graph(20)),
+        Graph.from_networkx(nx.barabasi_albert_graph(200, 3, seed=0)),
+        "star:5",
+        "hypercube:8",
+    ]
+    page = (Path(__file__).parents[3] / "docs" / "trees.md").read_text()
+    begin = page.index("| network | breadth-first | broadcast-time | best |")
+    rows = [line.strip("| ").split(" | ") for line in page[begin:].splitlines()[2 : 2 + len(networks)]]
+    for where, row in zip(map(network, networks), rows, strict=True):
+        found = [
+            _b_and_steps(where, parse_lengths(where, "random:3", 0), tree)
+            for tree in ("breadth-first", "broadcast-time", "best")
+        ]
+        assert found == row[1:], row[0]
+
+
+def _b_and_steps(where, lengths, tree):
+    schedule = plan("gatherv", where, lengths=lengths, model="bufferless", tree=tree)
+    rows = schedule.rows
+    first = {}  # in which step each node hears first: that is its token
+    for step, dst in zip(rows.step[rows.control].tolist(), rows.dst[rows.control].tolist(), strict=True):
+        first[dst] = min(step, first.get(dst, step))
+    del first[schedule.collective.root]
+    return f"{max(first.values()) + 1} / {schedule.steps}"
 
 
 # --- wrong ones ---

@@ -13,7 +13,7 @@ from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import control, join_rows, lengths_of, rows_of
+from treecast.plans.bufferless.scatter import MOST_RUNS, control, join_rows, lengths_of, rows_of
 from treecast.plans.built import Built
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
@@ -55,12 +55,26 @@ def shoulder_tap(job: Job[Network]) -> Built:
     below = tree.order[1:].astype(np.int64)
     start = shoulder_taps(tree.order, lengths.flits, int(ports == "one"))
     numbered = replace(collective, lengths=Lengths(lengths.flits, tree.order.astype(np.int64)))
+    runs = _count_runs(tree, start, lengths.flits)
+    if runs > MOST_RUNS:
+        raise PlanError(
+            f"{runs:,} runs of flits on the arcs of {network.spec} are too many to write down: SHOULDER-TAP leaves a gap "
+            "behind each message of one flit; take longer messages, or transmission-certificate"
+        )
     first, stop = lengths_of(numbered).first, lengths_of(numbered).stop
     rows = rows_of(tree, first, stop, start + tree.depth - 1 - first, away=False)
     taps = control(tree.depth[below] - 1, tree.parent[below], below, tree.port[below])
     ends = (start + lengths.flits + tree.depth - 1)[lengths.flits > 0]
     steps = max(int(ends.max(initial=0)), len(below))
     return Built(join_rows([rows, taps]), Claims(steps, int((lengths.flits * tree.depth).sum()) + len(below)), numbered)
+
+
+def _count_runs(path: Tree, start: Ints, flits: Ints) -> int:
+    """Return the runs of flits on the arcs of a path: one an arc, and one more for each gap that its flits have."""
+    order = path.order[flits[path.order] > 0]
+    depth, reach = path.depth[order], start[order] + path.depth[order]
+    gaps = reach[1:] != (reach + flits[order])[:-1]
+    return int(depth.max(initial=0)) + int(depth[:-1][gaps].sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,8 @@ from treecast.schedule.trees import Ports, Tree
 
 ORDERS = ("farthest", "nearest", "longest", "shortest", "node")
 """Which message goes first."""
-_MOST_RUNS = 2**26
+MOST_RUNS = 2**26
+"""Runs of flits on arcs, each a row: more are not written down."""
 _Int32 = NDArray[np.int32]
 
 
@@ -114,10 +115,10 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     """
     from treecast.kernels.streams import runs
 
-    node, low, high, shift = runs(tree.parent, tree.order, first, stop, offset, _MOST_RUNS)
+    node, low, high, shift = runs(tree.parent, tree.order, first, stop, offset, MOST_RUNS)
     if len(node) and node[0] < 0:
         raise PlanError(
-            f"more than {_MOST_RUNS:,} runs of flits on the arcs of {tree.network.spec} are too many to write down: "
+            f"more than {MOST_RUNS:,} runs of flits on the arcs of {tree.network.spec} are too many to write down: "
             "take a shallower tree, or longer messages"
         )
     above, hops = tree.parent[node], tree.depth[node] - 1
