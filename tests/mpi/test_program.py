@@ -113,9 +113,16 @@ def test_a_network_for_every_number_of_ranks(ranks, spec):
 
 @pytest.mark.parametrize(
     ("kind", "ranks", "survive", "spec"),
-    [("broadcast", 8, 2, "hypercube:3"), ("broadcast", 8, 3, "complete:8"), ("allgather", 23, 1, "complete:23"),
-     ("alltoall", 24, 2, "star:4"), ("scatter", 24, 5, "complete:24"), ("gather", 12, 1, "complete:12")],
-)  # fmt: skip
+    [
+        ("broadcast", 8, 2, "hypercube:3"),
+        ("broadcast", 8, 3, "complete:8"),
+        ("allgather", 23, 1, "ring:23"),  # both ways round
+        ("allgather", 23, 2, "complete:23"),
+        ("alltoall", 24, 2, "star:4"),
+        ("scatter", 24, 5, "complete:24"),
+        ("gather", 12, 1, "complete:12"),
+    ],
+)
 def test_where_the_papers_networks_do_not_survive_it_a_complete_one_does(kind, ranks, survive, spec):
     where = network_of(kind, ranks, survive, near=False)
     assert where.spec == spec
