@@ -71,7 +71,7 @@ def check_theorems(paper: str = "star", up_to: int | None = None, progress: Prog
     --------
     >>> import treecast
     >>> found = treecast.check_theorems("star", up_to=3)
-    >>> all(finding.holds for finding in found), found[0].checked
+    >>> all(finding.as_known for finding in found), found[0].checked
     (True, 'n = 2 … 3')
     """
     if paper not in PAPERS:

@@ -140,18 +140,16 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
     """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
-    others = [v for v in range(nodes) if v != plain.initiator]
-    things: list[object] = [*others, *links]
+    things: list[object] = [*(v for v in range(nodes) if v != plain.initiator), *links]
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
-        things = list(others)  # too many sets: dead nodes only
+        things = things[: -len(links)]  # too many sets: dead nodes only
     if comb(len(things), plain.copies - 1) * len(sends) > _MOST_REPLAYED:
         broken("copies", -1, "too many sets of faults to replay one by one")
         return
     answered = {(src, dst, chunk) for _, src, dst, _, tree, chunk, _ in sends if tree >= 0}
     start = collective.messages * (plain.initiator or 0)
     for dead in map(set, combinations(things, plain.copies - 1)):
-        has = {(int(collective.source_of(c)), c) for c in range(collective.chunks)}
-        has = {(v, c) for v, c in has if v not in dead}
+        has = {(v, c) for c in range(collective.chunks) if (v := int(collective.source_of(c))) not in dead}
         said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
         for _, together in groupby(sends, key=lambda send: send[0]):
             now = [
@@ -166,11 +164,10 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
             heard.update(there)
             has.update((v, c) for _, v, c in there)
         for chunk in range(collective.chunks):
-            if int(collective.source_of(chunk)) not in dead:
-                lost = [v for v in range(nodes) if v not in dead and (v, chunk) not in has]
-                if lost:
-                    broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
-                    return
+            lost = [v for v in range(nodes) if v not in dead and (v, chunk) not in has]
+            if lost and int(collective.source_of(chunk)) not in dead:
+                broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
+                return
 
 
 def _control_flits(plain: Schedule) -> list[_Send]:
