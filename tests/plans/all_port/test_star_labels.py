@@ -15,7 +15,7 @@ from treecast.plans.all_port.packing import pack
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
-STEPS_OF_S_8 = {2: 11520, 3: 17367, 4: 23149, 5: 28914, 6: 34656}
+STEPS_OF_S_8 = {2: 11520, 3: 17367, 4: 23149, 5: 28914, 6: 34656, 7: 40319}
 SPARE = {(7, 5): 8, (8, 3): 606, (8, 4): 762, (8, 5): 798, (8, 6): 673}
 """Of the sets with conflicts, how many labels had to be added."""
 
