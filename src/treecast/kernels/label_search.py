@@ -222,12 +222,12 @@ def close(parent, first, child, masks, copies):
 def level(parent, port, first, child, masks, uses):
     """Exchange labels that no child needs for others that the parent has, from busy ports to idle ones, while that helps.
 
-    ``uses``, int64 (k,), is filled with the uses of each port.
+    To ``uses``, int64 (k,), those of each port are added.
     """
     trees, nodes = parent.shape
     total = 0
     for p in range(trees):
-        uses[p] = 0
+        total += uses[p]
     for t in range(trees):
         for v in range(nodes):
             if parent[t, v] >= 0 and masks[v] >> t & 1:

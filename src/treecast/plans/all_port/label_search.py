@@ -59,6 +59,7 @@ def find(
     size, copies = _sizes(turned), int(masks[1]).bit_count()
     masks, dice = masks.copy(), np.array([seed * 88172645463325252 % 2**64], np.uint64)
     uses = np.zeros(k, np.int64) if uses is None else uses
+    before = uses.copy()
     conflicts, place = np.empty((2, k * nodes), np.int64)
     most = -(-(copies * (nodes - 1) + int(uses.sum())) // k)
     left = int(count_conflicts(parent, port, masks, uses, conflicts, place))
@@ -89,8 +90,8 @@ def find(
             done, block = done + made, min(2 * block, _MANY)
             report(moves // len(stages) * (not together) + done * (k if together else 1), moves, "moves of the search")
     close(parent, first, child, masks, copies)
-    if left:
-        level(parent, port, first, child, masks, np.empty(k, np.int64))
+    uses[:] = before
+    level(parent, port, first, child, masks, uses)
     return masks
 
 
