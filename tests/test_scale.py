@@ -34,7 +34,7 @@ def test_one_tree_of_3628800_nodes_is_no_more_than_its_arrays():
 from treecast import network
 from treecast.plans.trees.star import disjoint_tree
 tree = disjoint_tree(network("star:10"), 4)
-assert tree.height == 16
+assert tree.height == 15
 """)
         < 0.6
     )

@@ -72,6 +72,8 @@ def tight(kind, spec, most_copies=3):
     """Schedules of a kind without claims, so that the rules themselves have to find what is wrong."""
     where = network(spec)
     for builder in all_port(kind, where):
+        if builder.name == "spg":  # some nodes hear more often than they need, so not all rows are needed
+            continue
         for copies in range(1, min(most_copies, builder.most_copies(where)) + 1):
             for messages in (1, 2):
                 root = 0 if kind in ALL_SOURCE else where.nodes // 2

@@ -158,6 +158,8 @@ def test_builders_come_default_first():
         "disjoint-trees",
         "shortest-path-tree",
         "breadth-first-tree",
+        "spt",
+        "spg",
     ]
     assert plan("broadcast", "star:4", model="shouting", messages=9).builder == "disjoint-trees"
 
