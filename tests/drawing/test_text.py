@@ -106,11 +106,11 @@ S4_TREE_1_ASCII = """\
 
 def test_a_tree_by_eye():
     assert tree_text(plan("broadcast", "star:3", messages=3, builder="disjoint-trees"), 0) == S3
-    assert tree_text(plan("broadcast", "star:4", messages=6, copies=2), 1, ascii=True) == S4_TREE_1_ASCII
+    assert tree_text(plan("broadcast", "star:4", messages=6, copies=2, trees="paper"), 1, ascii=True) == S4_TREE_1_ASCII
 
 
 def test_a_large_tree_is_cut_and_says_so():
-    text = tree_text(plan("broadcast", "star:4", messages=6), 1, ascii=True, max_nodes=5)
+    text = tree_text(plan("broadcast", "star:4", messages=6, trees="paper"), 1, ascii=True, max_nodes=5)
     assert text == "\n".join([*S4_TREE_1_ASCII.splitlines()[:5], "left out: 19 nodes"])
 
 
@@ -280,7 +280,7 @@ from step  complete, of 22 living nodes
 
 
 def s4_with_faults():
-    schedule = plan("broadcast", "star:4", messages=6, copies=2)
+    schedule = plan("broadcast", "star:4", messages=6, copies=2, trees="paper")
     node = schedule.network.node
     return simulate(schedule, Faults({node("2134"): 3, node("3412"): 0}, {(0, 1): 2}))
 

@@ -11,7 +11,7 @@ from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WIDTH, _HEIGHT, _PANEL = 10.5, 7.9, 4.3
+_WIDTH, _HEIGHT, _PANEL = 10.5, 8.1, 4.3
 _MOST_DIMENSIONS = 16  # of a map
 _POINTS = 121
 
@@ -43,8 +43,8 @@ def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool =
     )
     for column, job in enumerate(jobs):
         left = 0.75 + column * 5.1
-        _draw_curves(_axes(figure, left, 4.1, _PANEL, 2.65), job)
-        _draw_map(_axes(figure, left, 0.95, _PANEL, 2.25), job)
+        _draw_curves(_axes(figure, left, 4.3, _PANEL, 2.65), job)
+        _draw_map(_axes(figure, left, 1.15, _PANEL, 2.25), job)
     _legend(figure, schemes)
     return figure
 
@@ -94,11 +94,15 @@ def _draw_curves(axes: Any, job: Job) -> None:
             zorder=3 + place,
             gid=f"closed-{job.model}-{t.scheme}",
         )
+    labelled = set[Fraction]()
     for crossing in crossings(closed):
         if crossing.r is not None:
             time = next(time for name, time in closed if name == crossing.first)
             height = float(time.units(crossing.r) / min(other.units(crossing.r) for _, other in closed))
             axes.plot([float(crossing.r)], [height], "o", color=DARK, markersize=5, zorder=9, gid="crossing")
+            if crossing.r in labelled:
+                continue
+            labelled.add(crossing.r)
             axes.annotate(
                 f"r = {crossing.r}",
                 (float(crossing.r), height),
@@ -159,7 +163,7 @@ def _legend(figure: Any, schemes: list[str]) -> None:
         handles=lines,
         loc="lower left",
         bbox_to_anchor=(MARGIN / _WIDTH, 0.005),
-        ncols=len(lines),
+        ncols=-(-len(lines) // 2),
         frameon=False,
         fontsize=9,
     )
