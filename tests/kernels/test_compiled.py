@@ -216,7 +216,6 @@ def test_arrays_come_back_as_arrays():
     [
         ("annealing.anneal", [np.zeros(10**7, np.int64)]),
         ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
-        ("broadcasts.fewest_across", [100, 7]),
         ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
         ("matching.spread", [np.zeros((5040, 6), np.int32), None, 6, 0, None]),
     ],

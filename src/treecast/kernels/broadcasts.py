@@ -1,8 +1,8 @@
-"""Inner loops over all one-port broadcasts in a number of steps: what the cheapest costs, how few messages cross a cut.
+"""Inner loop over all one-port broadcasts in a number of steps: what the cheapest costs.
 
 Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. What a node of a set does
 in t steps is this, if it does anything: its first message makes a part of the set another node's affair, and both go on for
-t - 1 steps. So both loops go over all ways to divide, the parts being small enough for the steps they have left, and the rest
+t - 1 steps. So the loop goes over all ways to divide, the parts being small enough for the steps they have left, and the rest
 large enough for what must be done elsewhere.
 """
 # pyright: basic
@@ -12,33 +12,6 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 FAR = 1 << 13  # twice as much, and a distance, is an int16
-
-
-@njit(work=lambda nodes, steps: steps * nodes**4 / 100, arrays=True)
-def fewest_across(nodes, steps):
-    """Return, for i = 0 … nodes - 1, the fewest messages between any i nodes, the source not among them, and the others.
-
-    Over all broadcasts to ``nodes`` nodes in ``steps`` steps: int64 (nodes,).
-    """
-    slack = (1 << steps) - nodes
-    # least[n, i]: messages across, of n nodes of which i lie on the far side, and the source does not
-    least = np.full((nodes + 1, nodes + 1), nodes)
-    least[1, 0] = 0
-    for t in range(1, steps + 1):
-        half = 1 << (t - 1)
-        wider = np.full((nodes + 1, nodes + 1), nodes)
-        for n in range(max(1, (1 << t) - slack), min(nodes, 1 << t) + 1):
-            if n <= half:
-                wider[n, : n + 1] = least[n, : n + 1]
-            for b in range(max(1, n - half), min(n - 1, half) + 1):
-                a = n - b
-                for j in range(b + 1):
-                    # the part of b nodes begins on the near side, or across with b - j of its nodes "far" seen from there
-                    other = min(least[b, j], 1 + least[b, b - j])
-                    for i in range(a):
-                        wider[n, i + j] = min(wider[n, i + j], least[a, i] + other)
-        least = wider
-    return least[nodes, :nodes].copy()
 
 
 @njit(work=lambda distance, steps: steps * len(distance) * 2 ** len(distance), arrays=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import lines
+from treecast.lower_bounds.across import fewest_across
 from treecast.lower_bounds.bound import Bound, best
 from treecast.networks import Grid, Network
 from treecast.networks.core import Ints
@@ -160,11 +161,8 @@ def _across(network: Grid, collective: Collective) -> list[Bound]:
         value = int(np.count_nonzero(beyond))
         return [Bound("tcd", value, "planes with a target beyond", "a message crosses each")]
     if few or nodes <= _MOST_HALVED:
-        return [
-            Bound(
-                "tcd", int(_fewest_across(nodes)[beyond].sum()), "Σ over planes of the fewest messages across", _PROVED
-            )
-        ]
+        value = int(fewest_across(nodes, doublings)[beyond].sum())
+        return [Bound("tcd", value, "Σ over planes of the fewest messages across", _PROVED)]
     value = int(np.bitwise_count(beyond ^ 3 * beyond).sum())
     return [Bound("tcd", value, "Σ over planes of the fewest signed powers of two", f"N a power of two; {_PROVED}")]
 
@@ -194,10 +192,3 @@ def _search(distance: bytes, nodes: int) -> tuple[NDArray[np.int16], NDArray[np.
     from treecast.kernels.broadcasts import cheapest
 
     return cheapest(np.frombuffer(distance, np.int16).reshape(nodes, nodes), (nodes - 1).bit_length())
-
-
-@lru_cache(16)
-def _fewest_across(nodes: int) -> Ints:
-    from treecast.kernels.broadcasts import fewest_across
-
-    return fewest_across(nodes, (nodes - 1).bit_length())

@@ -10,8 +10,8 @@ import pytest
 from tests.plans.wormhole.test_bisection import FAR, distances, exact, least, shapes
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.kernels.broadcasts import fewest_across
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
+from treecast.lower_bounds.across import fewest_across
 from treecast.machine import model
 from treecast.networks import Mesh, Torus, network
 from treecast.plans import plan
