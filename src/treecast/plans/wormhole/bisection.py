@@ -12,12 +12,9 @@ a staircase otherwise. The inner minimum is an L1 distance transform: two sweeps
 are those of Cang & Wu; the recursion is treecast's, and its result is never above theirs.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations, product
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +26,18 @@ from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
 from treecast.plans.wormhole import local_search
 from treecast.plans.wormhole.contention import is_contention_free
+from treecast.plans.wormhole.divisions import Effort, divisions
 from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
-_BEST_PLANES = 3  # how many planes per axis are tried of a large set
 _WIDE = 128  # longer lines are worth a call each
 _SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
+_CELLS_AT_ONCE = 1 << 16  # of how many cells the cuts of a set are looked at together
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
 Shape = tuple[int, ...]
-
-
-class Effort(NamedTuple):
-    """How many cuts are tried: numbers of nodes.
-
-    ``small``: sets up to this size are cut along staircases even where straight cuts fit. ``many``: larger sets are cut along
-    fewer staircases. ``large``: larger sets are not cut along all planes. ``narrow``: larger sets are cut along one plane per
-    axis, and along the staircases across the longest axis.
-    """
-
-    small: int
-    many: int
-    large: int
-    narrow: int = 2**62
 
 
 THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
@@ -71,6 +55,12 @@ class Table:
     least: Ints
     cut: NDArray[np.int16]
     cuts: tuple["Cut", ...]
+
+    @property
+    def packed(self) -> Ints:
+        """D of each node with its number in the box; far where no node is."""
+        numbers = np.arange(self.mask.size).reshape(self.mask.shape)
+        return np.where(self.mask, (self.least << _SHIFT) | numbers, _FAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +91,7 @@ class Bisection:
 
     def table(self, mask: NDArray[np.bool_], steps: int) -> Table:
         """Return the table of a set, given by a mask of its bounding box."""
-        key = mask.shape, b"" if mask.all() else np.packbits(mask).tobytes(), steps
+        key = mask.shape, mask.tobytes(), steps
         if key not in self.tables:
             self.tables[key] = self._make_table(mask, steps)
             if len(self.tables) % 32 == 0:
@@ -109,24 +99,38 @@ class Bisection:
         return self.tables[key]
 
     def _make_table(self, mask: NDArray[np.bool_], steps: int) -> Table:
-        size = int(mask.sum())
         least, which = np.full(mask.shape, _FAR >> _SHIFT), np.zeros(mask.shape, np.int16)
-        if size == 1:
+        if mask.size == 1:  # a box of one node
             least[mask] = 0
             return Table(mask, steps, least, which, ())
-        cuts: list[Cut] = []
-        for low in _cuts(mask, 1 << (steps - 1), self.effort):
-            sides = [_crop(part) for part in (low, mask & ~low)]
-            tables = [self.table(part, steps - 1) for part, _ in sides]
-            cut = Cut((tables[0], tables[1]), (sides[0][1], sides[1][1]))
-            for here, there in ((0, 1), (1, 0)):
-                window, inside = _window(cut, here), cut.parts[here].mask
-                total = cut.parts[here].least + (self.reach(cut, there, window) >> _SHIFT)
-                better = inside & (total < least[window])
-                least[window][better] = total[better]
-                which[window][better] = len(cuts)
-            cuts.append(cut)
+        lows = divisions(mask, 1 << (steps - 1), self.effort)
+        sides = np.concatenate((lows, mask & ~lows))
+        corners, stops = _boxes(sides)
+        parts = [
+            self.table(np.ascontiguousarray(side[tuple(map(slice, corner, stop))]), steps - 1)
+            for side, corner, stop in zip(sides, corners, stops, strict=True)
+        ]
+        count = len(lows)
+        cuts = [Cut((parts[i], parts[i + count]), (corners[i], corners[i + count])) for i in range(count)]
+        at_once = max(1, _CELLS_AT_ONCE // mask.size)
+        for first in range(0, count, at_once):
+            total = self._totals(mask.shape, cuts[first : first + at_once])
+            best = total.argmin(axis=-1)
+            value = np.take_along_axis(total, best[..., None], axis=-1)[..., 0]
+            better = mask & (value < least)
+            least[better] = value[better]
+            which[better] = best[better] + first
         return Table(mask, steps, least, which, tuple(cuts))
+
+    def _totals(self, shape: Shape, cuts: list[Cut]) -> Ints:
+        """Return D by each of several cuts, int64 (*shape, cuts), for each node of the set that they divide."""
+        field = np.full((*shape, 2, len(cuts)), _FAR)
+        for number, cut in enumerate(cuts):
+            for part in (0, 1):
+                field[(*_window(cut, part), part, number)] = cut.parts[part].packed
+        own = field >> _SHIFT
+        transform(field, self.around, len(shape))
+        return (own + (field[..., ::-1, :] >> _SHIFT)).min(axis=-2)
 
     def reach(self, cut: Cut, there: int, window: tuple[slice, ...]) -> Ints:
         """Return, for each node of a window, the least distance + D over all nodes of a part, and which node attains it."""
@@ -136,18 +140,18 @@ class Bisection:
         high = [max(c, w.stop) for c, w in zip(stop, window, strict=True)]
         field = np.full([b - a for a, b in zip(low, high, strict=True)], _FAR)
         inside = tuple(slice(c - a, e - a) for c, e, a in zip(corner, stop, low, strict=True))
-        numbers = np.arange(part.mask.size).reshape(part.mask.shape)
-        field[inside] = np.where(part.mask, (part.least << _SHIFT) | numbers, _FAR)
+        field[inside] = part.packed
         transform(field, self.around)
         return field[tuple(slice(w.start - a, w.stop - a) for w, a in zip(window, low, strict=True))]
 
 
-def transform(field: Ints, around: Shape = ()) -> None:
+def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
     """Replace each entry by the least of entry + L1 distance over all entries: two sweeps per axis, in place.
 
-    ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it.
+    ``around``: how long each axis is where its ends are joined, else 0; the field may be a window of it. ``axes``: how many
+    axes distances are along, by default all; along others lie fields of their own.
     """
-    for axis, side in enumerate(field.shape):
+    for axis, side in enumerate(field.shape[:axes]):
         lines, wide = field.swapaxes(0, axis), axis < field.ndim - 1 and field.size > _WIDE * side
         _sweep(lines, wide)
         if around and around[axis]:
@@ -177,57 +181,14 @@ def _window(cut: Cut, part: int) -> tuple[slice, ...]:
     return tuple(slice(c, c + s) for c, s in zip(cut.corners[part], shape, strict=True))
 
 
-def _crop(part: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Shape]:
-    """Return a part within its own bounding box, and the corner of that."""
-    low, high = list[int](), list[int]()
-    for axis, side in enumerate(part.shape):
-        cells, layer = part.swapaxes(0, axis).tobytes(), part.size // side  # a byte each
-        low.append(cells.find(1) // layer)
-        high.append(cells.rfind(1) // layer)
-    fitted = part[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))]
-    return np.ascontiguousarray(fitted), tuple(low)
-
-
-def _cuts(mask: NDArray[np.bool_], most: int, effort: Effort) -> Iterator[NDArray[np.bool_]]:
-    """Yield the low parts of the cuts that leave both parts at most ``most`` nodes: straight ones; staircases if there is
-    none, and in small sets that are not to be halved exactly.
-    """
-    size, straight = int(mask.sum()), False
-    for axis in range(mask.ndim):
-        below = np.cumsum(mask.sum(axis=tuple(a for a in range(mask.ndim) if a != axis)))
-        planes = np.flatnonzero((below <= most) & (size - below <= most) & (below < size) & (below > 0))
-        if size > min(effort.large, effort.narrow):  # there may be many: take those that halve best
-            planes = planes[
-                np.argsort(np.abs(2 * below[planes] - size), kind="stable")[
-                    : 1 if size > effort.narrow else _BEST_PLANES
-                ]
-            ]
-        for plane in planes.tolist():
-            low = np.zeros_like(mask)
-            ahead = tuple(slice(None) if a != axis else slice(plane + 1) for a in range(mask.ndim))
-            low[ahead] = mask[ahead]
-            straight = True
-            yield low
-    if straight and (size > effort.small or size == 2 * most):
-        return
-    seen = set[bytes]()
-    few = size > (effort.many if mask.ndim <= 3 else effort.many // 2)
-    flips = [(0,) * (mask.ndim - 1)] if few else list(product((0, 1), repeat=mask.ndim - 1))
-    orders = permutations(range(mask.ndim))
-    if size > effort.narrow:
-        orders = [tuple(np.argsort([-side for side in mask.shape], kind="stable").tolist())]
-    for order in orders:
-        for flip in flips:
-            cells = np.argwhere(mask)
-            keys = [cells[:, order[0]]]
-            keys += [cells[:, a] * (1 - 2 * f) for a, f in zip(order[1:], flip, strict=True)]
-            cells = cells[np.lexsort(keys[::-1])]
-            for count in sorted({size - min(most, size - 1), min(most, size - 1)}):
-                low = np.zeros_like(mask)
-                low[tuple(cells[:count].T)] = True
-                if low.tobytes() not in seen:
-                    seen.add(low.tobytes())
-                    yield low
+def _boxes(parts: NDArray[np.bool_]) -> tuple[list[Shape], list[Shape]]:
+    """Return the corners of the bounding boxes of several parts, bool (parts, *shape), and where the boxes stop."""
+    low, high = list[list[int]](), list[list[int]]()
+    for axis in range(1, parts.ndim):
+        layers: NDArray[np.bool_] = np.asarray(parts.any(axis=tuple(a for a in range(1, parts.ndim) if a != axis)))
+        low.append(layers.argmax(axis=1).tolist())
+        high.append((layers.shape[1] - layers[:, ::-1].argmax(axis=1)).tolist())
+    return list(zip(*low, strict=True)), list(zip(*high, strict=True))
 
 
 def effort(shape: Shape) -> Effort:
