@@ -156,7 +156,15 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{WORMHOLE}/test_exhaustive.py::test_the_builder_finds_the_least_without_contention_on_meshes_and_tori"
         ),
         "(Hwang 1976)": PAPER,
+        "whose value in the table is least": DESIGN,
+        "from the best image": DEFINITION,
         "the mesh's broadcast from its best node": DESIGN,
+        "from up to four of the best nodes": Test(
+            f"{WORMHOLE}/test_symmetry.py::test_local_search_is_tried_from_few_of_the_best_sources"
+        ),
+        "never longer than the mesh's from any source": Test(
+            f"{WORMHOLE}/test_symmetry.py::test_all_sources_of_small_meshes"
+        ),
         "this is least": Test(f"{WORMHOLE}/test_bisection.py::test_bounds_where_sides_are_powers_of_two"),
         "never longer than the same on the mesh": Test(
             f"{WORMHOLE}/test_multicast.py::test_on_a_torus_no_longer_than_on_the_mesh"

@@ -10,7 +10,7 @@ import pytest
 from treecast.collectives import Collective
 from treecast.machine import model
 from treecast.networks import network
-from treecast.plans.wormhole import bisection, eyes, local_search
+from treecast.plans.wormhole import bisection, eyes, local_search, spreading
 from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.progress import reporting
 from treecast.schedule.recipe import Job
@@ -191,7 +191,7 @@ def test_the_schedule_is_as_long_as_the_table_says(spec):
     mesh = network(spec)
     made = []
     for root in range(mesh.nodes):
-        rows, claims, *_ = bisection.broadcast(
+        rows, claims, *_ = spreading.broadcast(
             Job(mesh, Collective("broadcast", mesh.nodes, 1, root), model("wormhole"))
         )
         heard = {root: -1}

@@ -55,19 +55,6 @@ def test_never_longer_than_by_recursion_and_the_same_from_images_of_a_source(spe
                 assert turned.tolist() == made.tolist()
 
 
-@pytest.mark.parametrize("sides", [(5, 5), (4, 5), (3, 3, 3), (3, 4, 3), (1, 6, 3)], ids=str)
-def test_images_of_a_source_are_seen_as_one(sides):
-    distance, firsts = distances(sides), set()
-    for source in range(prod(sides)):
-        first, node = local_search.seen_alike(sides, source)
-        assert node[first] == source
-        assert sorted(node.tolist()) == list(range(prod(sides)))
-        assert (distance[node][:, node] == distance).all()  # a symmetry of the mesh
-        assert local_search.seen_alike(sides, first)[0] == first
-        firsts.add(first)
-    assert len(firsts) == {(5, 5): 6, (4, 5): 6, (3, 3, 3): 4, (3, 4, 3): 6, (1, 6, 3): 6}[sides]
-
-
 @pytest.mark.parametrize("shape", [(5, 5), (3, 6), (2, 3, 5), (8, 8)], ids=str)
 @pytest.mark.parametrize("heat", [0.2, 5.0])
 def test_whatever_is_tried_it_stays_a_broadcast_and_counts_its_own_length(shape, heat, monkeypatch):

@@ -12,8 +12,8 @@ from treecast.drawing.style import DARK, GREY, MARGIN, colour, empty_figure, hea
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
-from treecast.plans.wormhole.bisection import minimum
 from treecast.plans.wormhole.eyes import claimed_distance, level
+from treecast.plans.wormhole.spreading import least_by_source
 from treecast.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
 
 def _distances(grid: Mesh) -> list[tuple[str, Ints]]:
     """Return the total distances by source of each way of broadcasting, and what parts the ways, each under its name."""
-    ours = np.asarray(minimum(grid.sides)[1].least)
+    ours = least_by_source(grid.sides)
     if not len(eyes_of(grid)):
         return [("by bisection", ours)]
     paper = claimed_distance(level(grid), np.moveaxis(np.indices(grid.sides), 0, -1), best_order=True)

@@ -20,16 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
-from treecast.networks import Mesh, Network, Torus
+from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built, check_memory
-from treecast.plans.registry import WORMHOLE, builder
-from treecast.plans.wormhole import local_search
-from treecast.plans.wormhole.contention import is_contention_free
 from treecast.plans.wormhole.divisions import Effort, divisions
+from treecast.plans.wormhole.symmetry import Shape
 from treecast.progress import report
 from treecast.schedule import Claims, Payloads, Rows
-from treecast.schedule.recipe import Job
 
 _SHIFT = 32  # a value and the node that attains it in one integer: value << 32 | node
 _FAR = np.int64(2**29) << _SHIFT
@@ -37,7 +34,6 @@ _WIDE = 128  # longer lines are worth a call each
 _SMALL = 512  # nodes: the tables of many such meshes are kept, they take little memory
 _CELLS_AT_ONCE = 1 << 16  # of how many cells the cuts of a set are looked at together
 _BYTES_PER_NODE = 200  # that a table and a schedule take, measured
-Shape = tuple[int, ...]
 
 
 THOROUGH, USUAL, HASTY = Effort(36, 64, 1024), Effort(0, 64, 1024), Effort(0, 4, 12)
@@ -254,80 +250,6 @@ def sends(tables: Bisection, whole: Table, source: int) -> tuple[Ints, Ints, Int
         return none, none, none
     step, src, dst = (np.concatenate(column) for column in zip(*found, strict=True))
     return step, src, dst
-
-
-_WHAT = "recursive bisection: least total distance"
-
-
-@builder(
-    "bisection",
-    "broadcast",
-    on=Mesh,
-    under=WORMHOLE,
-    rank=10,
-    what=f"{_WHAT}; off powers of two, up to 256 nodes, local search",
-)
-def broadcast(job: Job[Mesh]) -> Built:
-    """One-port wormhole: broadcast by recursive bisection, ⌈log2 N⌉ steps, N - 1 messages of all M chunks each.
-
-    Its total distance is the least for sides that are powers of two (checked, see docs/mesh.md). For other sides it is an upper
-    bound, which local search reduces where nodes are few.
-    """
-    grid, collective = job.network, job.collective
-    if local_search.fits(grid.sides):
-        first, node = local_search.seen_alike(grid.sides, collective.root)
-        step, src, dst = _improve_once(grid.sides, first)
-        if is_contention_free(grid, step, node[src], node[dst]):
-            return build_from_messages(grid, collective, step, node[src], node[dst])
-    step, src, dst = sends(*minimum(grid.sides), collective.root)
-    return build_from_messages(grid, collective, step, src, dst)
-
-
-@lru_cache(maxsize=64)
-def _improve_once(sides: Shape, source: int) -> tuple[Ints, Ints, Ints]:
-    return local_search.shorten(sides, source, sends(*minimum(sides), source), prod(sides) - 1)
-
-
-@builder("bisection", "broadcast", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
-def broadcast_on_torus(job: Job[Torus]) -> Built:
-    """One-port wormhole: the best broadcast of the mesh of the same sides, moved so that it begins at the root."""
-    torus, collective = job.network, job.collective
-    tables, whole = minimum(torus.sides)
-    best = int(np.argmin(np.where(whole.mask, whole.least, _FAR)))
-    step, src, dst = sends(tables, whole, best)
-    shift = torus.untranslate(best, collective.root)
-    return build_from_messages(torus, collective, step, torus.translate(shift, src), torus.translate(shift, dst))
-
-
-@builder("bisection", "scatter", on=Mesh, under=WORMHOLE, rank=10, what=_WHAT)
-def scatter(job: Job[Mesh]) -> Built:
-    """One-port wormhole: scatter along the messages of ``broadcast``, each with the blocks of the nodes behind it."""
-    return _with_blocks(broadcast(job.doing("broadcast")), job.collective)
-
-
-@builder("bisection", "scatter", on=Torus, under=WORMHOLE, rank=10, what=_WHAT)
-def scatter_on_torus(job: Job[Torus]) -> Built:
-    """One-port wormhole: scatter along the messages of ``broadcast_on_torus``."""
-    return _with_blocks(broadcast_on_torus(job.doing("broadcast")), job.collective)
-
-
-def _with_blocks(spread: Built, collective: Collective) -> Built:
-    """Return the same messages, each with the blocks of the nodes that hear through it, its target included."""
-    rows, messages = spread.rows, collective.messages
-    behind: list[list[Ints]] = [[np.array([v])] for v in range(collective.nodes)]
-    payloads: list[list[tuple[int, int]]] = [[] for _ in range(len(rows))]
-    sends = 0
-    for row in range(len(rows) - 1, -1, -1):  # the last first: what is behind a node is then known
-        src, dst = int(rows.src[row]), int(rows.dst[row])
-        nodes = np.sort(np.concatenate(behind[dst]))
-        behind[dst] = []
-        behind[src].append(nodes)
-        ends = np.flatnonzero(np.diff(nodes) > 1)
-        first, last = nodes[np.concatenate(([0], ends + 1))], nodes[np.concatenate((ends, [len(nodes) - 1]))]
-        payloads[row] = list(zip((first * messages).tolist(), ((last + 1) * messages).tolist(), strict=True))
-        sends += len(nodes) * messages
-    columns = rows.columns() | {"payload": np.arange(len(rows))}
-    return Built(Rows.of(Payloads.of(payloads), **columns), Claims(spread.claims.steps, sends))
 
 
 def build_from_messages(

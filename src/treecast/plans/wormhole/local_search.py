@@ -13,39 +13,17 @@ from math import prod
 import numpy as np
 
 from treecast.networks.core import Ints
+from treecast.plans.wormhole.symmetry import Messages, Shape
 
-_FEWEST, _MOST, _MOST_AXES = 17, 256, 3  # nodes; up to 16 the recursion finds the minimum
+_FEWEST, _MOST, _MOST_AXES = 17, 256, 3  # nodes; up to 16 and on paths the recursion finds as short ones
 _SEEDS, _CHANGES = (2, 4, 16), 50_000  # of the tries; the seeds that gain most between them on meshes up to 12x12
 _HEAT = 0.25  # by how much a change may make it longer, on average
-
-Shape = tuple[int, ...]
-Messages = tuple[Ints, Ints, Ints]
-"""Step, source and target of each."""
 
 
 def fits(sides: Shape) -> bool:
     """Return whether local search may gain something in about a quarter of a second."""
     nodes = prod(sides)
-    return _FEWEST <= nodes <= _MOST and nodes & (nodes - 1) > 0 and sum(side > 1 for side in sides) <= _MOST_AXES
-
-
-def seen_alike(sides: Shape, source: int) -> tuple[int, Ints]:
-    """Return the first of the sources that are images of one another, and which node each node is then: int64 (N,).
-
-    Images by reflections and exchanges of equal axes; so images of one another have the same result.
-    """
-    at = [int(c) for c in np.unravel_index(source, sides)]
-    turned = [2 * c > side - 1 for c, side in zip(at, sides, strict=True)]
-    near = [side - 1 - c if t else c for c, side, t in zip(at, sides, turned, strict=True)]
-    by_side = sorted(range(len(sides)), key=lambda axis: (sides[axis], near[axis]))
-    places = sorted(range(len(sides)), key=lambda axis: sides[axis])  # stable: an axis for each, of the same side
-    axis_of = dict(zip(places, by_side, strict=True))  # of the first image: which axis it is here
-    nodes = np.indices(sides).reshape(len(sides), -1)
-    here = np.empty_like(nodes)
-    for place, axis in axis_of.items():
-        here[axis] = sides[axis] - 1 - nodes[place] if turned[axis] else nodes[place]
-    first = [near[axis_of[place]] for place in range(len(sides))]
-    return int(np.ravel_multi_index(first, sides)), np.ravel_multi_index(tuple(here), sides).astype(np.int64)
+    return _FEWEST <= nodes <= _MOST and nodes & (nodes - 1) > 0 and 1 < sum(side > 1 for side in sides) <= _MOST_AXES
 
 
 def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages:

@@ -24,7 +24,7 @@ from treecast.networks import Grid
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, check_memory
 from treecast.plans.registry import WORMHOLE, builder
-from treecast.plans.wormhole import bisection
+from treecast.plans.wormhole import bisection, spreading
 from treecast.plans.wormhole.bisection import HASTY, THOROUGH, Bisection, Effort, Shape
 from treecast.plans.wormhole.contention import is_contention_free
 from treecast.schedule.recipe import Job
@@ -70,6 +70,8 @@ def multicast(job: Job[Grid]) -> Built:
 def ways(grid: Grid, collective: Collective, model: Model) -> Iterator[Way]:
     """Yield the ways of a multicast in the order in which they are tried; mostly those of less total distance come first."""
     nodes = np.array(sorted((*collective.targets, collective.root)), np.int64)
+    if len(nodes) == grid.nodes:
+        yield Way("broadcast", partial(spreading.messages_of, grid, collective.root))
     effort, root, straight = THOROUGH if len(nodes) <= _FEW else HASTY, collective.root, (False,) * len(grid.sides)
     plain = Frame(np.zeros(len(grid.sides), np.int64), straight)
     frames = {"": plain}
