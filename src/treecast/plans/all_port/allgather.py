@@ -27,9 +27,15 @@ _MOST_SETS = 2000
 
 
 @builder(
-    "disjoint-trees", "allgather", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
-    what="the k disjoint trees, each walked depth first, all at once", options=(TREES,),
-)  # fmt: skip
+    "disjoint-trees",
+    "allgather",
+    on=Rotational,
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=20,
+    what="the k disjoint trees, each walked depth first, all at once",
+    options=(TREES,),
+)
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: each tree is walked depth first, all k trees at once; what that leaves over is packed.
 
@@ -83,9 +89,13 @@ def walk_trees(
 
 
 @builder(
-    "port-matching", "allgather", on=Cayley, under=ALL_PORT, rank=40,
+    "port-matching",
+    "allgather",
+    on=Cayley,
+    under=ALL_PORT,
+    rank=40,
     what="each step joins ports with new nodes by a maximum matching",
-)  # fmt: skip
+)
 def over_matchings(job: Job[Cayley]) -> Built:
     """All-port: each step joins ports with new nodes by a maximum matching; x = 1, on any Cayley network.
 

@@ -28,9 +28,15 @@ _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 @builder(
-    "disjoint-trees", "alltoall", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=40,
-    what="the k disjoint trees, necklace by necklace", options=(TREES,),
-)  # fmt: skip
+    "disjoint-trees",
+    "alltoall",
+    on=Rotational,
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=40,
+    what="the k disjoint trees, necklace by necklace",
+    options=(TREES,),
+)
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: node 0 serves one unfolded necklace after the other, the i-th node of each over tree i, all at once.
 
@@ -56,9 +62,15 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
         step[left] = steps + began
         steps += more
     rows = Rows.of(
-        dealt.payloads, step=step, steps=dealt.length[entry], src=source, dst=target, port=port, tree=dealt.tree[entry],
+        dealt.payloads,
+        step=step,
+        steps=dealt.length[entry],
+        src=source,
+        dst=target,
+        port=port,
+        tree=dealt.tree[entry],
         payload=dealt.payload[entry],
-    )  # fmt: skip
+    )
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
@@ -97,9 +109,13 @@ def schedule_hops(path: Ints, port: Ints, length: Ints, ports: int) -> tuple[Int
 
 
 @builder(
-    "shortest-paths", "alltoall", on=Cayley, under=ALL_PORT, rank=20,
+    "shortest-paths",
+    "alltoall",
+    on=Cayley,
+    under=ALL_PORT,
+    rank=20,
     what="shortest paths, necklace by necklace or matched with ports",
-)  # fmt: skip
+)
 def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1.
 
@@ -143,9 +159,14 @@ def over_shortest_paths(job: Job[Cayley]) -> Built:
         table += [[(a, a + size)] for a in start.tolist()]
         columns = found.columns(network)
         parts.append(
-            [done + columns[0] * size, np.full(len(columns[0]), size), *columns[1:4], np.full(len(columns[0]), -1),
-             payload[columns[4]]]
-        )  # fmt: skip
+            [
+                done + columns[0] * size,
+                np.full(len(columns[0]), size),
+                *columns[1:4],
+                np.full(len(columns[0]), -1),
+                payload[columns[4]],
+            ]
+        )
         done, first = done + found.steps * size, first + layers * size
     return assembled(network, parts, table, steps, total * nodes)
 
@@ -194,9 +215,16 @@ def _together(network: Cayley, nodes: Ints, distance: Ints, messages: int) -> li
         here[going] = there[np.arange(len(going)), port]
         for turn in range(k):
             parts.append(
-                [start[going] + hop * messages, np.full(len(going), messages), network.rotate(u, turn),
-                 network.rotate(here[going], turn), (port + turn) % k, np.full(len(going), -1), network.rotate(v, turn)]
-            )  # fmt: skip
+                [
+                    start[going] + hop * messages,
+                    np.full(len(going), messages),
+                    network.rotate(u, turn),
+                    network.rotate(here[going], turn),
+                    (port + turn) % k,
+                    np.full(len(going), -1),
+                    network.rotate(v, turn),
+                ]
+            )
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
@@ -290,7 +318,7 @@ class _Matching:
 
     def _match(
         self, levels: list[dict[int, list[int]]], ports_of: dict[int, list[int]], chance: random.Random, used: list[int]
-    ) -> dict[int, int]:  # fmt: skip
+    ) -> dict[int, int]:
         """Return the rest of the payload that each port sends: a maximum matching, the farthest payloads first."""
         match: dict[int, int] = {}
 

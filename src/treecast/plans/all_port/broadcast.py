@@ -42,10 +42,17 @@ def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
 
 
 @builder(
-    "disjoint-trees", "broadcast", on=disjoint.lacks_trees, under=ALL_PORT, what="pipelines down the k disjoint trees",
-    most_copies=every_port, claims=claims_of_trees, at=over_disjoint_trees_at, rank=20,
+    "disjoint-trees",
+    "broadcast",
+    on=disjoint.lacks_trees,
+    under=ALL_PORT,
+    what="pipelines down the k disjoint trees",
+    most_copies=every_port,
+    claims=claims_of_trees,
+    at=over_disjoint_trees_at,
+    rank=20,
     options=(disjoint.TREES,),
-)  # fmt: skip
+)
 def over_disjoint_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
 
@@ -60,9 +67,14 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
 
 
 @builder(
-    "shortest-path-tree", "broadcast", on=Star, under=ALL_PORT, claims=_claims_of_shortest_paths, rank=30,
+    "shortest-path-tree",
+    "broadcast",
+    on=Star,
+    under=ALL_PORT,
+    claims=_claims_of_shortest_paths,
+    rank=30,
     what="one shortest-path tree: the baseline of Fragopoulou & Akl",
-)  # fmt: skip
+)
 def over_shortest_path_tree(job: Job[Star]) -> Built:
     """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
     tree = TreeSet.of(star.shortest_path_tree(job.network, job.collective.root))
@@ -70,9 +82,13 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
 
 
 @builder(
-    "breadth-first-tree", "broadcast", under=ALL_PORT, claims=_claims_of_shortest_paths, rank=90,
+    "breadth-first-tree",
+    "broadcast",
+    under=ALL_PORT,
+    claims=_claims_of_shortest_paths,
+    rank=90,
     what="one breadth-first tree of any network",
-)  # fmt: skip
+)
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""
     tree = TreeSet.of(breadth_first(job.network, job.collective.root))

@@ -37,10 +37,15 @@ def broadcast(job: Job[Complete]) -> Built:
     network, collective = job.network, job.collective
     others = np.delete(np.arange(network.nodes), collective.root)
     rows = Rows.of(
-        Payloads.of([[(0, collective.messages)]]), step=others * 0, steps=np.full(len(others), collective.messages),
-        src=np.full(len(others), collective.root), dst=others, port=network.port_between(collective.root, others),
-        tree=others * 0, payload=others * 0,
-    )  # fmt: skip
+        Payloads.of([[(0, collective.messages)]]),
+        step=others * 0,
+        steps=np.full(len(others), collective.messages),
+        src=np.full(len(others), collective.root),
+        dst=others,
+        port=network.port_between(collective.root, others),
+        tree=others * 0,
+        payload=others * 0,
+    )
     return Built(rows, _claims(job))
 
 

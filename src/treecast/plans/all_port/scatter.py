@@ -21,9 +21,15 @@ from treecast.schedule.trees import Tree, TreeSet
 
 
 @builder(
-    "disjoint-trees", "scatter", on=Rotational, under=ALL_PORT, most_copies=every_port, rank=20,
-    what="down the k disjoint trees, farthest first", options=(TREES,),
-)  # fmt: skip
+    "disjoint-trees",
+    "scatter",
+    on=Rotational,
+    under=ALL_PORT,
+    most_copies=every_port,
+    rank=20,
+    what="down the k disjoint trees, farthest first",
+    options=(TREES,),
+)
 def over_disjoint_trees(job: Job[Rotational]) -> Built:
     """All-port: scatter over the disjoint trees of the network, each message over x = ``copies`` of them.
 
@@ -62,9 +68,15 @@ def _farthest_first(trees: TreeSet, stream: Ints, dealt: Shares) -> Built:
     start[order] = before - np.maximum.accumulate(np.where(new, before, 0))
     entry, place, source, target, port = hops(trees, destination, tree)
     rows = Rows.of(
-        dealt.payloads, step=start[entry] + place, steps=length[entry], src=source, dst=target, port=port, tree=tree[entry],
+        dealt.payloads,
+        step=start[entry] + place,
+        steps=length[entry],
+        src=source,
+        dst=target,
+        port=port,
+        tree=tree[entry],
         payload=dealt.payload[entry],
-    )  # fmt: skip
+    )
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
 

@@ -65,11 +65,14 @@ def shares(network: Rotational, trees: TreeSet, messages: int, copies: int) -> S
     numbers = np.arange(len(parts))
     length = np.concatenate([np.full(full, messages), [sum(b - a for a, b in ranges) for _, _, ranges in parts]])
     return Shares(
-        destination, tree, depths[tree, destination].astype(np.int64), length.astype(np.int64),
+        destination,
+        tree,
+        depths[tree, destination].astype(np.int64),
+        length.astype(np.int64),
         np.concatenate([destination[:full], network.nodes + numbers]),
         np.concatenate([np.tile(np.arange(len(node)), k), np.full(len(parts), -1)]),
         _table(network.nodes, messages, parts),
-    )  # fmt: skip
+    )
 
 
 def _deal_rest(

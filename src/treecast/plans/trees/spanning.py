@@ -60,9 +60,11 @@ def _checked_name(kind: str) -> str:
 
 
 TREE = Option(
-    name="tree", what="The spanning tree that messages go down or up.", choices=TREES,
+    name="tree",
+    what="The spanning tree that messages go down or up.",
+    choices=TREES,
     read=lambda text, network: _checked_name(text),
-)  # fmt: skip
+)
 
 
 def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
@@ -193,9 +195,14 @@ def arcs_of(network: Network, both_ways: bool) -> Arcs:
 
 
 def _tree(
-    network: Network, root: int, arcs: Arcs, parent: NDArray[np.int32], by: NDArray[np.int32],
-    *, order: NDArray[np.int32] | None = None,
-) -> Tree:  # fmt: skip
+    network: Network,
+    root: int,
+    arcs: Arcs,
+    parent: NDArray[np.int32],
+    by: NDArray[np.int32],
+    *,
+    order: NDArray[np.int32] | None = None,
+) -> Tree:
     port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
     return Tree(network, root, parent, port, served=order)
 
