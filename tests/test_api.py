@@ -204,10 +204,15 @@ def test_bounds_by_names_are_those_of_the_report():
         ("gather", "hypercube:3", {"messages": 2, "root": "0b101", "copies": 2}),
         ("broadcast", "mesh:4x4", {"model": "wormhole", "root": "1,2"}),
         ("multicast", "mesh:4x4", {"model": "wormhole", "targets": ["3,3", "0,2"]}),
-        ("gatherv", "tree:2,2", {"lengths": 3}),
+        ("scatterv", "tree:2,2", {"lengths": 3}),
     ):
         schedule = treecast.plan(kind, spec, **asked)
         assert tuple(treecast.bounds(kind, spec, **asked)) == treecast.verify(schedule).bounds
+    clocks = treecast.bounds("gatherv", "tree:2,2", lengths=3)
+    for builder, clock in (("nearest-first", "steps"), ("transmission-certificate", "told")):
+        of_report = treecast.verify(treecast.plan("gatherv", "tree:2,2", lengths=3, builder=builder)).bounds
+        steps = {bound.value for bound in of_report if bound.of == "steps"}
+        assert steps == {bound.value for bound in clocks if bound.of == clock}
 
 
 def test_networks_are_compared_by_their_spelling():

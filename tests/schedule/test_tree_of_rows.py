@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.strategies import arbitrary, planned_of
@@ -35,6 +35,7 @@ def test_a_node_hangs_below_the_source_of_its_first_row_in_each_tree(nodes, data
 
 @given(planned_of(kinds=("broadcast", "scatter", "gather", "reduce", "reduce-broadcast")))
 def test_the_rows_of_a_right_schedule_describe_a_spanning_tree_for_each_tree(schedule):
+    assume(schedule.builder != "spt")  # it names the tree of rows of the SPT, which lacks some nodes
     rows, network = schedule.rows, schedule.network
     ends, out = link_ends(schedule), outward(schedule)
     if schedule.collective.kind == "gather":
