@@ -75,12 +75,18 @@ def messages_on_torus(torus: Torus, root: int) -> Messages:
 
 @lru_cache(maxsize=64)
 def _messages_in_shape(shape: Shape, source: int) -> Messages:
-    """Return the messages from a source, improved by local search where that may gain something and none meet."""
-    found = sends(*minimum(shape), source)
+    """Return the messages from a source, improved by local search where that may gain something and none meet.
+
+    From a source that is not one of the best the search goes no further than the best one's table value. So a torus, which
+    is planned from the best ones, is never longer.
+    """
+    found, table = sends(*minimum(shape), source), minimum(shape)[1].least.reshape(-1)
     if not local_search.fits(shape) or source not in _searched(shape, source):
         return found
-    shorter = local_search.shorten(shape, source, found, prod(shape) - 1)
-    return shorter if symmetry.never_meet(shape, shorter) else found
+    floor = prod(shape) - 1 if table[source] == table.min() else int(table.min())
+    shorter = local_search.shorten(shape, source, found, floor)
+    enough = int(Mesh(shape).distance(*shorter[1:]).sum()) >= floor
+    return shorter if enough and symmetry.never_meet(shape, shorter) else found
 
 
 def _searched(shape: Shape, source: int) -> list[int]:
@@ -106,18 +112,19 @@ def _best_sources(shape: Shape) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _shortest_in_shape(shape: Shape) -> tuple[int, Messages]:
-    """Return the best source of a mesh and its messages: the first that local search makes shorter than the table says.
+    """Return the best source of a mesh and its messages: of those of the least table value one that local search makes shortest.
 
-    Local search gains 1 from the best sources, and what it gains from others makes them no better (tested on small meshes).
+    Messages from other sources are no shorter than that value, so none of them is looked at.
     """
-    sources = _best_sources(shape) if local_search.fits(shape) else _best_sources(shape)[:1]
-    torus, least = Torus(shape), int(minimum(shape)[1].least.min())
-    for source in sources:
+    sources = _best_sources(shape)
+    torus, best = Torus(shape), (sources[0], sends(*minimum(shape), sources[0]))
+    least = int(torus.distance(*best[1][1:]).sum())
+    for source in sources if local_search.fits(shape) else []:
         messages = _messages_in_shape(shape, source)
-        shorter = int(torus.distance(*messages[1:]).sum()) < least
-        if shorter and symmetry.never_meet(shape, messages, wraps=True):
-            return source, messages
-    return sources[0], sends(*minimum(shape), sources[0])
+        length = int(torus.distance(*messages[1:]).sum())
+        if length < least and symmetry.never_meet(shape, messages, wraps=True):
+            least, best = length, (source, messages)
+    return best
 
 
 def least_by_source(sides: Shape) -> Ints:
