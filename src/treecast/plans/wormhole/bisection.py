@@ -111,22 +111,25 @@ class Bisection:
         at_once = max(1, _CELLS_AT_ONCE // mask.size)
         for first in range(0, count, at_once):
             total = self._totals(mask.shape, cuts[first : first + at_once])
-            best = total.argmin(axis=-1)
-            value = np.take_along_axis(total, best[..., None], axis=-1)[..., 0]
+            value = total.min(axis=-1)
             better = mask & (value < least)
             least[better] = value[better]
-            which[better] = best[better] + first
+            which[better] = total[better].argmin(axis=-1) + first
         return Table(mask, steps, least, which, tuple(cuts))
 
     def _totals(self, shape: Shape, cuts: list[Cut]) -> Ints:
         """Return D by each of several cuts, int64 (*shape, cuts), for each node of the set that they divide."""
         field = np.full((*shape, 2, len(cuts)), _FAR)
+        if len(cuts) == 1:  # a large set: cells side by side
+            field = np.moveaxis(np.full((2, 1, *shape), _FAR), (0, 1), (-2, -1))
         for number, cut in enumerate(cuts):
             for part in (0, 1):
                 field[(*_window(cut, part), part, number)] = cut.parts[part].packed
         own = field >> _SHIFT
         transform(field, self.around, len(shape))
-        return (own + (field[..., ::-1, :] >> _SHIFT)).min(axis=-2)
+        field >>= _SHIFT
+        own += field[..., ::-1, :]
+        return np.minimum(own[..., 0, :], own[..., 1, :])
 
     def reach(self, cut: Cut, there: int, window: tuple[slice, ...]) -> Ints:
         """Return, for each node of a window, the least distance + D over all nodes of a part, and which node attains it."""
@@ -148,7 +151,7 @@ def transform(field: Ints, around: Shape = (), axes: int | None = None) -> None:
     axes distances are along, by default all; along others lie fields of their own.
     """
     for axis, side in enumerate(field.shape[:axes]):
-        lines, wide = field.swapaxes(0, axis), axis < field.ndim - 1 and field.size > _WIDE * side
+        lines, wide = field.swapaxes(0, axis), axis < (axes or field.ndim) - 1 and field.size > _WIDE * side
         _sweep(lines, wide)
         if around and around[axis]:
             gap, ends = around[axis] - side + 1 << _SHIFT, lines[[0, -1]]
