@@ -77,9 +77,12 @@ def sends_at(rows, end):
 
 def test_a_program_as_large_as_the_network_is_refused():
     with pytest.raises(
-        PlanError, match=r"^0b0+ passes on more than 20,000 shares of scatter on hypercube:30, and has as many rows"
+        PlanError,
+        match=r"^0b0+ has more than 12,000 nodes below it in the trees of scatter on hypercube:30, and passes",
     ):
         program("scatter", "hypercube:30", 0)
+    with pytest.raises(PlanError, match=r"^0b0{26}11000000111001 has more than 12,000 nodes below it in the trees"):
+        program("gather", "hypercube:40", 12345)  # few of the shares pass it, but all below it are looked at
     with pytest.raises(PlanError, match=r"use plan\(\); every node hears at least 1,307,674,367,999 messages$"):
         program("allgather", "star:15", 5)
 

@@ -20,7 +20,9 @@ from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
-_MOST_SHARES = 20_000  # that a node relays, for one node's program: some seconds' work
+_MOST_BELOW = (
+    12_000  # nodes below a node in all trees together, for its program: up to half a minute of work on a star network
+)
 
 
 def _carried(number: int, tree: int, trees: int, copies: int) -> int:
@@ -53,22 +55,26 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
     Raises
     ------
     PlanError
-        When the node relays more than 20,000 shares: so long is its program.
+        When more than 12,000 nodes lie below the node in all trees together: it passes on the shares of these.
     """
     network, root, messages, k = job.network, job.collective.root, job.collective.messages, job.network.ports
     trees, found, table = trees_of_job(job), list[tuple[int, ...]](), list[list[tuple[int, int]]]()
+    met = 0  # nodes below, in the trees gone through so far
 
-    def check(shares: int) -> None:
-        if shares > _MOST_SHARES:
+    def check(below: int) -> None:
+        if below > _MOST_BELOW:
             raise PlanError(
-                f"{network.label(node)} passes on more than {_MOST_SHARES:,} shares of {job.collective.kind} on {network.spec}, "
-                "and has as many rows or more: ask for a node with fewer nodes below it"
+                f"{network.label(node)} has more than {_MOST_BELOW:,} nodes below it in the trees of {job.collective.kind} on "
+                f"{network.spec}, and passes on what is for them: ask for a node with fewer"
             )
 
     def below(top: int, tree: int) -> Iterator[int]:
+        nonlocal met
         waiting = [top]
         while waiting:
             v = waiting.pop()
+            met += 1
+            check(met)
             yield v
             waiting += [child for child, _ in trees.children(network, v, tree, root)]
 
@@ -76,13 +82,12 @@ def by_number_at(job: Job[Rotational], node: int) -> Built:
         number = int(network.untranslate(root, v))
         if (tree - number) % k >= job.copies:
             return
-        check(len(table) + 1)
         ahead = _carried(network.nodes - 1, tree, k, job.copies) - _carried(number, tree, k, job.copies)
         table.append([(v * messages, (v + 1) * messages)])
         for depth, source, target, port in arcs:
             found.append((messages * ahead + depth, messages, source, target, port, tree, len(table) - 1))
 
-    check(job.copies * (network.nodes - 1) if node == root else 0)
+    check(k * (network.nodes - 1) if node == root else 0)
     for tree in range(k):
         depth, above = trees.depth_of(network, node, tree, root), trees.parent(network, node, tree, root)
         into = [(depth - 1, above[0], node, above[1])] if above else []

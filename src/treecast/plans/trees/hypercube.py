@@ -6,6 +6,8 @@ dimension j; that of any other node over the next bit that is 1, cyclically afte
 The d trees are arc-disjoint, the d ways to any node are node-disjoint, and tree j + 1 is the rotation of tree j.
 """
 
+from itertools import takewhile
+
 import numpy as np
 
 from treecast.errors import NetworkError
@@ -49,10 +51,18 @@ def parent(cube: Network, node: int, tree: int, root: int = 0) -> TreeHop | None
 
 
 def children(cube: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port, cyclically from the tree's own. It needs the label and nothing else."""
-    turned = [(tree + turn) % cube.ports for turn in range(cube.ports)]
-    near = [(node ^ (1 << port), port) for port in turned]
-    return [(v, port) for v, port in near if v != root and parent(cube, v, tree, root) == (node, port)]
+    """Return the children of ``node`` in a tree, by port, cyclically from the tree's own. It needs the label and nothing else.
+
+    A node whose bit ``tree`` is 0 is a leaf, or the root. Below any other are the node without that bit, and those with one
+    bit more in the gap behind it: up to the next 1-bit, cyclically.
+    """
+    seen, tree = cube.check_node(node) ^ cube.check_node(root), _check_tree(cube, tree)
+    ports = [] if seen else [tree]
+    if seen >> tree & 1:
+        behind = ((tree + turn) % cube.ports for turn in range(1, cube.ports))
+        gap = takewhile(lambda port: not seen >> port & 1, behind)
+        ports = [*([tree] if seen != 1 << tree else []), *gap]
+    return [(node ^ (1 << port), port) for port in ports]
 
 
 def depth_of(cube: Network, node: int, tree: int, root: int = 0) -> int:
