@@ -286,9 +286,9 @@ def _run_builder(job: Job[Any], entry: Builder) -> Built:
 
 
 def _has_rule(job: Job[Any]) -> bool:
-    """Return whether ``program``, which takes no options, can tell a node's rows from its label."""
+    """Return whether ``program`` can tell a node's rows from its label."""
     known = builders(job.collective.kind, job.network)
-    return not job.options and any(entry.at is not None and not entry.why_not(job) for entry in known)
+    return any(entry.at is not None and not entry.why_not(job) for entry in known)
 
 
 def _distance(job: Job[Any], built: Built | None) -> int:
@@ -357,16 +357,22 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     if not taking:
         takers = sorted({b.name for b in builders(kind, network) if b.takes(keywords)})
         names = ", ".join(dict.fromkeys(entry.name for entry in under))
+        asked = sorted(keywords)
+        if not takers:
+            return PlanError(f"no builder of {kind} on {network.spec} takes {' and '.join(asked)}; there is: {names}")
         return PlanError(
-            f"{names} takes no {' and no '.join(sorted(keywords))}; of {kind} on {network.spec} does: "
-            f"{', '.join(takers) or 'no builder'}"
+            f"{names} takes no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
         )
     most = max(max(1, entry.most_copies(network)) for entry in taking)
     if job.copies > most:
         why = "; contributions that went two ways would be added twice" if job.collective.sums else ""
+        can = (
+            "one copy, surviving no fault"
+            if most == 1
+            else f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
+        )
         return PlanError(
-            f"{job.copies} copies are too many: {kind} on {network.spec} by {taking[0].name} sends from 1 to {most} copies, "
-            f"surviving 0 to {most - 1} faults{why}"
+            f"{job.copies} copies are too many: {kind} on {network.spec} by {taking[0].name} sends {can}{why}"
         )
     return refuse_no_builder(job, taking)
 

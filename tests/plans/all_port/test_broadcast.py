@@ -185,6 +185,7 @@ def test_one_message_takes_the_diameter_on_a_star_network():
         ({"copies": 0}, "at least one copy"),
         ({"copies": 5}, "from 1 to 4 copies"),
         ({"survive": 4}, "surviving 0 to 3"),
+        ({"search": "2"}, r"^no builder of broadcast on star:5 takes search; there is: disjoint-trees, "),
         ({"survive": -1}, "at least one copy"),
         ({"copies": 2, "survive": 2}, "give one of the two"),
         ({"messages": 0}, "0 messages"),
@@ -218,6 +219,7 @@ def test_unknown_collectives_and_networks_too_large_for_memory():
     [
         ("broadcast", "hypercube:40"),
         ("broadcast", "star:15"),
+        ("scatter", "star:15"),
         ("broadcast", "mesh:1000000x1000000"),
         ("broadcast", "mesh:1000000x1000000", "wormhole"),
         ("broadcast", "tree:2,38"),
