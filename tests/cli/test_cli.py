@@ -89,6 +89,20 @@ def test_plan(answer):
     assert {key: found[key] for key in expected} == expected
 
 
+def test_what_reports_say_beside_the_lower_bound(ask):
+    _, out, _ = ask("plan", "allgather", "star:7", "--copies", "5")
+    assert "steps          4,201, 1 above the lower bound" in out
+    _, out, _ = ask("plan", "alltoall", "hypercube:4", "--copies", "3")
+    assert "steps          32, 1.032 x the lower bound" in out
+
+
+def test_rows_that_answer_are_no_tree(ask):
+    _, out, _ = ask("plan", "broadcast", "hypercube:3", "--model", "shouting", "--builder", "answering")
+    assert "\ntrees" not in out
+    _, out, _ = ask("plan", "broadcast", "hypercube:3", "--copies", "3")
+    assert "trees          3, the deepest of depth 4" in out
+
+
 def test_plan_options(answer):
     for arguments in (
         ("--root", "21345"), ("--root", "24"), ("--copies", "4"), ("--copies", "2", "--survive", "1"),
@@ -143,17 +157,17 @@ def test_verify_sweeps(files, answer, ask):
     assert (found["sweep"]["sets"], found["sweep"]["exhaustive"]) == (50, False)
     status, out, _ = ask("verify", "single.tc", "--sweep", "nodes", "--most", "1")
     assert status == 1
-    assert re.search(r"faults +does NOT survive every set of at most 1 nodes: when \d{4} fails, \d{4} never gets", out)
+    assert re.search(r"faults +does NOT survive every set of at most 1 node: when \d{4} fails, \d{4} never gets", out)
     status, out, _ = ask("verify", "plan.tc", "--sweep", "nodes")
     assert "faults         survives every set of at most 2 nodes: 277 sets" in out
     _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "3")
     assert "does NOT survive every set of at most 3 nodes" in out
     assert "random" not in out
     _, out, _ = ask("verify", "single.tc", "--sweep", "nodes", "--most", "2")
-    assert "of the 24 sets tried fail; the first that fails ends the sweep" in out
+    assert "of the 24 sets tried fail; the others were not tried" in out
     _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "3", "--keep-going")
     assert "random" not in out
-    assert "ends the sweep" not in out
+    assert "not tried" not in out
     _, out, _ = ask("verify", "plan.tc", "--sweep", "nodes", "--most", "2", "--sample", "9")
     assert "survives random sets of 2 nodes: 9 sets" in out
 

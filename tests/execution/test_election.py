@@ -314,7 +314,7 @@ def test_the_command_line_has_dead_and_lying_ones_at_once(ask):
         assert (status, json.loads(out)["faults"]) == (1, ["0b0001"])
     status, out, _ = ask("verify", "four.tc", "--sweep", "nodes", "--liars", "1")
     assert status == 0
-    assert "survives every set of at most 1 nodes that fail and 1 that lie: 241 sets" in out
+    assert "survives every set of at most 1 node that fails and 1 that lies: 241 sets" in out
     status, out, _ = ask("verify", "four.tc", "--sweep", "nodes", "--liars", "2")
     assert status == 1
     assert "does not elect everything as it is" in out

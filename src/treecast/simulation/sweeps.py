@@ -59,7 +59,7 @@ class Sweep(Described):
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "star:4", messages=6, survive=1)
     >>> treecast.sweep(schedule)
-    <Sweep of 24 sets of at most 1 nodes: holds>
+    <Sweep of 24 sets of at most 1 node: holds>
     >>> found = treecast.sweep(schedule, 2)
     >>> found.holds, len(found.counterexample)
     (False, 2)
@@ -90,9 +90,13 @@ class Sweep(Described):
 
 
 def _describe_size(found: Sweep) -> str:
-    kind = found.kind.replace("+", " and ")
+    names = found.kind.split("+")
+    kind = " or ".join(name[:-1] for name in names) if found.most == 1 else " and ".join(names)
     size = f"{'' if found.sample else 'at most '}{found.most} {kind}"
-    return size + (f" that fail and {found.liars} that lie" if found.liars else "")
+    if not found.liars:
+        return size
+    fail, lie = ("fails" if found.most == 1 else "fail"), ("lies" if found.liars == 1 else "lie")
+    return f"{size} that {fail} and {found.liars} that {lie}"
 
 
 @describe.register
@@ -109,7 +113,7 @@ def _(found: Sweep) -> Description:
         figures |= {"liars": found.liars}
     tried = f"{'random sets' if found.sample else 'every set'} of {_describe_size(found)}"
     if found.counterexample is None:
-        return Description({"sweep": figures}, {"faults": f"survives {tried}: {found.sets:,} sets"})
+        return Description({"sweep": figures}, {"faults": f"survives {tried}: {count_of(found.sets, 'set')}"})
     network = found.schedule.network
     dead, node = found.counterexample.describe(network), network.label(found.node)
     lying = [] if found.lying is None else found.lying.describe(network)
@@ -118,7 +122,7 @@ def _(found: Sweep) -> Description:
     outcome = "does not elect everything as it is" if found.liars else f"never gets chunk {found.chunk}"
     counted = f"{found.failing:,} of the {found.sets:,} sets tried fail"
     if not found.exhaustive and not found.sample:
-        counted += "; the first that fails ends the sweep"
+        counted += "; the others were not tried"
     words = [f"does NOT survive {tried}: when {' and '.join(parts)}, {node} {outcome}", counted]
     counterexample: dict[str, object] = {"faults": dead, "node": node, "chunk": found.chunk}
     counterexample |= {"liars": lying} if found.liars else {}

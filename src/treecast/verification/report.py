@@ -127,8 +127,9 @@ def _(report: Report) -> Description:
     lines: dict[str, object] = {"model": report.model.name}
     if schedule.builder:
         lines["builder"] = schedule.builder
-    if schedule.trees:
-        lines["trees"] = f"{schedule.trees:,}, the deepest of depth {report.depth:,}"
+    if schedule.trees and not schedule.sparing:  # there, tree 0 marks the rows that answer
+        depth = f", the deepest of depth {report.depth:,}" if report.depth else ""
+        lines["trees"] = f"{schedule.trees:,}{depth}"
     if waking := waking_of(schedule):
         lines["waking"] = str(waking)
     for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
@@ -182,7 +183,10 @@ def _ratio(report: Report, what: str, measured: int) -> str:
     if not report.bounds:
         return ""
     bound = best(list(report.bounds), what).value
-    return ", the lower bound" if measured == bound else f", {measured / bound:.4g} x the lower bound" if bound else ""
+    if measured == bound or not bound:
+        return ", the lower bound" if measured == bound else ""
+    near = 0 < (measured - bound) * 1000 < bound  # "1 x" would say that it is met
+    return f", {f'{measured - bound:,} above' if near else f'{measured / bound:.4g} x'} the lower bound"
 
 
 def spell_distance(report: Report) -> str:
