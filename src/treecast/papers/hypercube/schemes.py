@@ -123,5 +123,5 @@ def _spell_crossing(crossing: Crossing) -> str:
         return f"{crossing.first} and {crossing.second} take the same time"
     if crossing.r is None:
         return f"{crossing.first} is never slower than {crossing.second}"
-    at = f"Fτ/β = {crossing.r} = {float(crossing.r):.3g}"
+    at = f"Fτ/β = {crossing.r}" + (f" = {float(crossing.r):.3g}" if crossing.r.denominator > 1 else "")
     return f"{crossing.first} is faster than {crossing.second} up to {at}, slower from there on"

@@ -226,7 +226,7 @@ def measured(scheme: str, job: Job) -> Time | None:
 _SUM = "the text says (n-1)(d-1), but its own row of messages sums to nd-n+1"
 _SILENT = "the last unit is counted, but silent when nothing fails"
 _NONE = "with no fault to survive phase one does it alone, in d units"
-_ANSWERS = "a message of step s has the sources at distance s, C(d,s), less one in step 1: n-1 Fτ in all"
+_ANSWERS = "a message of step s has the sources at distance s, C(d,s), less one in step 1: (n-1) Fτ in all"
 
 
 def _why(scheme: str, job: Job, said: Time | None, closed: Time) -> str:
