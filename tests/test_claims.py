@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+import treecast
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -107,6 +108,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the sum of the least lengths of x disjoint ways": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_stars_take_the_fewest_sends_in_the_fewest_steps"
         ),
+        "alltoall on rings": Test(
+            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+        ),
         "measures on your machine": Measured("make bench"),
         "(32.7 million arcs)": Measured("make bench"),
         "4.3 to 8 ns per arc and core": Measured("make bench"),
@@ -186,6 +190,19 @@ CLAIMS: dict[str, dict[str, object]] = {
         for what in ("Bcast", "Scatter", "Gather", "Allgather", "Alltoall", "Allreduce")
     },
     "docs/open.md": {
+        "of a shouting broadcast on Q_d": Test(
+            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+        ),
+        "of a whispering broadcast on Q_d": Test(
+            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+        ),
+        "of a reduction or allreduce": Test(
+            "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
+        ),
+        "on complete:N": Test("tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"),
+        "on a ring of even N": Test(
+            "tests/test_claims.py::test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are"
+        ),
         "the best value known": DEFINITION,
         "| best known |": DEFINITION,
         "five copies, M = 1": Test(
@@ -314,6 +331,60 @@ def test_gossip_on_65536_nodes():
     schedule = plan("allgather", "hypercube:16", model="whispering", survive=3)
     assert schedule.network.nodes == 65536
     assert verify(schedule).holds
+
+
+def reached(kind, spec, **asked):
+    """The steps and transmissions of a plan, each with its lower bound."""
+    from treecast.lower_bounds import best
+    from treecast.plans import plan
+    from treecast.verification.verifier import verify
+
+    report = verify(plan(kind, spec, **asked))
+    assert report.holds
+    bounds = list(report.bounds)
+    sends = (report.transmissions, best(bounds, "transmissions").value)
+    return (report.steps, best(bounds, "steps").value), sends
+
+
+def test_how_near_the_lower_bound_scatters_sums_and_alltoalls_are():
+    for spec in ("star:4", "hypercube:3", "complete:5"):
+        degree = treecast.network(spec).degree
+        for kind in ("scatter", "gather"):
+            for copies in range(1, degree + 1):
+                (steps, least), _ = reached(kind, spec, messages=2, copies=copies)
+                assert steps == least
+    for spec in ("star:4", "hypercube:4", "torus:3x4", "ring:6"):
+        where = treecast.network(spec)
+        for messages in range(1, 6):
+            (steps, least), _ = reached("allreduce", spec, messages=messages)
+            whole, part = divmod(messages * (where.nodes - 1) / where.degree, 1)
+            assert steps == least + (whole >= where.diameter and 0 < part <= 1 / 2)
+    for spec in ("torus:3x3", "torus:4x4", "torus:3x3x3", "ring:5", "ring:7"):
+        for messages in (1, 2, 3):
+            (steps, least), _ = reached("alltoall", spec, messages=messages)
+            assert steps == least
+    for nodes in (4, 6, 8):
+        for messages in (1, 2, 3):
+            (steps, least), _ = reached("alltoall", f"ring:{nodes}", messages=messages)
+            total = messages * nodes * nodes // 4  # of the distances
+            assert least == -(-total // 2)
+            assert steps == (total + nodes // 2 * (messages % 2)) / 2
+
+
+def test_the_gaps_of_small_networks_are_as_the_page_says():
+    sends = {
+        model: [reached("broadcast", "hypercube:6", model=model, survive=f)[1] for f in range(1, 6)]
+        for model in ("whispering", "shouting")
+    }
+    least = [64, 96, 128, 160, 192]
+    assert sends["whispering"] == list(zip([185, 241, 289, 321, 321], least, strict=True))
+    assert sends["shouting"] == list(zip([124, 152, 176, 192, 192], least, strict=True))
+    assert reached("reduce", "hypercube:6", model="whispering")[0] == (7, 6)
+    assert reached("allreduce", "hypercube:6", model="whispering")[0] == (14, 12)
+    for nodes in range(4, 8):
+        for copies in range(2, nodes - 1):
+            steps, bound = reached("alltoall", f"complete:{nodes}", copies=copies)[0]
+            assert bound == 2 * copies - 1 <= steps <= 2 * copies
 
 
 def test_the_pictures_of_trees():
