@@ -188,6 +188,13 @@ def test_sparing_changes_nothing_for_personal_chunks(kind):
     assert sweep(schedule, 2).holds
 
 
+@pytest.mark.parametrize("kind", ["scatter", "gather", "alltoall"])
+def test_ways_that_make_no_tree_are_as_deep_as_the_longest(kind):
+    """On a complete network tree t is the t-th way to each node, and these do not make a tree together."""
+    schedule = plan(kind, "complete:5", copies=4)
+    assert [verify(schedule, method=method).depth for method in ("fast", "expanded")] == [2, 2]
+
+
 @settings(max_examples=60)
 @given(planned())
 def test_fast_and_expanded_agree_on_right_schedules(schedule):

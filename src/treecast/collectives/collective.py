@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from treecast.collectives.holdings import Holdings
 from treecast.collectives.kinds import COLLECTIVES, Kind, find_kind
 from treecast.collectives.lengths import Lengths
+from treecast.description import count_of
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, ints
 
@@ -89,7 +90,9 @@ class Collective:
         self._check_targets()
         self._check_lengths()
         if self.chunks >= _MOST_CHUNKS:
-            raise PlanError(f"{self.kind} of {self.messages} messages over {self.nodes} nodes has too many chunks")
+            raise PlanError(
+                f"{self.kind} of {count_of(self.messages, 'message')} over {self.nodes:,} nodes has too many chunks to number"
+            )
 
     def _check_targets(self) -> None:
         if bool(self.targets) != self.traits.targets:

@@ -117,6 +117,10 @@ class Case:
             return 0
         depth = np.zeros((self.trees, self.nodes), np.int32)
         src, dst, tree = self.rows.src, self.rows.dst, self.rows.tree
+        if self.part.personal and self.model.buffered:
+            ends = (dst, src) if self.part.direction == "to" else (src, dst)
+            if bool(trees_of_rows(*ends, self.nodes, tree).clash.any()):
+                return self._longest_way()
         if self.part.direction == "to":  # towards the root: look at it backwards
             late = np.argsort(-(self.rows.step.astype(np.int64) + self.rows.steps), kind="stable")
             src, dst, tree = dst[late], src[late], tree[late]
@@ -124,6 +128,13 @@ class Case:
             out = outward(self.schedule)
             src, dst, tree = src[out], dst[out], tree[out]
         return int(tree_depths(read_only(src, np.int32), read_only(dst, np.int32), read_only(tree, np.int16), depth))
+
+    def _longest_way(self) -> int:
+        """Return the most rows of a tree that carry one chunk: of personal chunks, whose ways need not make a tree together."""
+        row, entry = explode(self.atoms.start, self.rows.payload)
+        tree = self.rows.tree[row].astype(np.int64)
+        ways = self.atoms.atom[entry] * self.trees + tree
+        return int(np.unique(ways[tree >= 0], return_counts=True)[1].max(initial=0))
 
     def by_root(self) -> "Iterator[Case]":
         """Yield for each root of a collective in which all nodes spread their data what is its own, as a broadcast."""
