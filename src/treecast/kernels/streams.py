@@ -73,7 +73,12 @@ def components(first, target, root):
     return part
 
 
-@njit(arrays=True)
+def _passed(parent, order, *_):
+    """Return about how many runs pass arcs, each twice, where none are joined: as many as nodes are deep."""
+    return 2 * (len(order) + int(depths(parent, order).sum()))
+
+
+@njit(arrays=True, work=_passed)
 def runs(parent, order, first, stop, offset, most):
     """Return the runs of flits that pass the arc between each node and its parent; arrays of -1 if more than ``most``.
 
