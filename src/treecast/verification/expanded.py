@@ -5,35 +5,34 @@ It shares no code with the fast one beyond the rows, so that each checks the oth
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from fractions import Fraction
 from itertools import combinations, groupby, pairwise
 from math import comb
 
 from treecast.machine import Model
-from treecast.networks import Grid
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.walks import Send, check_routes
 
 _MOST_REPLAYED = 3_000_000  # sends, over all sets of faults
-_Send = tuple[int, int, int, int, int, int, int]
-"""Step, source, destination, port, tree, chunk, row."""
 
 
 def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken], int]:
     """Return the breaches of each rule that applies, and the greatest depth of a tree."""
     plain = schedule.plain()
-    sends: list[_Send] = [
+    sends: list[Send] = [
         (s.step, *entry)
         for s in plain.expand()
         for entry in zip(*(column.tolist() for column in (s.src, s.dst, s.port, s.tree, s.chunk, s.row)), strict=True)
     ]
     found = {rule: list[Violation]() for rule in _rules_that_apply(plain, model)}
+    breaches = Counter[str]()
 
-    def broken(rule: str, row: int, text: str) -> None:
-        if rule in found:
-            found[rule].append(Violation(rule, text, row))
+    def broken(rule: str, row: int, text: str | Callable[[], str]) -> None:
+        breaches[rule] += 1
+        if rule in found and len(found[rule]) < SHOWN:  # nobody reads the others
+            found[rule].append(Violation(rule, text if isinstance(text, str) else text(), row))
 
-    by_step: dict[int, dict[int, _Send]] = defaultdict(dict)  # one message per row and step, however many chunks
+    by_step: dict[int, dict[int, Send]] = defaultdict(dict)  # one message per row and step, however many chunks
     telling = _control_flits(plain)
     for send in sends + telling:
         by_step[send[0]][send[6]] = send
@@ -44,7 +43,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
     for messages in by_step.values():
         _check_links(plain, model, list(messages.values()), arcs, broken)
     if model.routing:
-        _check_routes(plain, model, by_step, broken)
+        check_routes(plain, model, by_step, broken)
     if not model.buffered:
         _check_relays(plain, sends, telling, broken)
     _check_data(plain, sends, broken)
@@ -55,7 +54,7 @@ def check_expanded(schedule: Schedule, model: Model) -> tuple[dict[str, Broken],
         _check_tolerance(plain, sends, broken)
     if not plain.sparing or plain.collective.personal:
         depth = _check_copies(plain, sends, broken)
-    return {rule: (len(these), these[:SHOWN]) for rule, these in found.items()}, depth
+    return {rule: (breaches[rule], these) for rule, these in found.items()}, depth
 
 
 def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
@@ -78,18 +77,22 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
 def _check_links(
     plain: Schedule,
     model: Model,
-    messages: list[_Send],
+    messages: list[Send],
     arcs: dict[tuple[int, int], int],
-    broken: Callable[[str, int, str], None],
+    broken: Callable[[str, int, Callable[[], str]], None],
 ) -> None:
     """Judge what the messages of one step do to arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
     used, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
     partner = dict[int, int]()
 
-    def at_fault(rule: str, send: _Send, why: str) -> None:
+    def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
         step, src, dst, _, _, _, row = send
-        broken(rule, row, f"row {row}: {label(src)} > {label(dst)} at step {step}: {why}")
+
+        def text() -> str:
+            return f"row {row}: {label(src)} > {label(dst)} at step {step}: {why.format(*map(label, nodes))}"
+
+        broken(rule, row, text)
 
     for send in messages:
         _, src, dst, port, _, _, _ = send
@@ -114,10 +117,10 @@ def _check_links(
             at_fault("duplex", send, "something comes the other way")
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:
-                at_fault("one-partner", send, f"{label(a)} is busy with {label(partner[a])}")
+                at_fault("one-partner", send, "{} is busy with {}", a, partner[a])
 
 
-def _check_data(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
+def _check_data(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> None:
     """Judge whether nodes hold what they send, and end with what they want."""
     label = plain.network.label
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
@@ -136,7 +139,7 @@ def _check_data(plain: Schedule, sends: list[_Send], broken: Callable[[str, int,
                 broken("delivered", -1, f"{label(node)} never receives chunk {chunk}")
 
 
-def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> None:
+def _check_tolerance(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> None:
     """Replay a sparing schedule under every set of copies - 1 nodes and links, which its calling paths should survive."""
     collective, nodes = plain.collective, plain.network.nodes
     links = sorted({frozenset((src, dst)) for _, src, dst, _, _, _, _ in sends}, key=sorted)
@@ -170,7 +173,7 @@ def _check_tolerance(plain: Schedule, sends: list[_Send], broken: Callable[[str,
                 return
 
 
-def _control_flits(plain: Schedule) -> list[_Send]:
+def _control_flits(plain: Schedule) -> list[Send]:
     """Return the rows without chunks as sends of chunk -1."""
     rows = plain.rows
     columns = (rows.step, rows.src, rows.dst, rows.port, rows.tree, rows.payload)
@@ -182,14 +185,14 @@ def _control_flits(plain: Schedule) -> list[_Send]:
 
 
 def _check_relays(
-    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+    plain: Schedule, sends: list[Send], telling: list[Send], broken: Callable[[str, int, str], None]
 ) -> None:
     """Follow every flit from node to node, and every control flit to who may begin because of it."""
     collective, label = plain.collective, plain.network.label
     if not collective.personal:
         broken("no-buffer", -1, "without buffers only scatters and gathers are judged")
         return
-    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[_Send]](list)
+    came, left = defaultdict[tuple[int, int], list[int]](list), defaultdict[tuple[int, int], list[Send]](list)
     for send in sends:
         step, src, dst, _, _, chunk, row = send
         if left[src, chunk] or came[dst, chunk]:
@@ -216,7 +219,7 @@ def _check_relays(
 
 
 def _check_telling(
-    plain: Schedule, sends: list[_Send], telling: list[_Send], broken: Callable[[str, int, str], None]
+    plain: Schedule, sends: list[Send], telling: list[Send], broken: Callable[[str, int, str], None]
 ) -> None:
     """Replay control flits: what a node knows of when it speaks."""
     root, above = plain.collective.root, dict[int, int]()
@@ -253,64 +256,15 @@ def _check_telling(
             broken("told", row, f"row {row}: {plain.network.label(src)} sends before it is told")
 
 
-def _check_routes(
-    plain: Schedule, model: Model, by_step: dict[int, dict[int, _Send]], broken: Callable[[str, int, str], None]
-) -> None:
-    """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
-    network = plain.network.grid
-    if network is None:
-        broken("routed", -1, f"there are no wormhole routes on {plain.network.spec}")
-        return
-    for step, messages in by_step.items():
-        busy, crossed = set[int](), set[object]()
-        for _, src, dst, port, _, _, row in messages.values():
-            if port != -1 or src == dst:
-                broken("routed", row, f"row {row} at step {step} goes nowhere, or names a port")
-                continue
-            if src in busy or dst in busy:
-                broken("one-role", row, f"row {row} at step {step} meets a busy node")
-            busy |= {src, dst}
-            at = src
-            for axis in _turns(network, model.routing, src, dst):
-                neighbours = [v for v in network.neighbors(at) if _axis_of(network, at, v) == axis]
-                ahead = [v for v in neighbours if int(network.distance(v, dst)) < int(network.distance(at, dst))]
-                # there are two halfway round a torus: then upwards
-                side, stride = network.sides[axis], network.strides[axis]
-                up = at + ((at // stride % side + 1) % side - at // stride % side) * stride
-                after = up if up in ahead else ahead[0]
-                channel = frozenset((at, after)) if model.duplex == "half" else (at, after)
-                if channel in crossed:
-                    broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
-                crossed.add(channel)
-                at = after
-
-
-def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:
-    """Return the axes along which a message moves, one move after the other."""
-    moves: list[tuple[Fraction, int]] = []
-    for axis, (a, b, side) in enumerate(zip(*network.coordinates([src, dst]).T.tolist(), network.sides, strict=True)):
-        length = min(abs(a - b), side - abs(a - b)) if network.wraps else abs(a - b)
-        moves += [(Fraction(2 * k + 1, 2 * length), axis) for k in range(length)]
-    if routing == "diagonal":
-        return [axis for _, axis in sorted(moves)]
-    return sorted((axis for _, axis in moves), reverse=routing == "last")
-
-
-def _axis_of(network: Grid, u: int, v: int) -> int:
-    """Return the axis along which two neighbours lie."""
-    here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
-    return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)
-
-
 def _check_sums(
-    plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]
+    plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]
 ) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
     has = {(v, c): {v} for v in range(plain.network.nodes) for c in range(collective.sums)}
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
-    of_sums: dict[int, list[_Send]] = defaultdict(list)
+    of_sums: dict[int, list[Send]] = defaultdict(list)
     for send in sends:
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
@@ -334,7 +288,7 @@ def _check_sums(
     return {(owner[c], collective.sums + c): step for c, step in changed.items()} if collective.results else {}
 
 
-def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, int, str], None]) -> int:
+def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:
     """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
     source: dict[
@@ -382,7 +336,7 @@ def _check_copies(plain: Schedule, sends: list[_Send], broken: Callable[[str, in
     return deepest
 
 
-def _depth_of_sums(plain: Schedule, sends: list[_Send]) -> int:
+def _depth_of_sums(plain: Schedule, sends: list[Send]) -> int:
     """Return the greatest number of arcs, along a tree, from a node that contributes to a sum to its owner.
 
     Of finished sums: from the owner to a node that gets one.

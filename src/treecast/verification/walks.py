@@ -1,0 +1,75 @@
+"""The slow verifier of routes: it walks each message from node to node, and keeps the channels of a step in a set.
+
+It shares no code with the fast one beyond what grids say of single nodes.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from treecast.machine import Model
+from treecast.networks import Grid
+from treecast.schedule import Schedule
+
+Send = tuple[int, int, int, int, int, int, int]
+"""Step, source, destination, port, tree, chunk, row."""
+
+
+def check_routes(
+    plain: Schedule, model: Model, by_step: dict[int, dict[int, Send]], broken: Callable[[str, int, str], None]
+) -> None:
+    """Walk every message from node to node, one arc after the other, and see that no two of a step meet."""
+    network = plain.network.grid
+    if network is None:
+        broken("routed", -1, f"there are no wormhole routes on {plain.network.spec}")
+        return
+    for step, messages in by_step.items():
+        busy, crossed = set[int](), set[object]()
+        for _, src, dst, port, _, _, row in messages.values():
+            if port != -1 or src == dst:
+                broken("routed", row, f"row {row} at step {step} goes nowhere, or names a port")
+                continue
+            if src in busy or dst in busy:
+                broken("one-role", row, f"row {row} at step {step} meets a busy node")
+            busy |= {src, dst}
+            at = src
+            for axis in _turns(network, model.routing, src, dst):
+                ahead = [v for v in _beside(network, at, axis) if _apart(network, v, dst) < _apart(network, at, dst)]
+                # there are two halfway round a torus: then upwards
+                side, stride = network.sides[axis], network.strides[axis]
+                up = at + ((at // stride % side + 1) % side - at // stride % side) * stride
+                after = up if up in ahead else ahead[0]
+                channel = frozenset((at, after)) if model.duplex == "half" else (at, after)
+                if channel in crossed:
+                    broken("channel-once", row, f"row {row} at step {step} crosses a busy channel")
+                crossed.add(channel)
+                at = after
+
+
+def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:
+    """Return the axes along which a message moves, one move after the other."""
+    moves: list[tuple[Fraction, int]] = []
+    for axis, (a, b, side) in enumerate(zip(*network.coordinates([src, dst]).T.tolist(), network.sides, strict=True)):
+        length = min(abs(a - b), side - abs(a - b)) if network.wraps else abs(a - b)
+        moves += [(Fraction(2 * k + 1, 2 * length), axis) for k in range(length)]
+    if routing == "diagonal":
+        return [axis for _, axis in sorted(moves)]
+    return sorted((axis for _, axis in moves), reverse=routing == "last")
+
+
+# asked for by every message that comes by, of small networks alone
+@lru_cache(maxsize=1 << 14)
+def _beside(network: Grid, u: int, axis: int) -> list[int]:
+    """Return the neighbours of a node along an axis."""
+    return [v for v in network.neighbors(u) if _axis_of(network, u, v) == axis]
+
+
+@lru_cache(maxsize=1 << 14)
+def _apart(network: Grid, u: int, v: int) -> int:
+    return int(network.distance(u, v))
+
+
+def _axis_of(network: Grid, u: int, v: int) -> int:
+    """Return the axis along which two neighbours lie."""
+    here, there = network.coordinates(u).tolist(), network.coordinates(v).tolist()
+    return next(axis for axis, (a, b) in enumerate(zip(here, there, strict=True)) if a != b)
