@@ -6,7 +6,7 @@ tree a pipeline. So every node hears every message over x trees, whether or not 
 sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is ours.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -49,12 +49,47 @@ def claims(job: Job[Network], trees: int, depth: int) -> Claims:
     return Claims(-(-messages // trees) + depth - 1, messages * (job.network.nodes - 1))
 
 
+def uneven_streams(messages: int, copies: int, depths: Sequence[int]) -> tuple[int, list[list[tuple[int, int]]]]:
+    """Return the fewest steps over trees that differ in depth, and what each tree carries then, as ``streams`` does.
+
+    In T steps a tree of depth d carries min(M, T - d + 1) chunks. The trees fill a line of Mx chunks one after another, which is
+    the M messages x times: as no tree carries more than M, none gets a message twice. Deep trees carry less.
+    """
+    total = messages * copies
+    if total == 0 or not any(depths):
+        return 0, [[] for _ in depths]
+
+    def most(steps: int) -> list[int]:
+        return [min(messages, max(0, steps - depth + 1)) for depth in depths]
+
+    least, enough = 1, messages + max(depths)
+    while least < enough:
+        middle = (least + enough) // 2
+        least, enough = (least, middle) if sum(most(middle)) >= total else (middle + 1, enough)
+    carries = most(least)
+    spare = sum(carries) - total
+    for tree in sorted(range(len(depths)), key=lambda tree: -depths[tree]):
+        less = min(spare, carries[tree])
+        carries[tree], spare = carries[tree] - less, spare - less
+    carried, start = list[list[tuple[int, int]]](), 0
+    for count in carries:
+        stop = start + count
+        runs = [(start, stop)] if stop <= messages else [(0, stop - messages), (start, messages)]
+        carried.append([(a, b) for a, b in runs if a < b])
+        start = stop % messages
+    return least, carried
+
+
 def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:
     """Return the broadcast down ``trees``: one row per arc, which begins at the step that is the depth of its source."""
+    return rows_of_streams(trees, streams(messages, len(trees), copies))
+
+
+def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Rows:
+    """Return the same where each tree carries some ranges of chunks."""
     columns: dict[str, list[np.ndarray]] = {
         name: [] for name in ("step", "steps", "src", "dst", "port", "tree", "payload")
     }  # type: ignore[type-arg]
-    carried = streams(messages, len(trees), copies)
     table = [ranges for ranges in carried if ranges]
     numbers = iter(range(len(table)))
     dst = np.flatnonzero(np.arange(trees.network.nodes) != trees.root).astype(np.int32)

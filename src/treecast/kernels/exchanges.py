@@ -1,0 +1,283 @@
+"""Inner loops that better packed trees by exchanges: a tree takes another arc into a node, whose tree takes the first instead.
+
+Arcs as in kernels/flows.py. ``up``: int32 (k, N), the arc by which a node hears in each tree, -1 at the root; ``owner[a]``: the
+tree of an arc, -1 where it is free. The children of a node in a tree are linked: ``child`` has one, ``after`` and ``ahead`` its
+neighbours in the list. Any stop leaves arc-disjoint spanning trees.
+"""
+# pyright: basic
+
+import math
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+from treecast.kernels.dice import next_state
+
+
+@njit
+def _hang(i, v, p, child, after, ahead):
+    """Let v be a child of p in tree i."""
+    then = child[i, p]
+    child[i, p], after[i, v], ahead[i, v] = v, then, -1
+    if then >= 0:
+        ahead[i, then] = v
+
+
+@njit
+def _take_off(i, v, p, child, after, ahead):
+    """Let v no longer be a child of p in tree i."""
+    then, one = after[i, v], ahead[i, v]
+    if one >= 0:
+        after[i, one] = then
+    else:
+        child[i, p] = then
+    if then >= 0:
+        ahead[i, then] = one
+
+
+@njit
+def _below(i, v, child, after, found, count):
+    """Add v and all nodes below it in tree i to the list ``found``; return how long it is."""
+    at = count
+    found[count] = v
+    count += 1
+    while at < count:
+        w = child[i, found[at]]
+        while w >= 0:
+            found[count] = w
+            count += 1
+            w = after[i, w]
+        at += 1
+    return count
+
+
+@njit
+def _leads_below(i, v, x, tail, up, depth):
+    """Return whether node x lies below v in tree i, or is v."""
+    while depth[i, x] > depth[i, v]:
+        x = tail[up[i, x]]
+    return x == v
+
+
+@njit
+def _link(tail, up, owner, depth, child, after, ahead, found):
+    """Fill ``owner``, the lists of children and the depths of all trees; return the root."""
+    trees, n = up.shape
+    root = 0
+    for i in range(trees):
+        for v in range(n):
+            child[i, v] = after[i, v] = ahead[i, v] = -1
+        for v in range(n):
+            if up[i, v] < 0:
+                root = v
+            else:
+                owner[up[i, v]] = i
+                _hang(i, v, tail[up[i, v]], child, after, ahead)
+        depth[i, root] = 0
+        for at in range(1, _below(i, root, child, after, found, 0)):
+            depth[i, found[at]] = depth[i, tail[up[i, found[at]]]] + 1
+    return root
+
+
+@njit
+def _excess(found, count, i, shift, target, depth):
+    """Return by how much more some nodes of tree i would be too deep, were all of them so much deeper."""
+    more = 0
+    for at in range(count):
+        now = depth[i, found[at]] - target
+        more += max(0, now + shift) - max(0, now)
+    return more
+
+
+@njit
+def _sink(found, count, i, shift, depth):
+    """Let some nodes of tree i be so much deeper."""
+    for at in range(count):
+        depth[i, found[at]] += shift
+
+
+@njit
+def _turn(i, v, a, tail, up, owner, child, after, ahead):
+    """Let v hear in tree i by arc a, and in the tree of a, if it has one, by the arc that it had in tree i."""
+    old, j = up[i, v], owner[a]
+    _take_off(i, v, tail[old], child, after, ahead)
+    _hang(i, v, tail[a], child, after, ahead)
+    up[i, v], owner[a], owner[old] = a, i, j
+    if j >= 0:
+        _take_off(j, v, tail[a], child, after, ahead)
+        _hang(j, v, tail[old], child, after, ahead)
+        up[j, v] = old
+
+
+@njit
+def _random(state, below):
+    """Return the next random number, and it as one of 0 … below-1."""
+    state = next_state(state)
+    return state, np.int64(state >> np.uint64(33)) % below
+
+
+@njit
+def _accepts(more, heat, state):
+    """Return the next random number, and whether so much more cost is accepted at some heat."""
+    if more <= 0:
+        return state, True
+    state = next_state(state)
+    return state, more < 30 * heat and np.int64(state >> np.uint64(33)) < math.exp(-more / heat) * 2.0**31
+
+
+@njit
+def _draw(wrong, aims, limit, tail, up, into, depth, state):
+    """Return a tree, a node other than the root and with several arcs into it, or -1, and the next random number.
+
+    ``aims``: whether it should be a node whose entry in ``wrong`` exceeds ``limit``, or one above such a node.
+    """
+    trees, n = up.shape
+    state, i = _random(state, trees)
+    state, v = _random(state, n)
+    if aims:
+        rows = len(wrong)
+        for _ in range(30):
+            if wrong[i % rows, v] > limit:
+                break
+            state, i = _random(state, trees)
+            state, v = _random(state, n)
+        if depth[i, v] > 0:
+            state, climb = _random(state, depth[i, v])
+            for _ in range(climb):
+                v = tail[up[i, v]]
+    if up[i, v] < 0 or into[v + 1] - into[v] < 2:
+        v = -1
+    return i, v, state
+
+
+@njit(work=lambda tail, into, entering, up, target, moves, state: 60.0 * moves)
+def shorten(tail, into, entering, up, target, moves, state):
+    """Exchange arcs until no tree is deeper than ``target``; return how many moves that took, or -1 after so many ``moves``.
+
+    Simulated annealing: the cost is how much too deep all nodes are in all trees together.
+    """
+    trees, n = up.shape
+    owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
+    child, after, ahead = np.empty((trees, n), np.int32), np.empty((trees, n), np.int32), np.empty((trees, n), np.int32)
+    mine, its = np.empty(n, np.int32), np.empty(n, np.int32)
+    _link(tail, up, owner, depth, child, after, ahead, mine)
+    cost = 0
+    for i in range(trees):
+        for v in range(n):
+            cost += max(0, depth[i, v] - target)
+    for move in range(moves):
+        if cost == 0:
+            return move
+        i, v, state = _draw(depth, move & 1 == 1, target, tail, up, into, depth, state)
+        if v < 0:
+            continue
+        state, e = _random(state, into[v + 1] - into[v])
+        a, old = entering[into[v] + e], up[i, v]
+        j = owner[a]
+        if j == i or _leads_below(i, v, tail[a], tail, up, depth):
+            continue
+        if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
+            continue
+        shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
+        count, less, more = _below(i, v, child, after, mine, 0), 0, 0
+        more = _excess(mine, count, i, shift, target, depth)
+        if j >= 0:
+            other = depth[j, tail[old]] + 1 - depth[j, v]
+            less = _below(j, v, child, after, its, 0)
+            more += _excess(its, less, j, other, target, depth)
+        state, good = _accepts(more, 0.7 * (1 - move / moves) + 1e-9, state)
+        if good:
+            cost += more
+            _sink(mine, count, i, shift, depth)
+            if j >= 0:
+                _sink(its, less, j, other, depth)
+            _turn(i, v, a, tail, up, owner, child, after, ahead)
+    return moves if cost == 0 else -1
+
+
+@njit
+def _meetings(v, tail, up, mark, stamp):
+    """Return how often the ways to v come to a node where another has been."""
+    met = 0
+    for i in range(len(up)):
+        w = tail[up[i, v]]
+        while up[i, w] >= 0:
+            if mark[w] == stamp:
+                met += 1
+            mark[w] = stamp
+            w = tail[up[i, w]]
+    return met
+
+
+@njit
+def _recount(mine, count, its, less, tail, up, met, fresh, looked, mark, stamp, turn):
+    """Count the meetings of the ways to some nodes anew in ``fresh``; return by how many there are more, and the last stamp."""
+    more = 0
+    for at in range(count + less):
+        w = mine[at] if at < count else its[at - count]
+        if looked[w] != turn:
+            looked[w] = turn
+            stamp += 1
+            fresh[w] = _meetings(w, tail, up, mark, stamp)
+            more += fresh[w] - met[0, w]
+    return more, stamp
+
+
+@njit(work=lambda tail, into, entering, up, moves, state: 600.0 * moves)
+def separate(tail, into, entering, up, moves, state):
+    """Exchange arcs until the ways to every node share no node but the ends; return how many moves that took, or -1.
+
+    Simulated annealing: the cost is how often the ways to a node meet, for all nodes together. An exchange changes the ways
+    to the nodes below it, in both trees, and no others.
+    """
+    trees, n = up.shape
+    owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
+    child, after, ahead = np.empty((trees, n), np.int32), np.empty((trees, n), np.int32), np.empty((trees, n), np.int32)
+    mine, its, met, fresh = (
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.zeros((1, n), np.int32),
+        np.empty(n, np.int32),
+    )
+    mark, looked = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    root = _link(tail, up, owner, depth, child, after, ahead, mine)
+    cost, stamp = 0, 0
+    for v in range(n):
+        if v != root:
+            stamp += 1
+            met[0, v] = _meetings(v, tail, up, mark, stamp)
+            cost += met[0, v]
+    for move in range(moves):
+        if cost == 0:
+            return move
+        i, v, state = _draw(met, move & 1 == 1, 0, tail, up, into, depth, state)
+        if v < 0:
+            continue
+        state, e = _random(state, into[v + 1] - into[v])
+        a, old = entering[into[v] + e], up[i, v]
+        j = owner[a]
+        if j == i or _leads_below(i, v, tail[a], tail, up, depth):
+            continue
+        if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
+            continue
+        shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
+        count = _below(i, v, child, after, mine, 0)
+        less = 0
+        if j >= 0:
+            other = depth[j, tail[old]] + 1 - depth[j, v]
+            less = _below(j, v, child, after, its, 0)
+        _turn(i, v, a, tail, up, owner, child, after, ahead)
+        more, stamp = _recount(mine, count, its, less, tail, up, met, fresh, looked, mark, stamp, move + 1)
+        state, good = _accepts(more, 0.6 * (1 - move / moves) + 1e-9, state)
+        if not good:
+            _turn(i, v, old, tail, up, owner, child, after, ahead)
+            continue
+        cost += more
+        _sink(mine, count, i, shift, depth)
+        for at in range(count):
+            met[0, mine[at]] = fresh[mine[at]]
+        if j >= 0:
+            _sink(its, less, j, other, depth)
+            for at in range(less):
+                met[0, its[at]] = fresh[its[at]]
+    return moves if cost == 0 else -1

@@ -1,0 +1,64 @@
+"""How deep several trees of one root are at least, when they share no arc."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+
+_FAR = 2**30
+_MOST = 2**24  # arcs of the root times arcs of the network: of more only the eccentricity counts
+
+
+@lru_cache(64)
+def least_depth(network: Network, root: int, trees: int) -> int:
+    """Return a lower bound of the depth of so many arc-disjoint spanning trees.
+
+    The ways to a node begin with different arcs of the root, and end with different arcs of the node. Of the ways over an arc of
+    the root none is shorter than the shortest that begins so and does not come back to the root. So of the k ways some is
+    as long as the k-th shortest of these, and likewise of the arcs that they end with. With as many trees as the root
+    has arcs, each arc begins one.
+
+    Parameters
+    ----------
+    network
+        Where; of two nodes or more.
+    root
+        Where the trees begin.
+    trees
+        Their number k.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> least_depth(network("torus:4x4x4"), 0, 6), least_depth(network("mesh:4x4"), 0, 2)
+    (7, 6)
+    """
+    from treecast.kernels.flows import distances
+
+    arcs = arcs_of(network)
+    starts = arcs.head[arcs.first[root] : arcs.first[root + 1]].tolist()
+    ecc = network.eccentricity(root)
+    if trees == 1 or len(starts) * len(arcs.head) > _MOST:
+        return ecc
+    shortest = np.empty((len(starts), len(arcs.head)), np.int64)  # from each arc of the root, over each last arc
+    for way, start in zip(shortest, starts, strict=True):
+        far = np.empty(network.nodes, np.int32)
+        distances(arcs.first, arcs.head, start, root, far)
+        last = far[arcs.tail]
+        way[:] = np.where((last < 0) | (arcs.head == start), _FAR, last + 2)
+        way[(arcs.tail == root) & (arcs.head == start)] = 1
+    others = np.flatnonzero(np.arange(network.nodes) != root)
+    by_node = arcs.into[others]
+    ordered = shortest[:, arcs.entering]
+    first = np.minimum.reduceat(ordered, by_node, axis=1) if len(others) else ordered
+    found = [_of_rank(np.sort(first, axis=0)[trees - 1])]
+    least = ordered.min(axis=0)
+    found += [int(np.sort(least[arcs.into[v] : arcs.into[v + 1]])[trees - 1]) for v in others.tolist()]
+    return max([ecc, *(depth for depth in found if depth < _FAR)])
+
+
+def _of_rank(depths: Ints) -> int:
+    return int(depths[depths < _FAR].max(initial=0))

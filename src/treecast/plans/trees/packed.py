@@ -1,0 +1,139 @@
+"""Arc-disjoint spanning trees of any network: as many as ways lead to each node, packed level by level, then made less deep.
+
+From a root from which k arc-disjoint ways lead to every node there are k arc-disjoint spanning trees (Edmonds, "Edge-disjoint
+branchings", 1973). His condition says of each arc whether it may join a tree; flows decide it. So trees grow by levels, and
+never get stuck. Then they exchange arcs, by simulated annealing, until no tree is deeper than a bound, or the moves are
+used up. Trees whose ways to each node share no other node are found in the same way: by exchanges that make ways meet less often.
+The random numbers begin with a seed, and budgets count moves, so the trees are the same on every machine.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import PlanError
+from treecast.lower_bounds.depths import least_depth
+from treecast.networks import Network
+from treecast.networks.flows import arcs_of
+from treecast.plans.trees.spanning import breadth_first
+from treecast.schedule.trees import TreeSet
+
+_AT_ONCE, _MOVES, _MOST_MOVES = (
+    40,
+    400,
+    2**20,
+)  # moves of an attempt and of all, for each node of each tree; of all at most
+_TRIES = 4  # attempts to shorten trees before they are packed anew
+
+
+def number_of_seed(seed: int) -> Any:
+    """Return the random number that inner loops begin with: uint64, not 0."""
+    return np.uint64((2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+
+
+@lru_cache(16)
+def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> TreeSet:
+    """Return so many arc-disjoint spanning trees, not deep as a rule; one tree is one of shortest paths.
+
+    Parameters
+    ----------
+    network
+        Where.
+    root
+        Where they begin.
+    trees
+        Their number k, at most ``fewest_ways(network, root).ways``.
+    seed
+        What the random numbers begin with: the same seed gives the same trees.
+
+    Returns
+    -------
+    TreeSet
+        The trees.
+
+    Raises
+    ------
+    PlanError
+        When there are not so many.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> packed_trees(network("debruijn:3,2"), 0, 2).height
+    3
+    """
+    if trees == 1:
+        return TreeSet.of(breadth_first(network, root))
+    up = _pack(network, root, trees, seed)
+    return _tree_set(network, root, _shortened(network, root, up, seed))
+
+
+@lru_cache(16)
+def independent_trees(network: Network, root: int, trees: int, seed: int = 1) -> TreeSet | None:
+    """Return so many spanning trees whose ways to each node share no other node and no arc; None where none were found.
+
+    The parameters are those of ``packed_trees``.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> len(independent_trees(network("mesh:3x3"), 4, 2))
+    2
+    """
+    from treecast.kernels.exchanges import separate
+
+    if trees == 1:
+        return packed_trees(network, root, 1)
+    arcs, left, turn = arcs_of(network), _budget(network, trees), 0
+    while left > 0:
+        up = _pack(network, root, trees, seed + turn)
+        moves = min(left, _AT_ONCE * (1 + turn) * up.size)
+        if separate(arcs.tail, arcs.into, arcs.entering, up, moves, number_of_seed(seed + turn)) >= 0:
+            return _tree_set(network, root, up)
+        left, turn = left - moves, turn + 1
+    return None
+
+
+def _budget(network: Network, trees: int) -> int:
+    return min(_MOVES * trees * network.nodes, _MOST_MOVES)
+
+
+def _pack(network: Network, root: int, trees: int, seed: int) -> NDArray[np.int32]:
+    """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root. Raises PlanError."""
+    from treecast.kernels.edmonds import pack
+
+    up, depth = np.full((2, trees, network.nodes), -1, np.int32)
+    few = int(pack(*arcs_of(network)[:5], network.check_node(root), number_of_seed(seed), up, depth))
+    if few >= 0 or (np.delete(up, root, axis=1) < 0).any():
+        raise PlanError(
+            f"{network.spec} has no {trees} arc-disjoint spanning trees from {network.label(root)}: "
+            "fewer ways lead to some node"
+        )
+    return up
+
+
+def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+    """Return trees as deep as a lower bound, or the least deep that were found."""
+    from treecast.kernels.exchanges import shorten
+
+    trees = len(up)
+    arcs, least, left = arcs_of(network), least_depth(network, root, trees), _budget(network, trees)
+    height, turn, base = _tree_set(network, root, up).height, 0, up
+    while height > least and left > 0:
+        tried, moves, turn = base.copy(), min(left, _AT_ONCE * up.size), turn + 1
+        used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, height - 1, moves, number_of_seed(seed + turn)))
+        left -= moves if used < 0 else used + 1
+        if used >= 0:
+            up = base = tried
+            height = _tree_set(network, root, up).height
+        elif turn % _TRIES == 0:
+            base = _pack(network, root, trees, seed + turn)
+    return up
+
+
+def _tree_set(network: Network, root: int, up: NDArray[np.int32]) -> TreeSet:
+    arcs = arcs_of(network)
+    parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
+    return TreeSet(network, root, parent, np.where(up < 0, -1, arcs.port[up]).astype(np.int32))

@@ -1,0 +1,78 @@
+from random import Random
+
+import networkx as nx
+import pytest
+from networkx.algorithms.connectivity import (
+    build_auxiliary_edge_connectivity,
+    build_auxiliary_node_connectivity,
+    local_edge_connectivity,
+    local_node_connectivity,
+)
+from networkx.algorithms.flow import build_residual_network
+
+from treecast.networks import network
+from treecast.networks.flows import fewest_ways, least_cut
+
+
+def random_graphs(count, most, seed=1):
+    """Yield random graphs and digraphs of 2 … ``most`` nodes in which every node reaches every other, and a root."""
+    rng = Random(seed)
+    while count:
+        n, directed = rng.randint(2, most), rng.random() < 0.5
+        graph = nx.gnp_random_graph(n, rng.uniform(1.5 / n, 0.8), seed=rng.randint(0, 10**9), directed=directed)
+        if (nx.is_strongly_connected if directed else nx.is_connected)(graph):
+            count -= 1
+            yield network(graph), rng.randrange(n)
+
+
+def arc_ways(where, root):
+    """Return the most arc-disjoint ways to each node, by networkx."""
+    graph = nx.DiGraph(where.to_networkx())
+    auxiliary = build_auxiliary_edge_connectivity(graph)
+    residual = build_residual_network(auxiliary, "capacity")
+    others = [v for v in graph if v != root]
+    return {v: local_edge_connectivity(graph, root, v, auxiliary=auxiliary, residual=residual) for v in others}
+
+
+def node_ways(where, root):
+    """Return the most node-disjoint ways to each node, by networkx; the arc from the root is one of them."""
+    graph = nx.DiGraph(where.to_networkx())
+    found = {}
+    for v in set(graph) - {root}:
+        near = graph.has_edge(root, v)
+        without = nx.restricted_view(graph, [], [(root, v)]) if near else graph
+        auxiliary = build_auxiliary_node_connectivity(nx.DiGraph(without))
+        found[v] = near + local_node_connectivity(nx.DiGraph(without), root, v, auxiliary=auxiliary)
+    return found
+
+
+def test_the_fewest_arc_disjoint_ways_are_the_least_flow_of_networkx():
+    for where, root in random_graphs(60, 24):
+        found, flows = fewest_ways(where, root), arc_ways(where, root)
+        assert found.ways == min(flows.values()) == flows[found.node]
+
+
+def test_the_fewest_node_disjoint_ways_are_those_of_networkx():
+    for where, root in random_graphs(40, 12, seed=2):
+        found, flows = fewest_ways(where, root, nodes=True), node_ways(where, root)
+        assert found.ways == min(flows.values()) == flows[found.node]
+        cut = least_cut(where, root, found.node)
+        assert len(cut) + (where.port_between(root, found.node) >= 0) == found.ways
+        left = nx.restricted_view(where.to_networkx(), cut, [(root, found.node)])
+        assert not nx.has_path(left, root, found.node)
+
+
+@pytest.mark.parametrize(
+    ("spec", "ways"),
+    [("path:2", 1), ("path:5", 1), ("ring:9", 2), ("mesh:4x4x4", 3), ("torus:5x6", 4), ("star:5", 4), ("kautz:3,3", 3)],
+)
+def test_networks_of_which_it_is_known(spec, ways):
+    where = network(spec)
+    assert fewest_ways(where, 0).ways == fewest_ways(where, 0, nodes=True).ways == ways
+
+
+def test_a_node_that_cuts_others_off():
+    bow = network(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]))
+    assert fewest_ways(bow, 0).ways == 2
+    found = fewest_ways(bow, 0, nodes=True)
+    assert (found.ways, least_cut(bow, 0, found.node)) == (1, [2])
