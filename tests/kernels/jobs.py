@@ -17,8 +17,8 @@ simulate sums.tc --kill-nodes 0b101@2
 plan allreduce torus:3x3
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
-plan broadcast mesh:4x4 --messages 9
-plan broadcast mesh:3x3 --messages 9 --copies 2 --builder packed-trees
+plan broadcast torus:5x5 --messages 90 --builder packed-trees
+plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
 plan broadcast complete:6 --copies 3
 plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
 verify whispering.tc --sweep links --most 1

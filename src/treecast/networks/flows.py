@@ -75,7 +75,7 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
     --------
     >>> from treecast.networks import network
     >>> fewest_ways(network("mesh:4x4"), 0), fewest_ways(network("tree:2,2"), 0).ways
-    (Fewest(ways=2, node=1), 1)
+    (Fewest(ways=2, node=15), 1)
     """
     from treecast.kernels.flows import fewest_ways as count
 

@@ -38,7 +38,9 @@ def test_uneven_streams_carry_each_message_x_times_in_the_fewest_steps(messages,
 
 def test_no_messages_and_one_node_take_no_step():
     assert uneven_streams(0, 1, [3, 3]) == (0, [[], []])
-    assert len(plan("broadcast", "path:1", messages=3, builder="packed-trees").rows) == 0
+    assert len(plan("broadcast", nx.empty_graph(1), messages=3, builder="packed-trees").rows) == 0
+    assert len(plan("broadcast", "mesh:1x1", messages=3, builder="axis-trees").rows) == 0
+    assert len(plan("broadcast", "torus:1", messages=3, builder="disjoint-trees").rows) == 0
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from treecast.networks.flows import fewest_ways, least_cut
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder, every_port
+from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.packed import independent_trees, packed_trees
 from treecast.schedule import Claims
@@ -47,8 +48,8 @@ SEED = Option(
 def _lacks_need(network: Network) -> str:
     """Return why no trees are packed on a network; empty when they are."""
     known = known_trees().get(network.family)
-    if known is not None:
-        return "is for networks whose disjoint trees no rule gives: builder disjoint-trees has those"
+    if known is not None and known.none_is_less_deep(network):
+        return "is for networks on which no rule gives disjoint trees as good: builder disjoint-trees has those"
     if network.nodes * network.ports > _MOST_PORTS:
         return f"packs trees on networks of up to {_MOST_PORTS:,} ports in all"
     return ""
@@ -58,10 +59,10 @@ def _lacks_ways(job: Job[Network]) -> str:
     """Return why there are no such copies: which node has fewer ways, and what cuts it off."""
     network, root, copies = job.network, job.collective.root, job.copies
     if copies == 1 or network.nodes == 1:
-        return ""
+        return _lacks_gain(network, root)
     found = fewest_ways(network, root, nodes=True)
     if copies <= found.ways:
-        return ""
+        return _lacks_gain(network, root)
     cut = network.labels(least_cut(network, root, found.node))
     names = ", ".join(cut[:_SHOWN]) + (" …" if len(cut) > _SHOWN else "")
     where = f" (cut off by {names})" if cut else ""
@@ -69,6 +70,14 @@ def _lacks_ways(job: Job[Network]) -> str:
         f"needs {copies} node-disjoint ways from {network.label(root)} to every node, but {network.label(found.node)} "
         f"has {found.ways}{where}: at most {found.ways} {'copies' if found.ways > 1 else 'copy'} here"
     )
+
+
+def _lacks_gain(network: Network, root: int) -> str:
+    """Return why packed trees gain nothing: those of the axes are no deeper than the distance, and a corner has no more arcs."""
+    grid = network.grid
+    if grid is None or grid.wraps or max(axes.depths(network, root), default=0) > network.eccentricity(root):
+        return ""
+    return "is for networks on which no rule gives trees as good: builder axis-trees has those"
 
 
 def _claims(job: Job[Network]) -> Claims:

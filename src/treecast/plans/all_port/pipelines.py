@@ -110,7 +110,11 @@ def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Row
 
 def rows_at_node(hops: Callable[[int], Iterator[Hop]], trees: int, messages: int, copies: int) -> Rows:
     """Return the rows that one node sends or receives, from the hops that it has in each tree (``hops(tree)``)."""
-    carried = streams(messages, trees, copies)
+    return rows_at_node_of_streams(hops, streams(messages, trees, copies))
+
+
+def rows_at_node_of_streams(hops: Callable[[int], Iterator[Hop]], carried: list[list[tuple[int, int]]]) -> Rows:
+    """Return the same where each tree carries some ranges of chunks."""
     table = [ranges for ranges in carried if ranges]
     found: list[tuple[int, ...]] = []
     payload = 0

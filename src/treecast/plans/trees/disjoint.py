@@ -35,6 +35,8 @@ class DisjointTrees:
         ``(network, node, tree, root=0)``: a node's parent (None at the root), or its children, and the ports of the arcs.
     depth_of
         ``(network, node, tree, root=0)``: a node's depth in a tree.
+    none_is_less_deep
+        ``(network)``: whether no arc-disjoint trees are known that are as many and less deep.
     others
         Other disjoint trees of the same networks, by name.
     before
@@ -47,6 +49,7 @@ class DisjointTrees:
     parent: Callable[..., TreeHop | None]
     children: Callable[..., list[TreeHop]]
     depth_of: Callable[..., int]
+    none_is_less_deep: Callable[[Network], bool] = lambda network: True
     others: Mapping[str, "DisjointTrees"] = field(default_factory=dict[str, "DisjointTrees"])
     before: str = ""
 

@@ -20,11 +20,8 @@ from treecast.networks.flows import arcs_of
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
 
-_AT_ONCE, _MOVES, _MOST_MOVES = (
-    40,
-    400,
-    2**20,
-)  # moves of an attempt and of all, for each node of each tree; of all at most
+_AT_ONCE, _MOVES = 40, 400  # moves of an attempt and of all, for each node of each tree
+_MOST_MOVES, _MOST_STEPS = 2**20, 2**24  # of all at most; and moves times depth, which is about what they cost
 _TRIES = 4  # attempts to shorten trees before they are packed anew
 
 
@@ -86,7 +83,7 @@ def independent_trees(network: Network, root: int, trees: int, seed: int = 1) ->
 
     if trees == 1:
         return packed_trees(network, root, 1)
-    arcs, left, turn = arcs_of(network), _budget(network, trees), 0
+    arcs, left, turn = arcs_of(network), _budget(network, trees, network.eccentricity(root)), 0
     while left > 0:
         up = _pack(network, root, trees, seed + turn)
         moves = min(left, _AT_ONCE * (1 + turn) * up.size)
@@ -96,8 +93,8 @@ def independent_trees(network: Network, root: int, trees: int, seed: int = 1) ->
     return None
 
 
-def _budget(network: Network, trees: int) -> int:
-    return min(_MOVES * trees * network.nodes, _MOST_MOVES)
+def _budget(network: Network, trees: int, height: int) -> int:
+    return min(_MOVES * trees * network.nodes, _MOST_MOVES, _MOST_STEPS // max(height, 1))
 
 
 def _pack(network: Network, root: int, trees: int, seed: int) -> NDArray[np.int32]:
@@ -119,8 +116,9 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
     from treecast.kernels.exchanges import shorten
 
     trees = len(up)
-    arcs, least, left = arcs_of(network), least_depth(network, root, trees), _budget(network, trees)
+    arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = _tree_set(network, root, up).height, 0, up
+    left = _budget(network, trees, height)
     while height > least and left > 0:
         tried, moves, turn = base.copy(), min(left, _AT_ONCE * up.size), turn + 1
         used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, height - 1, moves, number_of_seed(seed + turn)))
