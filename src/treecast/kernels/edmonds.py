@@ -156,7 +156,7 @@ def _is_wanted(v, level, tail, into, entering, owner, depth):
     return False
 
 
-@njit(work=lambda first, head, tail, into, entering, root, state, up, depth: 60 * up.size)
+@njit(work=lambda first, head, tail, into, entering, root, state, up, depth: 60 * up.size * up.shape[1] ** 0.5)
 def pack(first, head, tail, into, entering, root, state, up, depth):
     """Fill in k arc-disjoint spanning trees; return -1, or a node to which fewer than k ways lead that share no arc.
 

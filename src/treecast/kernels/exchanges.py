@@ -150,7 +150,7 @@ def _draw(wrong, aims, limit, tail, up, into, depth, state):
     return i, v, state
 
 
-@njit(work=lambda tail, into, entering, up, target, moves, state: 60.0 * moves)
+@njit(work=lambda tail, into, entering, up, target, moves, state: 150.0 * moves)
 def shorten(tail, into, entering, up, target, moves, state):
     """Exchange arcs until no tree is deeper than ``target``; return how many moves that took, or -1 after so many ``moves``.
 

@@ -4,7 +4,7 @@ A *position* is a direction: up axis 0, up axis 1, …, down axis 0, down axis 1
 and one of a single node none. Seen from the root, a coordinate lies between -a/2 (not included) and a/2 on an axis of a nodes. A
 node is *ahead* in the positions along whose axes it lies in that direction. Tree s arrives at it
 
-- where it is ahead in s: in the direction of the next position, cyclically after s, in which it is ahead (s, if it is the only one);
+- where it is ahead in s: in the direction of the next position, cyclically after s, in which it is ahead (s, if alone);
 - where its coordinate on the axis of s is 0: against the direction of s;
 - else, being ahead in the opposite of s: in the direction of s, the long way round.
 
