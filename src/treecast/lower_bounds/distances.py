@@ -7,10 +7,13 @@ import numpy as np
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 from treecast.networks.ways import least_lengths
 
 LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
+LISTED = 2**14
+"""All arcs are looked at in networks of so many nodes."""
 _MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
 _MOST_TYPED = 2**16  # nodes of a network whose types are looked at
 _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
@@ -20,6 +23,14 @@ _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a sear
 def degrees(network: Network) -> Ints:
     """Return how many arcs leave each node."""
     return np.array([network.degree_at(v) for v in range(network.nodes)])
+
+
+@lru_cache(64)
+def arcs_into_layers(network: Network, root: int) -> Ints:
+    """Return how many arcs lead from nearer nodes to the nodes at distance d and beyond: entry d - 1, up to the eccentricity."""
+    arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes))
+    outwards = far[arcs.head] > far[arcs.tail]
+    return np.bincount(far[arcs.head[outwards]])[1:]  # such an arc leads one layer on
 
 
 def looked_at(network: Network) -> range:

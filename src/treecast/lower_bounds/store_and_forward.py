@@ -55,7 +55,7 @@ def _broadcast(job: Job, root: int) -> list[Bound]:
         ]
     value = -(-total // ports) + far - 1
     found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
-    return found + _over_every_arc(job) + _hearing(job, root)
+    return found + _over_every_arc(job) + _hearing(job, root) + _into_layers(job, root, far)
 
 
 def _over_every_arc(job: Job) -> list[Bound]:
@@ -78,6 +78,23 @@ def _hearing(job: Job, root: int) -> list[Bound]:
     into, far = distances.degrees(job.network.reversed())[others], job.network.distance(root, others)
     value = int((-(-job.total // into) + far - 1).max())
     return [steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
+
+
+def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
+    """All chunks cross the arcs that lead to the nodes at distance d and beyond, none before step d - 1.
+
+    So the last crosses them in step d - 1 + ⌈Mx/arcs⌉ - 1 or later, and to the farthest node it has as many more arcs to go as
+    that is farther than d.
+    """
+    if job.network.seen_alike or job.network.nodes > distances.LISTED:
+        return []
+    into = distances.arcs_into_layers(job.network, root)
+    at = int(into.argmin())
+    if into[at] >= into[0]:
+        return []
+    value = -(-job.total // int(into[at])) + far - 1
+    formula = f"⌈M x / {into[at]:,}⌉ + eccentricity - 1"
+    return [steps(value, formula, f"the arcs that lead to the nodes at distance {at + 1:,} and beyond")]
 
 
 @bounds_of("scatter")
