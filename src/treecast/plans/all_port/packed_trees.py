@@ -22,7 +22,7 @@ from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
-_MOST_PORTS = 2**17  # of all nodes: of larger networks no trees are packed
+_MOST_ARCS = 2**17  # of larger networks no trees are packed
 _SHOWN = 5  # nodes of a cut
 
 
@@ -50,8 +50,8 @@ def _lacks_need(network: Network) -> str:
     known = known_trees().get(network.family)
     if known is not None and known.none_is_less_deep(network):
         return "is for networks on which no rule gives disjoint trees as good: builder disjoint-trees has those"
-    if network.nodes * network.ports > _MOST_PORTS:
-        return f"packs trees on networks of up to {_MOST_PORTS:,} ports in all"
+    if network.arcs > _MOST_ARCS:
+        return f"packs trees on networks of up to {_MOST_ARCS:,} arcs"
     return ""
 
 
