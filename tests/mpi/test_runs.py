@@ -52,7 +52,7 @@ def kill_twice(treecast, plan, data, ranks, seed):
     assert sorted(node["rank"] for node in found["node_reports"] if node["verdict"] == "dead") == sorted([a, b])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("network", "ranks"), NETWORKS)
 def test_two_ranks_are_killed_and_all_others_get_the_file(treecast, planned, data, network, ranks, seed):
     kill_twice(treecast, planned("broadcast", network, 24, "--survive", 2), data, ranks, seed)
@@ -113,7 +113,7 @@ def agrees_with_mpi(treecast, ranks, sizes, *roots, limit=280):
     assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("ranks", [6, 8])
+@pytest.mark.parametrize("ranks", [pytest.param(6, marks=pytest.mark.long), 8])
 def test_every_collective_agrees_with_mpi(treecast, ranks):
     agrees_with_mpi(treecast, ranks, "0,1,777,65536,3000000")
 
