@@ -11,7 +11,7 @@ from networkx.algorithms.connectivity import (
 from networkx.algorithms.flow import build_residual_network
 
 from treecast.networks import network
-from treecast.networks.flows import fewest_ways, least_cut
+from treecast.networks.flows import connectivity, fewest_ways, least_cut
 
 
 def random_graphs(count, most, seed=1):
@@ -76,3 +76,8 @@ def test_a_node_that_cuts_others_off():
     assert fewest_ways(bow, 0).ways == 2
     found = fewest_ways(bow, 0, nodes=True)
     assert (found.ways, least_cut(bow, 0, found.node)) == (1, [2])
+
+
+def test_the_connectivity_is_that_of_the_worst_root():
+    for where, _ in random_graphs(40, 9, seed=11):
+        assert connectivity(where) == min(min(node_ways(where, root).values()) for root in range(where.nodes))

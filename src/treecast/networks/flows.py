@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from treecast.networks.core import Ints, Network
 
+_MOST_NODES = 2**12  # whose connectivity is counted
+
 
 class Arcs(NamedTuple):
     """All arcs, sorted by the node that they leave: arc a leads from ``tail[a]`` by ``port[a]`` to ``head[a]``.
@@ -90,6 +92,30 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
     if found == most:
         where = least + (least >= root) if most < leaving else int(order[-1])
     return Fewest(int(found), int(where))
+
+
+@lru_cache(64)
+def connectivity(network: Network) -> int:
+    """Return over how many node-disjoint ways every node reaches every other; if nodes are many, the least degree, a bound.
+
+    Fewest nodes that cut the network leave out one of as many nodes and one more. That one is cut off from some node, or some
+    node from it: then it is cut off with the arcs turned round.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> connectivity(network("mesh:3x3")), connectivity(network("path:1"))
+    (2, 1)
+    """
+    if network.nodes == 1:
+        return 1
+    arcs = arcs_of(network)
+    least = int(min(np.diff(arcs.first).min(), np.diff(arcs.into).min()))
+    if least == 1 or network.nodes > _MOST_NODES:
+        return least
+    roots = range(1 if network.seen_alike else min(network.nodes, least + 1))
+    ways = [fewest_ways(some, root, nodes=True).ways for root in roots for some in (network, network.reversed())]
+    return min(least, *ways)
 
 
 def least_cut(network: Network, root: int, node: int) -> list[int]:

@@ -94,7 +94,9 @@ class Builder:
     build
         Makes the rows, and claims their steps and transmissions.
     most_copies
-        Over how many disjoint ways it can send on a network.
+        Over how many disjoint ways it can send on a network, from any root.
+    by_root
+        Whether ``fits`` says of each root how many ways there are: from some there may be more.
     fits
         The reason why it cannot do a job on such a network, or an empty text.
     claims
@@ -122,6 +124,7 @@ class Builder:
     on: Callable[[Network], str]
     build: Build
     most_copies: Callable[[Network], int] = one_way
+    by_root: bool = False
     fits: Callable[[Job[Any]], str] = lambda job: ""
     claims: Callable[[Job[Any]], Claims] | None = None
     at: Callable[[Job[Any], int], Built] | None = None
@@ -138,14 +141,14 @@ class Builder:
 
     def why_not(self, job: Job[Any]) -> str:
         """Return why this builder cannot do a job, as half a sentence; empty when it can."""
-        kind, most = job.collective.kind, max(1, self.most_copies(job.network))
+        kind = job.collective.kind
         if kind not in self.kinds:
             return f"plans {', '.join(sorted(self.kinds))}, not {kind}"
         if reason := self.on(job.network):
             return reason
         if job.model.name not in self.models:
             return f"needs model {' or '.join(self.models)}, not {job.model.name}"
-        if job.copies > most:
+        if job.copies > 1 and not self.by_root and job.copies > (most := max(1, self.most_copies(job.network))):
             return f"sends over at most {most} disjoint ways, not {job.copies}"
         if not self.takes(job.options):
             unknown = sorted(set(job.options) - {option.keyword for option in self.options})

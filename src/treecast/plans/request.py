@@ -371,8 +371,10 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             if most == 1
             else f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
         )
+        best = max(taking, key=lambda entry: entry.most_copies(network))
+        where = next((f"; {b.name} {reason}" for b in taking if b.by_root and (reason := b.fits(job))), "")
         return PlanError(
-            f"{job.copies} copies are too many: {kind} on {network.spec} by {taking[0].name} sends {can}{why}"
+            f"{job.copies} copies are too many: {kind} on {network.spec} by {best.name} sends {can}{why}{where}"
         )
     return refuse_no_builder(job, taking)
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.networks import Network
-from treecast.networks.flows import fewest_ways, least_cut
+from treecast.networks.flows import connectivity, fewest_ways, least_cut
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, Option, builder, every_port
+from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.packed import independent_trees, packed_trees
@@ -59,10 +59,10 @@ def _lacks_ways(job: Job[Network]) -> str:
     """Return why there are no such copies: which node has fewer ways, and what cuts it off."""
     network, root, copies = job.network, job.collective.root, job.copies
     if copies == 1 or network.nodes == 1:
-        return _lacks_gain(network, root)
+        return ""
     found = fewest_ways(network, root, nodes=True)
     if copies <= found.ways:
-        return _lacks_gain(network, root)
+        return ""
     cut = network.labels(least_cut(network, root, found.node))
     names = ", ".join(cut[:_SHOWN]) + (" …" if len(cut) > _SHOWN else "")
     where = f" (cut off by {names})" if cut else ""
@@ -70,14 +70,6 @@ def _lacks_ways(job: Job[Network]) -> str:
         f"needs {copies} node-disjoint ways from {network.label(root)} to every node, but {network.label(found.node)} "
         f"has {found.ways}{where}: at most {found.ways} {'copies' if found.ways > 1 else 'copy'} here"
     )
-
-
-def _lacks_gain(network: Network, root: int) -> str:
-    """Return why packed trees gain nothing: those of the axes are no deeper than the distance, and a corner has no more arcs."""
-    grid = network.grid
-    if grid is None or grid.wraps or max(axes.depths(network, root), default=0) > network.eccentricity(root):
-        return ""
-    return "is for networks on which no rule gives trees as good: builder axis-trees has those"
 
 
 def _claims(job: Job[Network]) -> Claims:
@@ -96,7 +88,8 @@ def _claims(job: Job[Network]) -> Claims:
     on=_lacks_need,
     under=ALL_PORT,
     what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
-    most_copies=every_port,
+    most_copies=connectivity,
+    by_root=True,
     fits=_lacks_ways,
     claims=_claims,
     options=(SEED,),
@@ -126,11 +119,7 @@ def _choice(network: Network, root: int, messages: int, copies: int, seed: int) 
     total, number = messages * copies, _most(network, root, copies, messages)
     while number >= max(2, copies):
         if best is None or -(-total // number) + far - 1 < best.steps:
-            trees = (
-                packed_trees(network, root, number, seed)
-                if copies == 1
-                else independent_trees(network, root, number, seed)
-            )
+            trees = _trees(network, root, number, copies, seed)
             if trees is not None:
                 found = _over(trees, messages, copies)
                 best = found if best is None or found.steps < best.steps else best
@@ -140,6 +129,15 @@ def _choice(network: Network, root: int, messages: int, copies: int, seed: int) 
             f"no {copies} spanning trees with node-disjoint ways were found on {network.spec}: try another --tree-seed"
         )
     return best
+
+
+def _trees(network: Network, root: int, number: int, copies: int, seed: int) -> TreeSet | None:
+    """Return so many trees; None where none are found. On a mesh those of the axes are as many as there can be."""
+    if network.grid is not None and not network.grid.wraps:
+        return axes.axis_trees(network, root) if number == len(axes.axes_of(network)) else None
+    if copies == 1:
+        return packed_trees(network, root, number, seed)
+    return independent_trees(network, root, number, seed)
 
 
 def _most(network: Network, root: int, copies: int, messages: int) -> int:
