@@ -73,14 +73,14 @@ class Rows:
     Examples
     --------
     >>> import treecast
-    >>> treecast.plan("broadcast", "ring:5", messages=4).rows
+    >>> treecast.plan("broadcast", "ring:5", messages=2).rows
     <Rows: 4 rows, 1 payload>
-    >>> print(treecast.plan("broadcast", "ring:5", messages=4).rows)
+    >>> print(treecast.plan("broadcast", "ring:5", messages=2).rows)
         step    steps      src      dst     port     tree  payload
-           0        4        0        1        0        0        0
-           0        4        0        4        1        0        0
-           1        4        1        2        0        0        0
-           1        4        4        3        1        0        0
+           0        2        0        1        0        0        0
+           0        2        0        4        1        0        0
+           1        2        1        2        0        0        0
+           1        2        4        3        1        0        0
     """
 
     step: NDArray[np.int32] | NDArray[np.int64]
