@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from treecast.kernels.compiled import inline
+from treecast.kernels.compiled import inline, njit
 
 
 @inline
@@ -12,3 +12,10 @@ def next_state(state):
     state ^= (state << np.uint64(13)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     state ^= state >> np.uint64(7)
     return state ^ ((state << np.uint64(17)) & np.uint64(0xFFFFFFFFFFFFFFFF))
+
+
+@njit
+def random_below(state, stop):
+    """Return the next state, and with it one of the numbers 0 … stop-1."""
+    state = next_state(state)
+    return state, np.int64(state >> np.uint64(33)) % stop

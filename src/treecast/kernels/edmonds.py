@@ -12,7 +12,7 @@ Tree j's unit begins at node ``entry[j]``; -1: it has none yet; -2: the tree has
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import next_state
+from treecast.kernels.dice import random_below
 
 
 @njit
@@ -138,8 +138,7 @@ def _may_join(
 def _shuffle(items, count, state):
     """Put the first ``count`` items in random order; return the next random number."""
     for i in range(count - 1, 0, -1):
-        state = next_state(state)
-        j = np.int64(state >> np.uint64(33)) % (i + 1)
+        state, j = random_below(state, i + 1)
         items[i], items[j] = items[j], items[i]
     return state
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import next_state
+from treecast.kernels.dice import next_state, random_below
 
 
 @njit
@@ -110,13 +110,6 @@ def _turn(i, v, a, tail, up, owner, child, after, ahead):
 
 
 @njit
-def _random(state, below):
-    """Return the next random number, and it as one of 0 … below-1."""
-    state = next_state(state)
-    return state, np.int64(state >> np.uint64(33)) % below
-
-
-@njit
 def _accepts(more, heat, state):
     """Return the next random number, and whether so much more cost is accepted at some heat."""
     if more <= 0:
@@ -132,17 +125,17 @@ def _draw(wrong, aims, limit, tail, up, into, depth, state):
     ``aims``: whether it should be a node whose entry in ``wrong`` exceeds ``limit``, or one above such a node.
     """
     trees, n = up.shape
-    state, i = _random(state, trees)
-    state, v = _random(state, n)
+    state, i = random_below(state, trees)
+    state, v = random_below(state, n)
     if aims:
         rows = len(wrong)
         for _ in range(30):
             if wrong[i % rows, v] > limit:
                 break
-            state, i = _random(state, trees)
-            state, v = _random(state, n)
+            state, i = random_below(state, trees)
+            state, v = random_below(state, n)
         if depth[i, v] > 0:
-            state, climb = _random(state, depth[i, v])
+            state, climb = random_below(state, depth[i, v])
             for _ in range(climb):
                 v = tail[up[i, v]]
     if up[i, v] < 0 or into[v + 1] - into[v] < 2:
@@ -171,7 +164,7 @@ def shorten(tail, into, entering, up, target, moves, state):
         i, v, state = _draw(depth, move & 1 == 1, target, tail, up, into, depth, state)
         if v < 0:
             continue
-        state, e = _random(state, into[v + 1] - into[v])
+        state, e = random_below(state, into[v + 1] - into[v])
         a, old = entering[into[v] + e], up[i, v]
         j = owner[a]
         if j == i or _leads_below(i, v, tail[a], tail, up, depth):
@@ -253,7 +246,7 @@ def separate(tail, into, entering, up, moves, state):
         i, v, state = _draw(met, move & 1 == 1, 0, tail, up, into, depth, state)
         if v < 0:
             continue
-        state, e = _random(state, into[v + 1] - into[v])
+        state, e = random_below(state, into[v + 1] - into[v])
         a, old = entering[into[v] + e], up[i, v]
         j = owner[a]
         if j == i or _leads_below(i, v, tail[a], tail, up, depth):

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.dice import next_state
+from treecast.kernels.dice import next_state, random_below
 
 
 @njit(work=lambda parent, port, masks, *others: parent.size)
@@ -59,6 +59,16 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
 
 
 @njit
+def _exchange_all(turned, turns, v, new, old, parent, port, first, child, masks, uses, conflicts, place, count):
+    """Exchange the labels of v, and those of its rotations likewise; return how many conflicts there are then."""
+    trees = len(parent)
+    for i in range(turns):
+        u, its, gone = turned[i, v], (new + i) % trees, (old + i) % trees
+        count = _exchange(u, its, gone, parent, port, first, child, masks, uses, conflicts, place, count)
+    return count
+
+
+@njit
 def _forget(number, conflicts, place, count):
     """Take a conflict off the list; return how many are left."""
     last = conflicts[count - 1]
@@ -83,11 +93,9 @@ def _excess(uses, most):
 @njit
 def _pick(mask, wanted, trees, state):
     """Return a random tree that is in ``mask`` (``wanted`` 1), or one that is not (0), and the next random number."""
-    state = next_state(state)
-    t = np.int64(state >> np.uint64(33)) % trees
+    state, t = random_below(state, trees)
     while mask >> t & 1 != wanted:
-        state = next_state(state)
-        t = np.int64(state >> np.uint64(33)) % trees
+        state, t = random_below(state, trees)
     return t, state
 
 
@@ -132,8 +140,7 @@ def search(
             break
         heat = hot * (1.0 - 0.8 * (done + made) / total)
         made += 1
-        state = next_state(state)
-        kind = np.int64(state >> np.uint64(33)) % 40
+        state, kind = random_below(state, 40)
         state = next_state(state)
         if count > 0 and kind < 38:
             number = conflicts[np.int64(state >> np.uint64(33)) % count]
@@ -149,40 +156,16 @@ def search(
             new, state = _pick(masks[v], 0, trees, state)
             old, state = _pick(masks[v], 1, trees, state)
         turns = trees if together and size[v] == trees else 1
-        for i in range(turns):
-            count = _exchange(
-                turned[i, v],
-                (new + i) % trees,
-                (old + i) % trees,
-                parent,
-                port,
-                first,
-                child,
-                masks,
-                uses,
-                conflicts,
-                place,
-                count,
-            )
+        count = _exchange_all(
+            turned, turns, v, new, old, parent, port, first, child, masks, uses, conflicts, place, count
+        )
         worse = count + _excess(uses, most) - before
         if worse > 0:
             state = next_state(state)
             if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp(-worse / (heat * turns)):
-                for i in range(turns):
-                    count = _exchange(
-                        turned[i, v],
-                        (old + i) % trees,
-                        (new + i) % trees,
-                        parent,
-                        port,
-                        first,
-                        child,
-                        masks,
-                        uses,
-                        conflicts,
-                        place,
-                        count,
-                    )
+                count = _exchange_all(
+                    turned, turns, v, old, new, parent, port, first, child, masks, uses, conflicts, place, count
+                )
     dice[0] = state
     return made, count
 
