@@ -4,10 +4,8 @@ Communication model: store-and-forward, all-port, full duplex, one message of fi
 Each tree is a pipeline, and carries as many messages as its depth leaves it steps for.
 """
 
-from collections.abc import Iterator
-
 from treecast.networks import Network
-from treecast.plans.all_port.pipelines import Hop, rows_at_node_of_streams, rows_of_streams, uneven_streams
+from treecast.plans.all_port.pipelines import hops_of, rows_at_node_of_streams, rows_of_streams, uneven_streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees import axes
@@ -30,16 +28,7 @@ def _claims(job: Job[Network]) -> Claims:
 
 def over_axis_trees_at(job: Job[Network], node: int) -> Built:
     """All-port: what one node does in ``over_axis_trees``, from its label alone, whatever the size of the network."""
-    network, root = job.network, job.collective.root
-
-    def hops(tree: int) -> Iterator[Hop]:
-        depth = axes.depth_of(network, node, tree, root)
-        above = axes.parent(network, node, tree, root)
-        if above is not None:
-            yield above[0], node, above[1], depth - 1
-        for child, port in axes.children(network, node, tree, root):
-            yield node, child, port, depth
-
+    hops = hops_of(axes, job.network, node, job.collective.root)
     return Built(rows_at_node_of_streams(hops, _carried(job)[1]), _claims(job))
 
 

@@ -4,10 +4,8 @@ Communication model: store-and-forward, all-port, full duplex, one message of fi
 Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 """
 
-from collections.abc import Iterator
-
 from treecast.networks import Network, Star
-from treecast.plans.all_port.pipelines import Hop, claims, rows_at_node, rows_of_trees
+from treecast.plans.all_port.pipelines import claims, hops_of, rows_at_node, rows_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees import disjoint, star
@@ -29,15 +27,7 @@ def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
     """
     network, root = job.network, job.collective.root
     trees = disjoint.trees_of_job(job)
-
-    def hops(tree: int) -> Iterator[Hop]:
-        depth = trees.depth_of(network, node, tree, root)
-        above = trees.parent(network, node, tree, root)
-        if above is not None:
-            yield above[0], node, above[1], depth - 1
-        for child, port in trees.children(network, node, tree, root):
-            yield node, child, port, depth
-
+    hops = hops_of(trees, network, node, root)
     return Built(rows_at_node(hops, network.ports, job.collective.messages, job.copies), claims_of_trees(job))
 
 

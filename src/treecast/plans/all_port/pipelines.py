@@ -7,8 +7,10 @@ sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is our
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.schedule import Claims, Payloads, Rows
@@ -19,6 +21,25 @@ Hop = tuple[int, int, int, int]
 """An arc of a tree at one node: source, destination, port, and the depth of the source."""
 TreeHop = tuple[int, int]
 """A node, and the port at which an arc leaves the parent of the two for the child."""
+
+
+class Rules(Protocol):
+    """Trees that are known node by node: each function takes ``(network, node, tree, root)``."""
+
+    @property
+    def parent(self) -> Callable[..., TreeHop | None]:
+        """A node's parent, None at the root."""
+        ...
+
+    @property
+    def children(self) -> Callable[..., list[TreeHop]]:
+        """A node's children."""
+        ...
+
+    @property
+    def depth_of(self) -> Callable[..., int]:
+        """A node's depth."""
+        ...
 
 
 def streams(messages: int, trees: int, copies: int) -> list[list[tuple[int, int]]]:
@@ -87,9 +108,9 @@ def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:
 
 def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Rows:
     """Return the same where each tree carries some ranges of chunks."""
-    columns: dict[str, list[np.ndarray]] = {
+    columns: dict[str, list[NDArray[Any]]] = {
         name: [] for name in ("step", "steps", "src", "dst", "port", "tree", "payload")
-    }  # type: ignore[type-arg]
+    }
     table = [ranges for ranges in carried if ranges]
     numbers = iter(range(len(table)))
     dst = np.flatnonzero(np.arange(trees.network.nodes) != trees.root).astype(np.int32)
@@ -106,6 +127,20 @@ def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Row
         columns["payload"].append(np.full(len(dst), next(numbers), np.int32))
     none = np.empty(0, np.int64)
     return Rows.of(Payloads.of(table), **{name: np.concatenate([none, *parts]) for name, parts in columns.items()})
+
+
+def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
+    """Return what yields the arcs of a tree at one node, from the node's label alone."""
+
+    def hops(tree: int) -> Iterator[Hop]:
+        depth = rules.depth_of(network, node, tree, root)
+        above = rules.parent(network, node, tree, root)
+        if above is not None:
+            yield above[0], node, above[1], depth - 1
+        for child, port in rules.children(network, node, tree, root):
+            yield node, child, port, depth
+
+    return hops
 
 
 def rows_at_node(hops: Callable[[int], Iterator[Hop]], trees: int, messages: int, copies: int) -> Rows:
