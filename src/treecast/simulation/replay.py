@@ -125,17 +125,22 @@ class Trace(Described):
         np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
         return np.where(self.living, done, NEVER)
 
+    @cached_property
+    def _atom_of_move(self) -> Ints:
+        """The atom that each move carries: int64 (moves,)."""
+        return np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+
     @property
     def steps(self) -> int:
         """The number of steps until the last send that takes place."""
-        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        atom = self._atom_of_move
         end = self.moves.time + (self.atoms.lengths - 1)[atom] * self.atoms.shift[atom] + 1
         return int(end[self.moved].max(initial=0))
 
     @cached_property
     def sent(self) -> Ints:
         """The number of chunks that each row really sends: int64 (rows,)."""
-        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        atom = self._atom_of_move
         chunks = np.where(self.moved, self.atoms.lengths[atom], 0)
         return np.bincount(self.moves.row, chunks, minlength=len(self.schedule.rows)).astype(np.int64)
 
@@ -158,7 +163,7 @@ class Trace(Described):
     @cached_property
     def lost_sends(self) -> int:
         """The number of those sends that go over a failed arc or to a failed node."""
-        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
+        atom = self._atom_of_move
         return int(self.atoms.lengths[atom][self.moved & ~self.arrived].sum())
 
     def arc_load(self) -> Ints:
@@ -175,7 +180,7 @@ class Trace(Described):
     @cached_property
     def message_sizes(self) -> Ints:
         """The most chunks that one message has in each step, of those that are sent: int64 (steps,)."""
-        atom = np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))[self.moved]
+        atom = self._atom_of_move[self.moved]
         rows, length = self.schedule.rows, self.atoms.lengths[atom]
         arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
         steps = np.where(self.atoms.shift[atom] == 1, length, 1)
