@@ -20,6 +20,7 @@ from treecast.machine import Model as Model
 from treecast.networks import Network as Network
 from treecast.networks import network as network
 from treecast.papers import check_theorems as check_theorems
+from treecast.plans import alternatives as alternatives
 from treecast.plans import builders as builders
 from treecast.plans import disjoint_trees as disjoint_trees
 from treecast.plans import plan as plan

@@ -7,13 +7,13 @@ from treecast.errors import PlanError
 from treecast.machine import Model
 from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
+from treecast.plans.choice import Alternatives, Candidate, build, choose
+from treecast.plans.choice import alternatives as _alternatives
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
 from treecast.plans.request import (
-    build,
     check_memory,
-    choose,
     collective_of,
     copies_of,
     job_of,
@@ -27,11 +27,14 @@ from treecast.schedule import Schedule
 from treecast.schedule.trees import TreeSet
 
 __all__ = [
+    "Alternatives",
     "Baseline",
     "Builder",
+    "Candidate",
     "Option",
     "all_builders",
     "all_options",
+    "alternatives",
     "baseline",
     "builders",
     "collective_of",
@@ -247,6 +250,39 @@ def builders(collective: str, network: Any) -> list[Builder]:
     ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'spt', 'spg']
     """
     return _builders(collective, find_network(network))
+
+
+def alternatives(collective: str, network: Any, **what: Any) -> Alternatives:
+    """Return what every builder takes for a job: the one that ``plan`` takes first, and those that cannot do it last.
+
+    Parameters
+    ----------
+    collective
+        The collective's name.
+    network
+        A Network, its spelling, or a networkx graph.
+    **what
+        The rest of the job, as ``plan`` takes it: ``root``, ``messages``, ``survive``, ``model``, …
+
+    Returns
+    -------
+    Alternatives
+        ``candidates``: each has a ``builder``, and its ``claims`` or the ``reason`` why it has none. ``why`` the first is taken.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When no builder can do it; the error says why not.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.alternatives("broadcast", "torus:4x4x4", messages=600)
+    >>> found.chosen.name, found.candidates[0].claims.steps, found.why
+    ('disjoint-trees', 106, 'the fewest steps')
+    """
+    job, entries = request(collective, network, **what)
+    return _alternatives(job, entries)
 
 
 def disjoint_trees(network: Any, root: int | str = 0, *, trees: str = "") -> TreeSet:

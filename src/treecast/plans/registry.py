@@ -147,7 +147,7 @@ class Builder:
         if reason := self.on(job.network):
             return reason
         if job.model.name not in self.models:
-            return f"needs model {' or '.join(self.models)}, not {job.model.name}"
+            return f"needs model {' or '.join(name for name in self.models if ',' not in name)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := max(1, self.most_copies(job.network))):
             return f"sends over at most {most} disjoint ways, not {job.copies}"
         if not self.takes(job.options):

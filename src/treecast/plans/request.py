@@ -1,4 +1,4 @@
-"""From what a person asks for to a job, and from a job to the builder that does it best."""
+"""From what a person asks for to a job and the builders that can do it, and from what was built to a schedule."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError, did_you_mean
-from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS, Model
 from treecast.machine import model as find_model
 from treecast.networks import Network
@@ -18,7 +17,6 @@ from treecast.plans.registry import Builder, all_options, builders, refuse_no_bu
 from treecast.schedule import Schedule
 from treecast.schedule.recipe import Job, Recipe
 
-_MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
 _MOST_PORTS = 2**15  # as many as a column of ports can tell apart
 _BYTES_PER_ROW = 72  # a row and what sorting it takes
 
@@ -115,59 +113,6 @@ def request(
     if not fitting:
         raise _refusal(job, entries, model is not None)
     return job, fitting
-
-
-def build(job: Job[Any], entries: list[Builder]) -> Schedule:
-    """Return the schedule of a job by the best of some builders."""
-    entry, built = choose(job, entries)
-    return schedule_of(job, entry, built or _run_builder(job, entry))
-
-
-def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
-    """Return the best of some builders for a job, and what it built if that was needed to find out.
-
-    The best takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of
-    equal ones the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes, until
-    one meets both lower bounds. On larger networks the first one is taken instead.
-    """
-    serious = [entry for entry in entries if not entry.baseline] or entries
-    if len(serious) == 1:
-        return serious[0], None
-    # closed forms are all compared: bounds are needed only to stop building
-    least = None if all(entry.claims for entry in serious) else _least(job)
-    refused: list[PlanError] = []
-    found: list[tuple[tuple[int, ...], Builder, Built | None]] = []
-    for entry in serious:
-        built, claims = None, entry.claims(job) if entry.claims else None
-        if claims is None and job.network.nodes > _MOST_COMPARED:
-            if not found:
-                return entry, None
-            continue
-        if claims is None:
-            try:
-                built = _run_builder(job, entry)
-            except PlanError as error:
-                refused.append(error)
-                continue
-            claims = built.claims
-        found.append(((claims.steps, claims.transmissions, _distance(job, built)), entry, built))
-        if (claims.steps, claims.transmissions) == least:
-            break
-    if not found:
-        raise refused[0]
-    _, chosen, built = min(found, key=lambda each: each[0])
-    return chosen, built
-
-
-def _least(job: Job[Any]) -> tuple[int, int] | None:
-    """Return the lower bounds of steps and transmissions, which nobody has to look beyond; None where distance counts too."""
-    if job.model.routing:
-        return None
-    try:
-        known = bounds(job.collective, job.network, job.copies, job.model)
-    except PlanError:
-        return None
-    return best(known, "steps").value, best(known, "transmissions").value
 
 
 def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
@@ -268,33 +213,6 @@ def node_of(network: Network, value: Any, what: str) -> int:
             f"the name, or {network.label(value)!r} for the name of the other"
         )
     return named
-
-
-def _run_builder(job: Job[Any], entry: Builder) -> Built:
-    """Build, if the rows fit in memory."""
-    network, collective = job.network, job.collective
-    ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
-    sources = network.nodes if collective.all_source and not entry.orbit else 1
-    if collective.lengths is None:
-        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
-        check_memory(
-            ways * hops * (network.nodes - 1) * sources,
-            f"{collective.kind} on {network.spec}",
-            f"the {collective.kind}" if _has_rule(job) else "",
-        )
-    return entry.build(job)
-
-
-def _has_rule(job: Job[Any]) -> bool:
-    """Return whether ``program`` can tell a node's rows from its label."""
-    known = builders(job.collective.kind, job.network)
-    return any(entry.at is not None and not entry.why_not(job) for entry in known)
-
-
-def _distance(job: Job[Any], built: Built | None) -> int:
-    if built is None or not job.model.routing:
-        return 0
-    return int(job.network.distance(built.rows.src, built.rows.dst).sum())
 
 
 def _builders_called(kind: str, network: Network, name: str | None) -> list[Builder]:

@@ -1,0 +1,37 @@
+"""``treecast builders``."""
+
+from treecast.cli import console
+from treecast.cli.arguments import JobOptions, Json, Kind, Spec
+
+
+def builders(
+    collective: Kind,
+    network: Spec,
+    /,
+    *,
+    job: JobOptions = JobOptions(),
+    as_json: Json = False,
+) -> int:
+    """List the builders of a collective on a network: what each takes, which one is the default, and why.
+
+    Example: treecast builders broadcast torus:4x4x4 --messages 600
+
+    The builder that 'plan' takes stands first; those that cannot do the job stand last, with the reason.
+    """
+    from treecast import plans
+    from treecast.description import describe
+
+    with console.progress("builders", after=2):
+        found = plans.alternatives(
+            collective,
+            network,
+            root=job.root,
+            messages=job.messages,
+            copies=job.copies,
+            survive=job.survive,
+            model=job.model,
+            targets=job.targets,
+            lengths=job.read_lengths(network),
+        )
+        shown = describe(found)
+    return console.show(shown, as_json)

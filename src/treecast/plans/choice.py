@@ -1,0 +1,218 @@
+"""Which builder does a job best, and what the others would take.
+
+The best takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance; of equal ones
+the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treecast.description import Description, Table, describe
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.plans.built import Built
+from treecast.plans.registry import Builder, builders
+from treecast.plans.request import check_memory, schedule_of
+from treecast.schedule import Claims, Schedule
+from treecast.schedule.recipe import Job
+
+_MOST_COMPARED = 2**12  # nodes of a network on which builders without a closed form are compared by building
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A builder beside a job: what its plan takes, or why it has none."""
+
+    builder: Builder
+    claims: Claims | None = None
+    built: Built | None = None
+    reason: str = ""
+    distance: int = 0
+
+    @property
+    def cost(self) -> tuple[int, ...]:
+        """Steps, transmissions and distance, which are compared in this order."""
+        return () if self.claims is None else (self.claims.steps, self.claims.transmissions, self.distance)
+
+
+def build(job: Job[Any], entries: list[Builder]) -> Schedule:
+    """Return the schedule of a job by the best of some builders."""
+    entry, built = choose(job, entries)
+    return schedule_of(job, entry, built or _run_builder(job, entry))
+
+
+def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
+    """Return the best of some builders for a job, and what it built if that was needed to find out.
+
+    Builders are tried until one meets both lower bounds. On networks of more than 4096 nodes the first is taken if it has no
+    closed form.
+    """
+    serious = _serious(entries)
+    if len(serious) == 1:
+        return serious[0], None
+    # closed forms are all compared: bounds are needed only to stop building
+    least = None if all(entry.claims for entry in serious) else _least(job)
+    found = list[Candidate]()
+    for entry in serious:
+        if entry.claims is None and job.network.nodes > _MOST_COMPARED:
+            if not found:
+                return entry, None
+            continue
+        found.append(candidate := _try(job, entry))
+        if candidate.cost[:2] == least:
+            break
+    able = [candidate for candidate in found if candidate.claims]
+    if not able:
+        raise PlanError(found[0].reason)
+    chosen = min(able, key=lambda candidate: candidate.cost)
+    return chosen.builder, chosen.built
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """All builders of a collective on a network beside one job, the best one first, those that cannot do it last.
+
+    Parameters
+    ----------
+    job : Job
+        What is to be done.
+    candidates : tuple of Candidate
+        What each takes, or why it has no plan.
+    why : str
+        Why ``plan`` takes the first.
+    """
+
+    job: Job[Any]
+    candidates: tuple[Candidate, ...]
+    why: str
+
+    @property
+    def chosen(self) -> Builder:
+        """The builder that ``plan`` takes."""
+        return self.candidates[0].builder
+
+
+def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
+    """Return what each builder takes for a job; ``entries`` are those that fit, one at least."""
+    large = job.network.nodes > _MOST_COMPARED
+    tried = [
+        Candidate(entry, reason=f"not built: it has no closed form, and there are more than {_MOST_COMPARED:,} nodes")
+        if large and entry.claims is None
+        else _try(job, entry)
+        for entry in entries
+    ]
+    chosen = choose(job, list(entries))[0]
+    others = sorted(
+        (each for each in tried if each.builder != chosen),
+        key=lambda each: (each.claims is None, each.builder.baseline, each.cost),
+    )
+    mine = next(each for each in tried if each.builder == chosen)
+    unfit = [
+        Candidate(entry, reason=reason)
+        for entry in builders(job.collective.kind, job.network)
+        if entry not in entries and (reason := entry.why_not(job))
+    ]
+    return Alternatives(job, (mine, *others, *unfit), _why(job, mine, others))
+
+
+def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
+    rivals = [each.cost for each in others if each.claims and not each.builder.baseline]
+    if not chosen.cost or not rivals:
+        return "the first that fits" if not chosen.cost else "the only one that can"
+    if chosen.cost[:2] == _least(job):
+        return "meets the lower bounds of steps and transmissions"
+    ranks = (
+        "the fewest steps",
+        "the fewest transmissions of those with the fewest steps",
+        "the least distance of equals",
+    )
+    for place, words in enumerate(ranks):
+        if all(chosen.cost[: place + 1] < cost[: place + 1] for cost in rivals):
+            return words
+    return "the first of equals"
+
+
+def _serious(entries: Sequence[Builder]) -> list[Builder]:
+    """Return the builders that are there to be used, or, if there is none, those to compare with."""
+    return [entry for entry in entries if not entry.baseline] or list(entries)
+
+
+def _try(job: Job[Any], entry: Builder) -> Candidate:
+    """Return what a builder takes: by its closed form, or by building."""
+    if entry.claims:
+        return Candidate(entry, entry.claims(job))
+    try:
+        built = _run_builder(job, entry)
+    except PlanError as error:
+        return Candidate(entry, reason=str(error))
+    return Candidate(entry, built.claims, built, distance=_distance(job, built))
+
+
+def _least(job: Job[Any]) -> tuple[int, int] | None:
+    """Return the lower bounds of steps and transmissions, which nobody has to look beyond; None where distance counts too."""
+    if job.model.routing:
+        return None
+    try:
+        known = bounds(job.collective, job.network, job.copies, job.model)
+    except PlanError:
+        return None
+    return best(known, "steps").value, best(known, "transmissions").value
+
+
+def _run_builder(job: Job[Any], entry: Builder) -> Built:
+    """Build, if the rows fit in memory."""
+    network, collective = job.network, job.collective
+    ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))
+    sources = network.nodes if collective.all_source and not entry.orbit else 1
+    if collective.lengths is None:
+        hops = max(1, network.diameter // 2) if collective.personal else 2 if collective.results else 1
+        check_memory(
+            ways * hops * (network.nodes - 1) * sources,
+            f"{collective.kind} on {network.spec}",
+            f"the {collective.kind}" if _has_rule(job) else "",
+        )
+    return entry.build(job)
+
+
+def _has_rule(job: Job[Any]) -> bool:
+    """Return whether ``program`` can tell a node's rows from its label."""
+    known = builders(job.collective.kind, job.network)
+    return any(entry.at is not None and not entry.why_not(job) for entry in known)
+
+
+def _distance(job: Job[Any], built: Built) -> int:
+    if not job.model.routing:
+        return 0
+    return int(job.network.distance(built.rows.src, built.rows.dst).sum())
+
+
+@describe.register
+def _(found: Alternatives) -> Description:
+    job, first = found.job, found.candidates[0]
+    steps, transmissions = (
+        best(bounds(job.collective, job.network, job.copies, job.model), of) for of in ("steps", "transmissions")
+    )
+    rows = [
+        [each.builder.name, *(each.cost[:2] or ("", "")), each.builder.what if each.claims else each.reason]
+        for each in found.candidates
+    ]
+    table = Table(("builder", "steps", "transmissions", "what it does, or why not"), rows)
+    figures = {
+        "chosen": found.chosen.name,
+        "why": found.why,
+        "lower_bounds": {"steps": steps.value, "transmissions": transmissions.value},
+        "builders": [
+            {
+                "name": each.builder.name,
+                "steps": each.claims.steps if each.claims else None,
+                "transmissions": each.claims.transmissions if each.claims else None,
+                "why_not": each.reason,
+            }
+            for each in found.candidates
+        ],
+    }
+    taken = f"{first.builder.name}: {found.why}"
+    return Description(
+        figures, {"takes": taken, "bound": f"{steps.value:,} steps, {transmissions.value:,} transmissions"}, (table,)
+    )

@@ -1,0 +1,71 @@
+"""The list of builders: each takes what its plan takes, the default stands first, and its reason is true."""
+
+import re
+from typing import Any
+
+import pytest
+
+import treecast
+from treecast.description import describe
+from treecast.errors import PlanError
+
+JOBS = [
+    ("broadcast", "torus:4x4", {"messages": 40}),
+    ("broadcast", "star:4", {"survive": 1}),
+    ("broadcast", "mesh:3x3", {"model": "wormhole"}),
+    ("allgather", "hypercube:3", {}),
+    ("reduce", "ring:5", {"messages": 3}),
+    ("scatterv", "tree:2,2", {"lengths": [0, 3, 1, 4, 1, 5, 9]}),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "what"), JOBS)
+def test_each_builder_takes_what_the_list_says(kind: str, spec: str, what: dict[str, Any]) -> None:
+    found = treecast.alternatives(kind, spec, **what)
+    assert found.chosen.name == treecast.plan(kind, spec, **what).recipe.builder
+    assert {each.builder.name for each in found.candidates} == {b.name for b in treecast.builders(kind, spec)}
+    what = what | {"model": found.job.model}
+    for each in found.candidates:
+        if each.claims is None:
+            with pytest.raises(PlanError):
+                treecast.plan(kind, spec, builder=each.builder.name, **what)
+            assert each.reason
+        else:
+            report = treecast.verify(treecast.plan(kind, spec, builder=each.builder.name, **what))
+            assert (report.steps, report.transmissions) == each.cost[:2]
+    serious = [each.cost for each in found.candidates if each.claims and not each.builder.baseline]
+    assert found.candidates[0].cost == min(serious)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "what", "why"),
+    [
+        ("broadcast", "torus:4x4x4", {"messages": 600}, "the fewest steps"),
+        ("broadcast", "petersen", {"messages": 600}, "the fewest steps"),
+        ("broadcast", "star:4", {"survive": 1}, "the only one that can"),
+        ("allgather", "hypercube:3", {}, "meets the lower bounds of steps and transmissions"),
+        ("broadcast", "mesh:4x4", {"model": "wormhole"}, "the first of equals"),
+    ],
+)
+def test_the_reason_is_said(kind: str, spec: str, what: dict[str, Any], why: str) -> None:
+    import networkx as nx
+
+    where = nx.petersen_graph() if spec == "petersen" else spec
+    assert treecast.alternatives(kind, where, **what).why == why
+
+
+def test_large_networks_are_not_planned_for_a_list() -> None:
+    found = treecast.alternatives("scatter", "mesh:80x80", messages=5)
+    reasons = {each.builder.name: each.reason for each in found.candidates if each.claims is None}
+    assert re.search("not built: .* more than 4,096 nodes", reasons["breadth-first-tree"])
+    assert found.why == "the first that fits"
+
+
+def test_the_list_prints_the_default_first() -> None:
+    said = describe(treecast.alternatives("broadcast", "torus:4x4x4", messages=600))
+    assert said.lines["takes"] == "disjoint-trees: the fewest steps"
+    assert said.tables[0].rows[0][:3] == ["disjoint-trees", 106, 37_800]
+    assert said.pick("chosen", "lower_bounds") == {
+        "chosen": "disjoint-trees",
+        "lower_bounds": {"steps": 105, "transmissions": 37_800},
+    }
