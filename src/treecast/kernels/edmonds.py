@@ -1,4 +1,6 @@
-"""Inner loops that pack arc-disjoint spanning trees level by level. Source: Edmonds, "Edge-disjoint branchings" (1973).
+"""Inner loops that pack arc-disjoint spanning trees level by level, or complete parts of such.
+
+Source: Edmonds, "Edge-disjoint branchings" (1973).
 
 Partial trees can be completed exactly if every set X of nodes without the root is entered by as many free arcs as there are
 trees without a node in X. So an arc into v may join tree i if afterwards each other tree that lacks v has a unit of flow
@@ -144,6 +146,19 @@ def _shuffle(items, count, state):
 
 
 @njit
+def _keep_lacking(nodes, count, depth, kept):
+    """List in ``kept`` those of the first ``count`` nodes that some tree lacks; return how many they are."""
+    many = 0
+    for at in range(count):
+        for i in range(len(depth)):
+            if depth[i, nodes[at]] < 0:
+                kept[many] = nodes[at]
+                many += 1
+                break
+    return many
+
+
+@njit
 def _is_wanted(v, level, tail, into, entering, owner, depth):
     """Return whether a free arc leads to ``v`` from the last level of a tree that lacks it."""
     for e in range(into[v], into[v + 1]):
@@ -157,10 +172,11 @@ def _is_wanted(v, level, tail, into, entering, owner, depth):
 
 @njit(work=lambda first, head, tail, into, entering, root, state, up, depth: 60 * up.size * up.shape[1] ** 0.5)
 def pack(first, head, tail, into, entering, root, state, up, depth):
-    """Fill in k arc-disjoint spanning trees; return -1, or a node to which fewer than k ways lead that share no arc.
+    """Complete k arc-disjoint spanning trees; return -1, or a node at which the parts that are given cannot be completed.
 
-    ``up``: int32 (k, N), the arc by which a node hears in each tree, ``depth``: int32 (k, N), both filled with -1. ``state``: a
-    random number, uint64 and not 0.
+    If nothing is given, that is a node to which fewer than k ways lead that share no arc. ``up``: int32 (k, N), the arc by
+    which a node hears in each tree, ``depth``: int32 (k, N); both are -1 where a node is not in a tree. ``state``: a random
+    number, uint64 and not 0.
     """
     trees, n = up.shape
     owner, flow = np.full(len(head), -1, np.int32), np.zeros(len(head), np.int32)
@@ -168,14 +184,25 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
     queue, log = np.empty(n + trees, np.int32), np.empty(3 * len(head) + n + trees, np.int32)
     entry, kept, turn = np.empty(trees, np.int32), np.empty(trees, np.int32), np.arange(trees)
     now, then, listed = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.int32)
+    deepest, lacking = 0, n  # level of the parts that are given; how many nodes some of them may lack
+    lack = np.empty(n, np.int32)
+    for v in range(n):
+        lack[v] = v
     for i in range(trees):
         depth[i, root] = 0
+        for v in range(n):
+            if up[i, v] >= 0:
+                owner[up[i, v]] = i
+                deepest = max(deepest, depth[i, v])
     level, tick = 0, 0
     for e in range(first[root], first[root + 1]):
         now[e - first[root]] = head[e]
     count = first[root + 1] - first[root]
-    while count > 0:
+    while count > 0 or level <= deepest:
         level += 1
+        if 0 < deepest >= level - 1:
+            lacking = _keep_lacking(lack, lacking, depth, lack)
+            count = _keep_lacking(lack, lacking, depth, now)
         state = _shuffle(now, count, state)
         coming = 0
         for at in range(count):

@@ -64,7 +64,7 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
     if trees == 1:
         return TreeSet.of(breadth_first(network, root))
     up = _pack(network, root, trees, seed)
-    return _tree_set(network, root, _shortened(network, root, up, seed))
+    return tree_set(network, root, _shortened(network, root, up, seed))
 
 
 @lru_cache(16)
@@ -88,7 +88,7 @@ def independent_trees(network: Network, root: int, trees: int, seed: int = 1) ->
         up = _pack(network, root, trees, seed + turn)
         moves = min(left, _AT_ONCE * (1 + turn) * up.size)
         if separate(arcs.tail, arcs.into, arcs.entering, up, moves, number_of_seed(seed + turn)) >= 0:
-            return _tree_set(network, root, up)
+            return tree_set(network, root, up)
         left, turn = left - moves, turn + 1
     return None
 
@@ -117,7 +117,7 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
 
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
-    height, turn, base = _tree_set(network, root, up).height, 0, up
+    height, turn, base = tree_set(network, root, up).height, 0, up
     left = _budget(network, trees, height)
     while height > least and left > 0:
         tried, moves, turn = base.copy(), min(left, _AT_ONCE * up.size), turn + 1
@@ -125,13 +125,14 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
         left -= moves if used < 0 else used + 1
         if used >= 0:
             up = base = tried
-            height = _tree_set(network, root, up).height
+            height = tree_set(network, root, up).height
         elif turn % _TRIES == 0:
             base = _pack(network, root, trees, seed + turn)
     return up
 
 
-def _tree_set(network: Network, root: int, up: NDArray[np.int32]) -> TreeSet:
+def tree_set(network: Network, root: int, up: NDArray[np.int32]) -> TreeSet:
+    """Return the trees in which each node hears by the arc of ``up``, int32 (k, N), -1 at the root."""
     arcs = arcs_of(network)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
     return TreeSet(network, root, parent, np.where(up < 0, -1, arcs.port[up]).astype(np.int32))

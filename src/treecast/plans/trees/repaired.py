@@ -1,0 +1,149 @@
+"""Spanning trees after nodes or links have failed: what still hangs from the root stays, and the rest is packed again.
+
+Parts of arc-disjoint trees that contain the root can be completed if, and only if, every set of nodes is entered by as many
+free arcs as there are parts without a node in it (Edmonds, "Edge-disjoint branchings", 1973; the strong form). If fewer trees fit
+than before, those that have lost most are given up. The others keep what they have, and flows show how to go on. Where
+they cannot go on, the trees are packed anew.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of, fewest_ways
+from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
+from treecast.schedule.trees import TreeSet
+
+
+class Repaired(NamedTuple):
+    """Trees of what is left of a network, and how much of the old trees is in them.
+
+    ``kept``: bool (k, N), whether a node hears in a tree over the same link as before; ``old``: int64 (k,), which tree each was
+    before; ``anew``: whether nothing could be kept.
+    """
+
+    trees: TreeSet
+    kept: NDArray[np.bool_]
+    old: Ints
+    anew: bool
+
+
+def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 1) -> Repaired:
+    """Return arc-disjoint spanning trees of what is left of a network, from the same root.
+
+    Parameters
+    ----------
+    trees
+        Arc-disjoint spanning trees of the network as it was.
+    network
+        What is left of it: its nodes have their labels from before, and the root is among them.
+    most
+        The most trees to return; 0: as many as before.
+    seed
+        What the random numbers begin with.
+
+    Returns
+    -------
+    Repaired
+        As many trees as before, or as many as there can be.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treecast.networks import network
+    >>> from treecast.plans.trees.packed import packed_trees
+    >>> ring = nx.circulant_graph(8, [1, 2])
+    >>> trees = packed_trees(network(ring), 0, 4)
+    >>> ring.remove_edge(0, 1)
+    >>> found = repaired_trees(trees, network(ring))
+    >>> len(trees), len(found.trees), found.anew
+    (4, 3, False)
+    """
+    root = network.node(trees.network.label(trees.root))
+    count = min(most or len(trees), fewest_ways(network, root).ways if network.nodes > 1 else 1)
+    up, depth, old = _what_hangs(trees, network, root, count)
+    kept = up >= 0
+    found = _completed(network, root, up, depth, seed)
+    if found is None:
+        return Repaired(packed_trees(network, root, count, seed), np.zeros_like(kept), old, True)
+    return Repaired(found, kept, old, False)
+
+
+def _what_hangs(
+    trees: TreeSet, network: Network, root: int, count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints]:
+    """Return by which arc each node still hears in the trees that lost least, and how deep it is there; and which trees.
+
+    int32 (count, N) both, -1 where no way leads from the root any more; the depth of the root is 0.
+    """
+    node = _new_nodes(trees.network, network)
+    arc, tail = _new_arcs(trees.network, network, node), arcs_of(network).tail
+    left = np.flatnonzero(node >= 0)
+    up, depth = np.full((2, len(trees), network.nodes), -1, np.int32)
+    for tree in range(len(trees)):
+        led_to = left[trees.parent[tree, left] >= 0]
+        mine = _arc_numbers(trees.network, trees.parent[tree, led_to], trees.port[tree, led_to])
+        by = np.full(network.nodes, -1, np.int64)
+        by[node[led_to]] = arc[mine]
+        above = np.where(by >= 0, tail[by], -1)
+        hangs = np.zeros(network.nodes + 1, np.bool_)  # the last: nobody
+        hangs[root] = True
+        for level in range(1, int(trees.depths[tree].max(initial=0)) + 1):
+            here = node[left[trees.depths[tree, left] == level]]
+            hangs[here] = hangs[above[here]]
+        up[tree] = np.where(hangs[:-1], by, -1)
+        depth[tree, node[left]] = np.where(hangs[node[left]], trees.depths[tree, left], -1)
+    old = np.sort(np.argsort((up < 0).sum(axis=1), kind="stable")[:count])
+    return up[old], depth[old], old
+
+
+def _completed(
+    network: Network, root: int, up: NDArray[np.int32], depth: NDArray[np.int32], seed: int
+) -> TreeSet | None:
+    """Return the trees that parts grow into; None where they cannot be completed."""
+    from treecast.kernels.edmonds import pack
+
+    up, depth = up.copy(), depth.copy()
+    stuck = int(pack(*arcs_of(network)[:5], root, number_of_seed(seed), up, depth))
+    return None if stuck >= 0 or (np.delete(up, root, axis=1) < 0).any() else tree_set(network, root, up)
+
+
+def _new_nodes(before: Network, network: Network) -> Ints:
+    """Return the number that each node has now, or -1 where it is gone."""
+    number = {label: v for v, label in enumerate(network.labels(np.arange(network.nodes)))}
+    return np.array([number.get(label, -1) for label in before.labels(np.arange(before.nodes))], np.int64)
+
+
+def _arc_numbers(network: Network, u: NDArray[np.int32], port: Ints) -> Ints:
+    """Return the numbers that arcs have in ``arcs_of``, by their sources and ports."""
+    arcs = arcs_of(network)
+    return np.searchsorted(
+        arcs.tail.astype(np.int64) * network.ports + arcs.port, u.astype(np.int64) * network.ports + port
+    )
+
+
+def _new_arcs(before: Network, network: Network, node: Ints) -> Ints:
+    """Return the number that each arc has now, or -1: of several between two nodes the last ones are gone."""
+    was, now = arcs_of(before), arcs_of(network)
+    many = before.ports + 1
+
+    def named(tail: Ints, head: Ints) -> Ints:
+        """Return numbers that tell arcs apart: by their ends, and how many there are before them."""
+        pair = tail * network.nodes + head
+        order = np.argsort(pair, kind="stable")
+        first = np.searchsorted(pair[order], pair)
+        place = np.empty_like(pair)
+        place[order] = np.arange(len(pair))
+        return pair * many + place - first
+
+    lives = np.flatnonzero((node[was.tail] >= 0) & (node[was.head] >= 0))
+    then = named(node[was.tail[lives]], node[was.head[lives]])
+    today = named(now.tail.astype(np.int64), now.head.astype(np.int64))
+    order = np.argsort(today)
+    at = np.minimum(np.searchsorted(today[order], then), len(today) - 1)
+    found = np.full(len(was.tail), -1, np.int64)
+    found[lives] = np.where(today[order[at]] == then, order[at], -1) if len(today) else -1
+    return found
