@@ -100,7 +100,8 @@ def test_rows_that_answer_are_no_tree(ask):
     _, out, _ = ask("plan", "broadcast", "hypercube:3", "--model", "shouting", "--builder", "answering")
     assert "\ntrees" not in out
     _, out, _ = ask("plan", "broadcast", "hypercube:3", "--copies", "3")
-    assert "trees          3, the deepest of depth 4" in out
+    assert "trees          3 of 3 that share no arc\n" in out
+    assert "depth          4: the least, proved" in out
 
 
 def test_plan_options(answer):

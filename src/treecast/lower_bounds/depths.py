@@ -38,11 +38,11 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     """
     from treecast.kernels.flows import distances
 
+    ecc = network.eccentricity(root)
+    if trees == 1 or network.degree_at(root) * network.arcs > _MOST:
+        return ecc
     arcs = arcs_of(network)
     starts = arcs.head[arcs.first[root] : arcs.first[root + 1]].tolist()
-    ecc = network.eccentricity(root)
-    if trees == 1 or len(starts) * len(arcs.head) > _MOST:
-        return ecc
     shortest = np.empty((len(starts), len(arcs.head)), np.int64)  # from each arc of the root, over each last arc
     for way, start in zip(shortest, starts, strict=True):
         far = np.empty(network.nodes, np.int32)

@@ -9,6 +9,7 @@ from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.choice import Alternatives, Candidate, build, choose
 from treecast.plans.choice import alternatives as _alternatives
+from treecast.plans.facts import facts
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
@@ -40,6 +41,7 @@ __all__ = [
     "collective_of",
     "copies_of",
     "disjoint_trees",
+    "facts",
     "lengths_by_node",
     "one_tree_steps",
     "plan",

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from treecast.collectives import COLLECTIVES, Kind
+from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, one_way
 from treecast.plans.reversal import one_after_the_other, reverse_in_time
-from treecast.schedule import Claims
+from treecast.schedule import Claims, Schedule
 from treecast.schedule.recipe import Job
 
 
@@ -55,6 +56,9 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
     def at(job: Job[Any], node: int) -> Built:
         return _run(job, parts(job), lambda part: (entry.at or _no_rule)(part, node))
 
+    def facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
+        return entry.facts(parts(job)[0], schedule, depth)
+
     return replace(
         entry,
         kinds=frozenset({kind.name}),
@@ -65,6 +69,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         fits=fits,
         claims=claims if entry.claims else None,
         at=at if entry.at else None,
+        facts=facts,
     )
 
 

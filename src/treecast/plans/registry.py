@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
 from treecast.machine import MODELS
 from treecast.networks import Network
 from treecast.plans.built import Built
-from treecast.schedule import Claims
+from treecast.schedule import Claims, Schedule
 from treecast.schedule.recipe import Job
 
 ALL_PORT = ("all-port", "shouting")
@@ -26,6 +27,7 @@ BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 """The models in which a node keeps nothing that it relays."""
 
 Build = Callable[[Job[Any]], Built]
+Facts = Callable[[Job[Any], Schedule, int], Description]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,11 @@ def every_port(network: Network) -> int:
     return network.ports
 
 
+def no_facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
+    """Say nothing of a plan but what can be measured."""
+    return Description({})
+
+
 def one_way(network: Network) -> int:
     """Return 1: a builder that sends each chunk to each node once."""
     return 1
@@ -103,6 +110,9 @@ class Builder:
         Its steps and transmissions in closed form, where there is one.
     at
         One node's rows from the node's label alone, in time that does not depend on the size of the network.
+    facts
+        ``(job, schedule, depth)``: what it knows of a plan of its own beside what is measured, as lines and figures; ``depth`` is
+        that of the trees, measured. ``plan`` prints it.
     options
         What it can be told.
     sparing
@@ -128,6 +138,7 @@ class Builder:
     fits: Callable[[Job[Any]], str] = lambda job: ""
     claims: Callable[[Job[Any]], Claims] | None = None
     at: Callable[[Job[Any], int], Built] | None = None
+    facts: Facts = no_facts
     options: tuple[Option, ...] = ()
     sparing: bool = False
     backwards: bool = True

@@ -92,7 +92,8 @@ def plan(
     if report and output is not None:
         formats.save(schedule, output)
     if output != "-" or not report:
-        console.show(describe(report).joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
+        found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
+        console.show(found.joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
     if report and output not in (None, "-"):
         console.say(f"written: {output}, {len(schedule):,} rows")
     return 0 if report else 1

@@ -6,6 +6,7 @@ Each tree is a pipeline, and carries as many messages as its depth leaves it ste
 
 from treecast.networks import Network
 from treecast.plans.all_port.pipelines import hops_of, rows_at_node_of_streams, rows_of_streams, uneven_streams
+from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees import axes
@@ -42,6 +43,7 @@ def over_axis_trees_at(job: Job[Network], node: int) -> Built:
     claims=_claims,
     at=over_axis_trees_at,
     rank=92,
+    facts=facts_of_trees,
 )
 def over_axis_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down n trees of a mesh or torus of n axes, each message down x = ``copies`` of them.

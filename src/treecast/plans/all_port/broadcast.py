@@ -6,6 +6,7 @@ Source: Fragopoulou & Akl, sections 4.2 and 4.3.
 
 from treecast.networks import Network, Star
 from treecast.plans.all_port.pipelines import claims, hops_of, rows_at_node, rows_of_trees
+from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees import disjoint, star
@@ -42,6 +43,7 @@ def over_disjoint_trees_at(job: Job[Network], node: int) -> Built:
     at=over_disjoint_trees_at,
     rank=20,
     options=(disjoint.TREES,),
+    facts=facts_of_trees,
 )
 def over_disjoint_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down the k disjoint trees of the network, each message down x = ``copies`` of them.
@@ -64,6 +66,7 @@ def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
     claims=_claims_of_shortest_paths,
     rank=30,
     what="one shortest-path tree: the baseline of Fragopoulou & Akl",
+    facts=facts_of_trees,
 )
 def over_shortest_path_tree(job: Job[Star]) -> Built:
     """All-port: all M messages down one shortest-path tree: M + diameter - 1 steps, M(N-1) transmissions."""
@@ -78,6 +81,7 @@ def over_shortest_path_tree(job: Job[Star]) -> Built:
     claims=_claims_of_shortest_paths,
     rank=90,
     what="one breadth-first tree of any network",
+    facts=facts_of_trees,
 )
 def over_breadth_first_tree(job: Job[Network]) -> Built:
     """All-port: all M messages down one tree of shortest paths: M + eccentricity - 1 steps, M(N-1) transmissions."""

@@ -9,16 +9,18 @@ each node share no other node.
 from functools import lru_cache
 from typing import NamedTuple
 
+from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.flows import connectivity, fewest_ways, least_cut
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
+from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.packed import independent_trees, packed_trees
-from treecast.schedule import Claims
+from treecast.schedule import Claims, Schedule
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
@@ -82,6 +84,11 @@ def _claims(job: Job[Network]) -> Claims:
     )
 
 
+def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
+    found, seed = facts_of_trees(job, schedule, depth), _seed(job)
+    return found.adding({"seed": seed}, {"seed": seed}) if schedule.trees > 1 else found
+
+
 @builder(
     "packed-trees",
     "broadcast",
@@ -94,6 +101,7 @@ def _claims(job: Job[Network]) -> Claims:
     claims=_claims,
     options=(SEED,),
     rank=95,
+    facts=_facts,
 )
 def over_packed_trees(job: Job[Network]) -> Built:
     """All-port: broadcast down arc-disjoint trees of depths d_i, as many as take the fewest steps; Mx(N-1) transmissions.

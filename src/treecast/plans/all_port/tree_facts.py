@@ -1,0 +1,77 @@
+"""What is known of trees beside what can be measured: how many there could be, and how deep they are at least."""
+
+from typing import Any
+
+from treecast.description import Description
+from treecast.lower_bounds.depths import least_depth
+from treecast.networks import Network
+from treecast.networks.flows import fewest_ways
+from treecast.schedule import Schedule
+from treecast.schedule.recipe import Job
+
+_MOST_ARCS = 2**17  # of larger networks the ways are not counted, unless all nodes look alike
+
+
+def facts_of_trees(job: Job[Any], schedule: Schedule, depth: int) -> Description:
+    """Return what is known of a broadcast down trees from its root, whose ways to a node share no other node if it has copies."""
+    found = about_trees(job.network, job.collective.root, schedule.trees, depth)
+    return found.joined(about_copies(job.copies))
+
+
+def about_trees(network: Network, root: int, used: int, depth: int, *, proved: bool = False) -> Description:
+    """Return what is known of a number of trees that share no arc: how many there can be, and how deep they are at least.
+
+    Parameters
+    ----------
+    network, root
+        Where they are, and where they begin.
+    used
+        The number of trees that carry something.
+    depth
+        The depth of the deepest, in arcs; 0 where it is not known.
+    proved
+        Whether it is known by other means than the bound that so many are nowhere less deep.
+
+    Returns
+    -------
+    Description
+        Lines ``trees``, ``ways`` and ``depth``, and figures that say the same.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> about_trees(network("torus:3x7"), 0, 4, 7).lines
+    {'trees': '4 of 4 that share no arc', 'ways': '4 that share no arc, to every node', 'depth': '7: bound 5'}
+    """
+    if network.nodes == 1 or not used:
+        return Description({})
+    figures, lines = dict[str, object](), dict[str, object]()
+    if network.seen_alike or network.arcs <= _MOST_ARCS:
+        ways, where = _fewest(network, root)
+        figures |= {"ways": ways, "fewest_ways_to": where}
+        lines["trees"] = f"{used:,} of {ways:,} that share no arc"
+        lines["ways"] = f"{ways:,} that share no arc, " + (f"fewest to {where}" if where else "to every node")
+    if depth:
+        bound = depth if proved else least_depth(network, root, used)
+        figures |= {"depth_lower_bound": bound, "least_depth_proved": depth == bound}
+        lines["depth"] = f"{depth:,}: " + ("the least, proved" if depth == bound else f"bound {bound:,}")
+    return Description(figures, lines)
+
+
+def about_copies(copies: int) -> Description:
+    """Return in what the ways of several copies to a node are disjoint, where a builder takes them disjoint in nodes."""
+    if copies == 1:
+        return Description({})
+    return Description({"ways_share_no": "node"}, {"apart": "the ways to a node share no other node, and no arc"})
+
+
+def _fewest(network: Network, root: int) -> tuple[int, str | None]:
+    """Return how many arc-disjoint ways lead to every node, and a node that no more lead to; None if no more leave the root.
+
+    Where all nodes look alike, so many as leave a node (Mader, "Minimale n-fach kantenzusammenhängende Graphen", 1971).
+    """
+    leaving = network.degree_at(root)
+    if network.seen_alike:
+        return leaving, None
+    found = fewest_ways(network, root)
+    return found.ways, None if found.ways == leaving else network.label(found.node)

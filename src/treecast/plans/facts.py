@@ -1,0 +1,32 @@
+"""What is known of a plan beside what can be measured on its rows: how many trees there could be, and how deep they are at least.
+
+Each builder says it of its own plans: ``Builder.facts``. ``plan`` prints it.
+"""
+
+from treecast.description import Description
+from treecast.errors import PlanError
+from treecast.plans.request import job_of
+from treecast.schedule import Schedule
+
+
+def facts(schedule: Schedule, depth: int) -> Description:
+    """Return what the builder of a schedule knows of it; nothing of a schedule that no builder made.
+
+    Parameters
+    ----------
+    schedule
+        The plan.
+    depth
+        How deep its trees are, in arcs, as the verifier measured it.
+
+    Examples
+    --------
+    >>> from treecast.plans import plan
+    >>> facts(plan("broadcast", "torus:4x4", messages=60), 5).lines["depth"]
+    '5: the least, proved'
+    """
+    try:
+        job, entry = job_of(schedule)
+    except PlanError:
+        return Description({})
+    return entry.facts(job, schedule, depth)
