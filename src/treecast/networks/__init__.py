@@ -77,8 +77,8 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
         return Graph.from_networkx(what)
     name, colon, arguments = what.partition(":")
     family = families().get(name)
-    if colon and family:
-        return family.network(arguments)
+    if family and (colon or not family.arguments):
+        return family.network(arguments) if colon else family.make()
     if family is None and PurePath(what).suffix in {".graphml", ".edges", ".edgelist"}:
         return Graph.read(what)
     raise no_network(what)

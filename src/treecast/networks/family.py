@@ -26,7 +26,8 @@ class Family:
     name
         The word before the colon.
     arguments
-        What stands behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``. Or ``PATH``: a text.
+        What stands behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the last
+        may be left out. Or ``PATH``: a text. Empty of a family with one member, which is spelled without a colon.
     example
         The spelling of one member.
     what
@@ -49,22 +50,26 @@ class Family:
     @property
     def spelling(self) -> str:
         """How its members are spelled, as in ``star:N``."""
-        return f"{self.name}:{self.arguments}"
+        return f"{self.name}:{self.arguments}" if self.arguments else self.name
 
     @property
     def hint(self) -> str:
         """What to write instead of a text that spells no member."""
-        return f"write {self.spelling}, as in {self.example}"
+        return f"write {self.spelling}" + (f", as in {self.example}" if self.arguments else "")
 
     def network(self, text: str) -> Network:
         """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
         if self.arguments == "PATH":
             return self.make(text)
+        if not self.arguments:
+            raise NetworkError(f"{f'{self.name}:{text}'!r} is no network: {self.hint}")
         separator = next((sign for sign in ",x" if sign in self.arguments), None)
         parts, wanted = ([some] if separator is None else some.split(separator) for some in (text, self.arguments))
         if separator == ",":  # after which people write a space
             parts = [part.strip(" ") for part in parts]
-        if ("…" not in self.arguments and len(parts) != len(wanted)) or not all(map(_is_whole, parts)):
+        fewest = len(wanted) - self.arguments.count("[")
+        fitting = "…" in self.arguments or fewest <= len(parts) <= len(wanted)
+        if not fitting or not all(map(_is_whole, parts)):
             raise NetworkError(f"{f'{self.name}:{text}'!r} is no network: {self.hint}")
         return self.make(*map(int, parts))
 

@@ -1,0 +1,143 @@
+"""Circulants: the numbers 0 … N-1 around a circle, each joined to those some steps on and as many back.
+
+Source: Boesch & Tindell, "Circulants and their connectivities" (1984).
+"""
+
+from functools import cached_property
+from math import gcd
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.cayley import Cayley
+from treecast.networks.core import Ints, ints
+from treecast.networks.family import family
+
+_MOST_NODES = 1 << 24
+_MOST_STEPS = 1 << 12
+
+
+class Circulant(Cayley):
+    """The circulant of N ≥ 2 nodes and some steps: node u is joined to u + s and u - s modulo N for each step s.
+
+    A step has two ports, up and down, in the order in which the steps are given; the step N/2 has one. It is the Cayley graph
+    of the numbers modulo N.
+
+    Parameters
+    ----------
+    nodes : int
+        The number of nodes N, from 2 to 2^24.
+    steps : int
+        Different whole numbers from 1 to N/2, without a divisor that they all share with N.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> where = network("circulant:12,1,5")
+    >>> where.neighbors(3), where.diameter
+    ([4, 2, 8, 10], 3)
+    >>> where.port_name(3)
+    '-5'
+    """
+
+    family = "circulant"
+    described: ClassVar[str] = "a circulant"
+
+    def __init__(self, nodes: int, *steps: int) -> None:
+        spelled = f"circulant:{','.join(map(str, (nodes, *steps)))}"
+        wanted = "write circulant:N,S,… with different steps S from 1 to N/2, as in circulant:16,1,5"
+        if not 2 <= nodes <= _MOST_NODES or not 1 <= len(steps) <= _MOST_STEPS:
+            raise NetworkError(f"{spelled} is no network: {wanted}, N at most {_MOST_NODES:,}")
+        if len(set(steps)) < len(steps) or not all(1 <= 2 * step <= nodes for step in steps):
+            raise NetworkError(f"{spelled} is no network: {wanted}")
+        shared = gcd(nodes, *steps)
+        if shared > 1:
+            raise NetworkError(f"{spelled} is not connected: {shared} divides its nodes and all its steps")
+        self._nodes, self.steps = nodes, steps
+
+    @property
+    def spec(self) -> str:
+        """``circulant:N,S,…``."""
+        return f"circulant:{','.join(map(str, (self._nodes, *self.steps)))}"
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes N."""
+        return self._nodes
+
+    @property
+    def ports(self) -> int:
+        """Two for each step, one for the step N/2."""
+        return self._moves.size - 1
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance from node 0; searched for once."""
+        return int(self._far.max())
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return ``u`` moved on by the step of ``port``, modulo N."""
+        u, port = np.broadcast_arrays(ints(u), ints(port))
+        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        return np.where(there, (u + self._moves[np.where(there, port, -1)]) % self.nodes, -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the distance from node 0 to ``v`` - ``u`` modulo N."""
+        return self._far[(ints(v) - ints(u)) % self.nodes].astype(np.int64)
+
+    def port_name(self, port: int) -> str:
+        """Return the way and length of the step, as in +5. Raises NetworkError when there is no such port."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        return f"{self._moves[port]:+d}"
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``h`` + ``u`` modulo N."""
+        return (ints(h) + ints(u)) % self.nodes
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` - ``h`` modulo N."""
+        return (ints(u) - ints(h)) % self.nodes
+
+    @cached_property
+    def _moves(self) -> Ints:
+        """By how much each port moves a node on; a last entry, of no port, keeps look-ups inside."""
+        both = [way * step for step in self.steps for way in (1, -1) if way > 0 or 2 * step != self._nodes]
+        return np.array([*both, 0], np.int64)
+
+    @cached_property
+    def _far(self) -> NDArray[np.int32]:
+        """The distance of every node from node 0."""
+        far = np.full(self._nodes, -1, np.int32)
+        front = np.zeros(1, np.int64)
+        far[0] = level = 0
+        while front.size:
+            level += 1
+            found = list[Ints]()
+            for move in self._moves[:-1].tolist():
+                reached = (front + move) % self._nodes  # each node once: so is each that it leads to
+                fresh = reached[far[reached] < 0]
+                far[fresh] = level
+                found.append(fresh)
+            front = np.concatenate(found)
+        return far
+
+
+@family(
+    "circulant",
+    "N,S,…",
+    example="circulant:16,1,5",
+    what="N nodes around a circle, each joined to those S steps on and back",
+    nodes="N",
+    degree="2 per S",
+)
+def circulant(nodes: int, *steps: int) -> Circulant:
+    """Return the circulant of so many nodes and some steps."""
+    return Circulant(nodes, *steps)

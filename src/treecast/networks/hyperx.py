@@ -1,0 +1,173 @@
+"""HyperX networks: nodes at coordinates, and every row of nodes along an axis a complete graph.
+
+Source: Ahn, Binkert, Davis, McLaren & Schreiber at the Conference on High Performance
+Computing Networking, Storage and Analysis (2009); of equal sides they are the Hamming graphs.
+"""
+
+import re
+from functools import cached_property
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.errors import NetworkError
+from treecast.networks.cayley import Cayley
+from treecast.networks.core import Ints, ints
+from treecast.networks.family import family
+
+_MOST_NODES = 2**40
+_MOST_PORTS = 1 << 16
+_MOST_SIDES = 64
+
+
+class HyperX(Cayley):
+    """The HyperX of some sides: nodes are joined where they differ in one coordinate. Numbered with the last coordinate fastest.
+
+    Port p of an axis, counted from its first, moves on by p + 1 along it, modulo its side: the Cayley graph of coordinate-wise
+    addition modulo the sides.
+
+    Parameters
+    ----------
+    sides : int
+        The number of nodes along each axis, from 1; at most 64 axes, 2^40 nodes and 2^16 ports.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> where = network("hyperx:3x4")
+    >>> where.labels(where.neighbors(where.node("0,0")))
+    ['1,0', '2,0', '0,1', '0,2', '0,3']
+    >>> int(where.distance(where.node("0,0"), where.node("2,3")))
+    2
+    """
+
+    family = "hyperx"
+    described: ClassVar[str] = "a HyperX"
+
+    def __init__(self, *sides: int) -> None:
+        spelled = f"hyperx:{'x'.join(map(str, sides))}"
+        if not sides or min(sides) < 1:
+            raise NetworkError(f"{spelled!r} is no network: write the sides, each at least 1, as in hyperx:4x4x4")
+        if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES or sum(sides) > _MOST_PORTS:
+            raise NetworkError(f"{spelled} is out of reach: choose at most 64 sides, 2^40 nodes and 2^16 ports")
+        self.sides = sides
+
+    @property
+    def spec(self) -> str:
+        """How the network is spelled: ``hyperx:4x4x4``."""
+        return f"hyperx:{'x'.join(map(str, self.sides))}"
+
+    @property
+    def nodes(self) -> int:
+        """The product of the sides."""
+        return prod(self.sides)
+
+    @property
+    def ports(self) -> int:
+        """One less than each side, added up."""
+        return sum(self.sides) - len(self.sides)
+
+    @property
+    def diameter(self) -> int:
+        """The number of sides longer than 1."""
+        return sum(side > 1 for side in self.sides)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how much the node number grows with each coordinate."""
+        return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return ``u`` moved on along the axis of ``port``."""
+        u, port = np.broadcast_arrays(ints(u), ints(port))
+        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        u, port = np.where(there, u, 0), np.where(there, port, -1)
+        by, stride, side = self._port_columns[:, port]
+        at = u // stride % side
+        return np.where(there, u + ((at + by) % side - at) * stride, -1)
+
+    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
+        u, v = np.broadcast_arrays(ints(u), ints(v))
+        there = (u >= 0) & (u < self.nodes) & (v >= 0) & (v < self.nodes)
+        gaps = (self._coordinates(np.where(there, v, 0)) - self._coordinates(np.where(there, u, 0))).T % self.sides
+        first = np.cumsum([0, *(side - 1 for side in self.sides[:-1])])
+        found = np.where(gaps > 0, first + gaps - 1, 0).sum(axis=-1).T
+        return np.where(there & (np.count_nonzero(gaps, axis=-1).T == 1), found, -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of coordinates in which ``u`` and ``v`` differ."""
+        axes = zip(self._coordinates(u), self._coordinates(v), strict=True)
+        return np.asarray(sum((here != there).astype(np.int64) for here, there in axes))
+
+    def levels(self, u: int) -> tuple[int, ...]:
+        """Return how many nodes differ from ``u`` in 0, 1, 2 … coordinates."""
+        self.check_node(u)
+        counts = [1]
+        for side in self.sides:
+            counts = [a + (side - 1) * b for a, b in zip([*counts, 0], [0, *counts], strict=True)]
+        return tuple(counts[: self.diameter + 1])
+
+    def label(self, u: int) -> str:
+        """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
+        return ",".join(map(str, self._coordinates(self.check_node(u)).tolist()))
+
+    def _parse_label(self, text: str) -> int | None:
+        parts = [part.strip() for part in text.removeprefix("(").removesuffix(")").split(",")]
+        if len(parts) != len(self.sides) or not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
+            return None
+        here = [int(part) for part in parts]
+        inside = all(at < side for at, side in zip(here, self.sides, strict=True))
+        return sum(at * stride for at, stride in zip(here, self.strides, strict=True)) if inside else None
+
+    def port_name(self, port: int) -> str:
+        """Return how far ``port`` leads and the axis, as in +2@0. Raises NetworkError when there is no such port."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        by, stride, _ = self._port_columns[:, port].tolist()
+        return f"+{by}@{self.strides.index(stride)}"
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved by the coordinates of ``h``."""
+        return self._move(u, h, 1)
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved back by the coordinates of ``h``."""
+        return self._move(u, h, -1)
+
+    def _move(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
+        axes = zip(self._coordinates(u), self._coordinates(h), self.sides, self.strides, strict=True)
+        return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
+
+    def _coordinates(self, u: ArrayLike) -> Ints:
+        """Return the coordinates of the nodes ``u``: int64, shape (axes, *shape of u)."""
+        u = ints(u)
+        return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
+
+    @cached_property
+    def _port_columns(self) -> Ints:
+        """How far each port leads, its stride and side, in rows; a last column, of no port, keeps look-ups inside."""
+        axes = list(zip(self.sides, self.strides, strict=True))
+        moves = [(by, stride, side) for side, stride in axes for by in range(1, side)]
+        return np.array([*moves, (0, 1, 1)], np.int64).T
+
+
+@family(
+    "hyperx",
+    "AxBx…",
+    example="hyperx:4x4x4",
+    what="grid whose rows along every axis are complete graphs",
+    nodes="A B …",
+    degree="A - 1 + B - 1 + …",
+    diameter="1 per side",
+)
+def hyperx(*sides: int) -> HyperX:
+    """Return the HyperX of some sides."""
+    return HyperX(*sides)

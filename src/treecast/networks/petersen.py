@@ -1,0 +1,41 @@
+"""Petersen's graph: ten nodes of degree 3, any two of which are joined or have one neighbour in common.
+
+It looks the same from every node, but no group of ten translations keeps its ports: it is no Cayley network.
+Source: Petersen, "Sur le théorème de Tait" (1898); Holton & Sheehan, "The Petersen Graph" (1993).
+"""
+
+from typing import ClassVar
+
+from treecast.networks.family import family
+from treecast.networks.graph import Graph
+
+
+class Petersen(Graph):
+    """Petersen's graph: a ring 0 … 4, a star 5 … 9 inside it, where i is joined to i ± 2, and spokes from i to i + 5.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> network("petersen").neighbors(0), network("petersen").neighbors(5)
+    ([1, 4, 5], [0, 7, 8])
+    """
+
+    described: ClassVar[str] = "Petersen's graph"
+
+    def __init__(self) -> None:
+        links = [link for i in range(5) for link in ((i, (i + 1) % 5), (i, i + 5), (i + 5, (i + 2) % 5 + 5))]
+        super().__init__("petersen", [str(u) for u in range(10)], [*links, *((v, u) for u, v in links)])
+
+
+@family(
+    "petersen",
+    "",
+    example="petersen",
+    what="Petersen's graph: ten nodes, three links each",
+    nodes="10",
+    degree="3",
+    diameter="2",
+)
+def petersen() -> Petersen:
+    """Return Petersen's graph."""
+    return Petersen()

@@ -1,0 +1,139 @@
+"""Slim flies: routers of degree about 3q/2 in two halves of q², any two of which are at most two links apart.
+
+Their graphs are those of McKay, Miller & Širáň, "A note on large graphs of diameter two and given maximum degree" (1998), in
+the form of Hafner (2004); as an interconnection network Besta & Hoefler, at the International Conference for High Performance
+Computing, Networking, Storage and Analysis (2014).
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from math import isqrt
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.core import Ints
+from treecast.networks.family import family
+from treecast.networks.graph import Graph
+
+_MOST = 128
+
+
+class SlimFly(Graph):
+    """The slim fly of a prime power q, 3 ≤ q ≤ 128: 2q² nodes, diameter 2.
+
+    Over the field of q elements, (0, x, y) is joined to (1, m, c) where y = m x + c, to (0, x, y + d) for d in one set, and
+    (1, m, c) to (1, m, c + d) for d in another. A label is those three numbers; where q is no prime, an element of the field
+    is the number with its coefficients as digits.
+
+    Parameters
+    ----------
+    q : int
+        The size of the field.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> where = network("slim-fly:5")
+    >>> where.nodes, where.degree, where.diameter
+    (50, 7, 2)
+    >>> where.labels(where.neighbors(where.node("0,1,2")))
+    ['0,1,1', '0,1,3', '1,0,2', '1,1,1', '1,2,0', '1,3,4', '1,4,3']
+    """
+
+    described: ClassVar[str] = "a slim fly"
+
+    def __init__(self, q: int) -> None:
+        prime = _prime_of(q) if 3 <= q <= _MOST else 0
+        if not prime:
+            raise NetworkError(
+                f"slim-fly:{q} is no network: write slim-fly:Q with a power of a prime Q from 3 to {_MOST}, as in slim-fly:13"
+            )
+        names = [f"{half},{x},{y}" for half in range(2) for x in range(q) for y in range(q)]
+        super().__init__(f"slim-fly:{q}", names, _arcs(_field(q, prime)))
+
+
+class _Field(NamedTuple):
+    """A field of q elements: tables of sums and products, int64 (q, q), and the powers of an element that makes all others."""
+
+    plus: Ints
+    times: Ints
+    powers: Ints
+
+
+def _prime_of(q: int) -> int:
+    """Return the prime of which q is a power; 0 if q is none."""
+    prime = next((p for p in range(2, isqrt(q) + 1) if q % p == 0), q)
+    rest = q
+    while rest % prime == 0:
+        rest //= prime
+    return prime if rest == 1 else 0
+
+
+def _field(q: int, prime: int) -> _Field:
+    """Return the field of q elements: polynomials over ``prime`` modulo one of which x makes all others."""
+    digits = [np.arange(q)]
+    while prime ** len(digits) < q:
+        digits.append(digits[-1] // prime)
+    length = len(digits)
+    columns = np.stack([column % prime for column in digits])
+    weights = prime ** np.arange(length)
+    plus = np.tensordot(weights, (columns[:, :, None] + columns[:, None, :]) % prime, 1)
+    powers = next(some for some in _candidates(q, prime, length) if len({0, *some}) == q)
+    logarithm = np.zeros(q, np.int64)
+    logarithm[powers] = np.arange(q - 1)
+    times = np.array(powers)[(logarithm[:, None] + logarithm) % (q - 1)]
+    times[0] = times[:, 0] = 0
+    return _Field(plus, times, np.array(powers))
+
+
+def _candidates(q: int, prime: int, length: int) -> Iterator[list[int]]:
+    """Yield the q - 1 first powers of some element, for each element or each polynomial that may do."""
+    if length == 1:
+        yield from ([pow(root, e, prime) for e in range(q - 1)] for root in range(1, prime))
+        return
+    for rest in product(range(prime), repeat=length):  # x^length = the polynomial with these coefficients
+        word, powers = [1, *[0] * (length - 1)], list[int]()
+        for _ in range(q - 1):
+            powers.append(sum(digit * prime**place for place, digit in enumerate(word)))
+            top = word[-1]
+            word = [(low + top * r) % prime for low, r in zip([0, *word[:-1]], rest, strict=True)]
+        yield powers
+
+
+def _arcs(field: _Field) -> NDArray[np.int64]:
+    """Return the arcs, by their ends: int64, shape (arcs, 2)."""
+    q, powers = len(field.plus), field.powers
+    half = (q + 1) // 4  # w, where q = 4w - 1
+    even = [*range(0, 2 * half - 1, 2), *range(2 * half - 1, 4 * half - 2, 2)] if q % 4 == 3 else [*range(0, q - 1, 2)]
+    odd = [*range(1, 2 * half, 2), *range(2 * half, 4 * half - 1, 2)] if q % 4 == 3 else [*range(1, q, 2)]
+    x, y = np.divmod(np.arange(q * q), q)
+    parts = list[Ints]()
+    for side, exponents in enumerate((even, odd)):
+        for step in powers[np.array(exponents) % (q - 1)]:
+            parts.append(np.stack([side * q * q + x * q + y, side * q * q + x * q + field.plus[y, step]], axis=1))
+    for m in range(q):  # (1, m, c) with y = m x + c, c as y here
+        across = np.stack([x * q + field.plus[field.times[m, x], y], q * q + m * q + y], axis=1)
+        parts += [across, across[:, ::-1]]
+    return np.concatenate(parts)
+
+
+@family(
+    "slim-fly",
+    "Q",
+    example="slim-fly:5",
+    what="two halves of Q² routers, at most two links apart; Q a prime power",
+    nodes="2 Q²",
+    degree="(3Q - δ)/2, Q = 4w + δ",
+    diameter="2",
+)
+def slim_fly(q: int) -> SlimFly:
+    """Return the slim fly of a prime power."""
+    return SlimFly(q)
