@@ -1,6 +1,7 @@
 """What the documentation shows is run."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,10 @@ def test_the_five_lines_need_no_more():
 
 def commands_of(page):
     return [
-        line[2:].split() for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")
+        shlex.split(line[2:])
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
     ]
 
 

@@ -43,6 +43,25 @@ Several = Parameter(consume_multiple=True, show_default=False)
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class BrokenOptions:
+    """What of a network is broken, and planned without."""
+
+    without_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that the network is to lack.")] = ()
+    without_links: Annotated[
+        tuple[str, ...],
+        Several,
+        Parameter(help="Links that the network is to lack: A-B both ways, A>B one way (in quotes)."),
+    ] = ()
+
+    def less(self, network: str) -> str:
+        """Return how a network without these parts is spelled."""
+        for parts, word in ((self.without_links, "links"), (self.without_nodes, "nodes")):
+            network += f" without {word} {' '.join(parts)}" if parts else ""
+        return network
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """A collective on a network, beyond their names."""
 

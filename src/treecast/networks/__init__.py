@@ -13,6 +13,7 @@ from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
+from treecast.networks.without import read_without
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,7 +43,8 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
     ----------
     what : str, Network or networkx graph
         A spelling like ``star:5``, ``mesh:8x8`` or ``file:net.graphml`` (``treecast networks`` lists them), or the name of a
-        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``. Or a graph, of which every link leads both ways
+        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``; less some parts, as in
+        ``hypercube:4 without links 0b0000-0b0001 nodes 0b0110``. Or a graph, of which every link leads both ways
         unless it is directed. A Network is returned as it is.
 
     Returns
@@ -75,6 +77,9 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
         return what
     if not isinstance(what, str):
         return Graph.from_networkx(what)
+    if parted := read_without(what):
+        whole, links, nodes = parted
+        return network(whole).without(nodes, links)
     name, colon, arguments = what.partition(":")
     family = families().get(name)
     if family and (colon or not family.arguments):

@@ -5,7 +5,7 @@ What a network is like it says itself, by the attributes below that have a defau
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
@@ -185,6 +185,39 @@ class Network(Described, ABC):
         from treecast.networks.reversed import Reversed
 
         return Reversed(self)
+
+    def without(self, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> "Network":
+        """Return the network less its broken parts: what remains keeps its labels.
+
+        Parameters
+        ----------
+        nodes : collection of str or int
+            Labels or numbers of nodes to leave out, with their links.
+        links : collection of str
+            Links to leave out, ``A-B``, and arcs, ``A>B``.
+
+        Returns
+        -------
+        Network
+            Itself when nothing is left out.
+
+        Raises
+        ------
+        NetworkError
+            When one of them does not exist, nothing remains, or what remains is not connected.
+
+        Examples
+        --------
+        >>> from treecast import network
+        >>> torn = network("torus:3x3").without(nodes=["1,1"], links=["0,0-0,1"])
+        >>> torn
+        network('torus:3x3 without links 0,0-0,1 nodes 1,1')
+        >>> torn.nodes, torn.arcs
+        (8, 26)
+        """
+        from treecast.networks.without import leave_out
+
+        return leave_out(self, nodes, links)
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return where the translation that carries node 0 to ``h`` carries ``u``. Raises NetworkError if not ``seen_alike``."""

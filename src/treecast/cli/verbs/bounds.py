@@ -1,7 +1,7 @@
 """``treecast bounds``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import JobOptions, Json, Kind, Spec
+from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec
 
 
 def bounds(
@@ -10,6 +10,7 @@ def bounds(
     /,
     *,
     job: JobOptions = JobOptions(),
+    broken: BrokenOptions = BrokenOptions(),
     as_json: Json = False,
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source.
@@ -24,6 +25,7 @@ def bounds(
     from treecast.plans import copies_of
     from treecast.verification.gap import find_gap
 
+    network = broken.less(network)
     where = networks.network(network)
     what = job.read_collective(collective, where)
     machine = model(job.model or ("all-port" if what.lengths is None else "bufferless"))

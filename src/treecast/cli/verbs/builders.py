@@ -1,7 +1,7 @@
 """``treecast builders``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import JobOptions, Json, Kind, Spec
+from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec
 
 
 def builders(
@@ -10,6 +10,7 @@ def builders(
     /,
     *,
     job: JobOptions = JobOptions(),
+    broken: BrokenOptions = BrokenOptions(),
     as_json: Json = False,
 ) -> int:
     """List the builders of a collective on a network: what each takes, which one is the default, and why.
@@ -21,6 +22,7 @@ def builders(
     from treecast import plans
     from treecast.description import describe
 
+    network = broken.less(network)
     with console.progress("builders", after=2):
         found = plans.alternatives(
             collective,

@@ -1,10 +1,10 @@
 """``treecast networks``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Spec
+from treecast.cli.arguments import BrokenOptions, Json, Spec
 
 
-def networks(spec: Spec | None = None, /, *, as_json: Json = False) -> int:
+def networks(spec: Spec | None = None, /, *, broken: BrokenOptions = BrokenOptions(), as_json: Json = False) -> int:
     """List the families of networks, or describe one network.
 
     Example: treecast networks star:5
@@ -16,7 +16,7 @@ def networks(spec: Spec | None = None, /, *, as_json: Json = False) -> int:
 
     if spec is None:
         return console.show(describe(list(families().values())), as_json)
-    where = network(spec)
+    where = network(broken.less(spec))
     plans = sorted(kind for kind in COLLECTIVES if builders(kind, where))
     lines = {"translations": where.seen_alike, "plans": ", ".join(plans)}
     return console.show(describe(where).adding({"plans": plans}, lines), as_json)

@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Output, Root, Spec
+from treecast.cli.arguments import BrokenOptions, Json, Output, Root, Spec
 
 
 def paths(
@@ -14,6 +14,7 @@ def paths(
     /,
     *,
     root: Root = "0",
+    broken: BrokenOptions = BrokenOptions(),
     order: Annotated[
         str | None, Parameter(help="On a hypercube: the ports in the order in which they are used, as in 3,2,1,0.")
     ] = None,
@@ -36,7 +37,7 @@ def paths(
     from treecast.papers.paths import node_disjoint_paths
     from treecast.plans.order import ORDER
 
-    where = networks.network(network)
+    where = networks.network(broken.less(network))
     ports = None if order is None else ORDER.read(order, where)
     found = node_disjoint_paths(where, where.node(node), where.node(root), ports)
     if output is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import JobOptions, Json, Kind, Output, Spec
+from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Output, Spec
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options
 
@@ -52,6 +52,7 @@ def plan(
     /,
     *,
     job: JobOptions = JobOptions(),
+    broken: BrokenOptions = BrokenOptions(),
     builder: str | None = None,
     options: BuilderOptions = BuilderOptions(),  # noqa: B008
     output: Output = None,
@@ -72,6 +73,7 @@ def plan(
     from treecast.description import describe
     from treecast.verification.verifier import verify
 
+    network = broken.less(network)
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
     with console.progress("plan", after=2):

@@ -1,0 +1,228 @@
+"""A network less its broken parts: any network without some of its nodes and links, spelled so that it can be found again.
+
+What remains keeps its labels. It is a graph like any other: of what the whole network says of itself, nothing is taken over.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import NetworkError, did_you_mean
+from treecast.networks.core import Ints, Network
+from treecast.networks.graph import Graph
+from treecast.networks.links import arcs_called
+
+_WORDS = ("links", "nodes")
+_BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")
+_MOST_ARCS = 1 << 25
+_MOST_COMPARED = 1 << 14  # labels that are searched for the one that was probably meant
+
+
+class Without(Graph):
+    """A network without some nodes, the arcs from and to them, and some more arcs.
+
+    It is spelled ``SPEC without links A-B C>D nodes E F``: A-B are both arcs between two nodes, C>D is one of them.
+
+    Parameters
+    ----------
+    whole : Network
+        The network whose parts are broken; it may be one without some already.
+    nodes : iterable of int
+        The nodes that are left out.
+    arcs : iterable of (int, int)
+        Source and port of each arc that is left out.
+
+    Raises
+    ------
+    NetworkError
+        When nothing is left, or what is left is not connected.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> where = network("hypercube:3 without links 0b000-0b001 nodes 0b111")
+    >>> where.nodes, where.arcs, where.labels(where.neighbors(where.node("0b000")))
+    (7, 16, ['0b010', '0b100'])
+    >>> network("hypercube:3").without(nodes=[7], links=["0-1"]) == where
+    True
+    """
+
+    described: ClassVar[str] = "a network without some of its parts"
+
+    def __init__(self, whole: Network, nodes: Iterable[int] = (), arcs: Iterable[tuple[int, int]] = ()) -> None:
+        gone, cut = set(nodes), set(arcs)
+        if isinstance(whole, Without):  # leave parts out of what it was made of
+            gone = {int(whole.kept[u]) for u in gone} | whole.gone
+            cut = {whole.whole_arc(u, port) for u, port in cut} | whole.cut
+            whole = whole.whole
+        if whole.arcs > _MOST_ARCS:
+            raise NetworkError(f"{whole.spec} has {whole.arcs:,} arcs, too many to list those that are left")
+        self.whole: Network = whole
+        self.gone: frozenset[int] = frozenset(gone)
+        self.cut: frozenset[tuple[int, int]] = frozenset(cut)
+        self.kept: Ints = np.delete(np.arange(whole.nodes), sorted(gone))
+        if not self.kept.size:
+            raise NetworkError(f"{whole.spec} has no other nodes: leave one at least")
+        place = np.full(whole.nodes, -1)
+        place[self.kept] = np.arange(self.kept.size)
+        tail, port, head = _arcs_of(whole)
+        keep = (place[tail] >= 0) & (place[head] >= 0)
+        keep[np.flatnonzero(keep)[_among(self.cut, tail[keep], port[keep], whole.ports)]] = False
+        found = np.stack([place[tail[keep]], place[head[keep]]], axis=1)
+        names = whole.labels(self.kept)
+        super().__init__(self._spell(), names, found)
+        self.family = ""
+
+    @property
+    def spelled(self) -> bool:
+        """Whether the whole network is."""
+        return self.whole.spelled
+
+    def whole_arc(self, u: int, port: int) -> tuple[int, int]:
+        """Return source and port, in the whole network, of the arc that leaves ``u`` by ``port``.
+
+        Parameters
+        ----------
+        u, port : int
+            A node and a port of this network.
+        """
+        v = self.neighbor(u, port)
+        mine = np.flatnonzero(self.neighbor(u, np.arange(self.ports)) == v)
+        a, b = self.kept[u], self.kept[v]
+        theirs = np.flatnonzero(self.whole.neighbor(a, np.arange(self.whole.ports)) == b)
+        left = [int(other) for other in theirs if (int(a), int(other)) not in self.cut]
+        return int(a), left[int(np.searchsorted(mine, port))]
+
+    def _spell(self) -> str:
+        """Return the spelling: parts in the order of their numbers, links of nodes that are gone left out."""
+        label, whole = self.whole.label, self.whole
+        links, done = list[str](), set[tuple[int, int]]()
+        for u, port in sorted(self.cut):
+            v = int(whole.neighbor(u, port))
+            if (u, port) in done or u in self.gone or v in self.gone:
+                continue
+            there, back = _ports_to(whole, u, v), _ports_to(whole, v, u)
+            cable = there.index(port)
+            number = f"#{cable}" if max(len(there), len(back)) > 1 else ""
+            other = (v, back[cable]) if cable < len(back) else None
+            both = other in self.cut
+            done |= {(u, port), *([other] if both and other else [])}
+            links.append(f"{label(u)}{'-' if both else '>'}{label(v)}{number}")
+        nodes = [label(u) for u in sorted(self.gone)]
+        said = "".join(f" {word} {' '.join(some)}" for word, some in zip(_WORDS, (links, nodes), strict=True) if some)
+        return f"{whole.spec} without{said}" if said else whole.spec
+
+    def _parse_label(self, text: str) -> int | None:
+        if text in self._gone_labels:
+            raise NetworkError(f"{text!r} is no node of {self.spec}: it is left out")
+        named = super()._parse_label(text)
+        if named is not None:
+            return named
+        other = self.whole._parse_label(text)  # another way to write a label
+        if other is None:
+            return None
+        if other in self.gone:
+            raise NetworkError(f"{text!r} is no node of {self.spec}: it is left out")
+        return int(np.searchsorted(self.kept, other))
+
+    @cached_property
+    def _gone_labels(self) -> frozenset[str]:
+        return frozenset(map(self.whole.label, self.gone))
+
+
+def read_without(text: str) -> tuple[str, list[str], list[str]] | None:
+    """Return the spelling of the whole network, the links and the nodes of ``SPEC without …``; None where it is no such.
+
+    Parameters
+    ----------
+    text : str
+        A spelling.
+
+    Examples
+    --------
+    >>> read_without("mesh:2x3 without links 0,0-0,1 nodes 1,2"), read_without("mesh:2x3")
+    (('mesh:2x3', ['0,0-0,1'], ['1,2']), None)
+    """
+    parted = _BETWEEN.split(text)
+    if len(parted) == 1:
+        return None
+    found: dict[str, list[str]] = {word: [] for word in _WORDS}
+    for part in parted[1:]:
+        kind = ""
+        for word in part.split():
+            if word in _WORDS:
+                kind = word
+            else:
+                found[kind].append(word)
+    return parted[0], found["links"], found["nodes"]
+
+
+def leave_out(whole: Network, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> Network:
+    """Return a network without some nodes and links, given as people write them; itself where none are.
+
+    Parameters
+    ----------
+    whole : Network
+        The network.
+    nodes : collection of str or int
+        Labels or numbers.
+    links : collection of str
+        Links ``A-B``, arcs ``A>B``.
+
+    Raises
+    ------
+    NetworkError
+        When one of them does not exist, or what is left is not connected.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> leave_out(network("ring:6"), links=["0-1"]).diameter
+    5
+    """
+    gone = [_node(whole, node) for node in nodes]
+    arcs = [arc for link in links for arc in _arcs(whole, link)]
+    return Without(whole, gone, arcs) if gone or arcs else whole
+
+
+def _node(whole: Network, node: str | int) -> int:
+    try:
+        return whole.node(node)
+    except NetworkError as error:
+        raise NetworkError(f"{error}{_meant(whole, str(node))}") from None
+
+
+def _arcs(whole: Network, link: str) -> list[tuple[int, int]]:
+    try:
+        return arcs_called(whole, link)
+    except NetworkError as error:
+        ends = re.split("[->]", link)
+        lost = [end for end in ends if end not in whole] if len(ends) == 2 else []
+        raise NetworkError(f"{error}{_meant(whole, lost[0]) if lost else ''}") from None
+
+
+def _meant(whole: Network, text: str) -> str:
+    """Return the hint which node was probably meant."""
+    if whole.nodes > _MOST_COMPARED or text.isdigit():  # digits are all alike
+        return ""
+    return did_you_mean(text, whole.labels(np.arange(whole.nodes)))
+
+
+def _arcs_of(whole: Network) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+    """Return source, port and target of every arc, by their source."""
+    first, head, port = whole.arc_lists()
+    return np.repeat(np.arange(whole.nodes), np.diff(first)), port, head
+
+
+def _among(cut: Collection[tuple[int, int]], tail: Ints, port: NDArray[np.int32], ports: int) -> NDArray[np.bool_]:
+    """Return which of some arcs are cut."""
+    keys = np.array([u * ports + by for u, by in cut], np.int64)
+    return np.isin(tail * ports + port, keys)
+
+
+def _ports_to(network: Network, u: int, v: int) -> list[int]:
+    return np.flatnonzero(network.neighbor(u, np.arange(network.ports)) == v).tolist()

@@ -1,0 +1,138 @@
+"""Networks less their broken parts, against networkx's removal of nodes and edges."""
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.plain import graph_of
+from treecast import formats
+from treecast.errors import NetworkError
+from treecast.networks import network
+from treecast.networks.links import arcs_called
+from treecast.plans import plan
+from treecast.simulation.sweeps import sweep
+from treecast.verification.verifier import verify
+
+WHOLE = [
+    "hypercube:4",
+    "torus:3x4",
+    "mesh:3x3",
+    "star:4",
+    "complete:6",
+    "petersen",
+    "debruijn:2,3",
+    "circulant:9,1,2",
+    "tree:2,3",
+]
+
+
+def labelled(where):
+    """The network as a networkx graph of labels."""
+    return nx.relabel_nodes(nx.DiGraph(graph_of(where).edges), where.label)
+
+
+@given(st.data())
+def test_what_is_left_is_what_networkx_leaves(data):
+    whole = network(data.draw(st.sampled_from(WHOLE)))
+    graph = labelled(whole)
+    arcs = sorted(graph.edges)
+    nodes = data.draw(st.lists(st.sampled_from(sorted(graph)), max_size=2, unique=True))
+    cut = data.draw(st.lists(st.sampled_from(arcs), max_size=3, unique=True))
+    signs = [data.draw(st.sampled_from("->")) for _ in cut]
+    left = graph.copy()
+    left.remove_nodes_from(nodes)
+    for (u, v), sign in zip(cut, signs, strict=True):
+        left.remove_edges_from([(u, v)] if sign == ">" else [(u, v), (v, u)])
+    links = [f"{u}{sign}{v}" for (u, v), sign in zip(cut, signs, strict=True)]
+    if not nx.is_strongly_connected(left):
+        with pytest.raises(NetworkError, match="is not connected"):
+            whole.without(nodes, links)
+        return
+    where = whole.without(nodes, links)
+    assert set(where.labels(range(where.nodes))) == set(left)
+    assert set(labelled(where).edges) == set(left.edges)
+    again = network(where.spec)
+    assert (again, again.spec, hash(again)) == (where, where.spec, hash(where))
+    said = "".join(f" without {word} {' '.join(some)}" for word, some in (("nodes", nodes), ("links", links)) if some)
+    assert network(whole.spec + said) == where
+    step_by_step = whole
+    for link in links:
+        try:
+            step_by_step = step_by_step.without(links=[link])
+        except NetworkError:  # it is gone already
+            assert "-" in signs
+    for node in nodes:
+        try:
+            step_by_step = step_by_step.without([node])
+        except NetworkError:  # not connected before the next one goes
+            return
+    assert step_by_step == where
+
+
+def test_nothing_left_out_is_the_network_itself():
+    whole = network("star:4")
+    assert whole.without() is whole
+    torn = whole.without([3])
+    assert torn.without() is torn
+
+
+def test_the_spelling_has_one_form():
+    where = network("hypercube:3  without nodes 7 links 1-0 0>2  without links 3-7 2>0")
+    assert where.spec == "hypercube:3 without links 0b000-0b001 0b000-0b010 nodes 0b111"
+    assert network("hypercube:3 without links 1>0").spec == "hypercube:3 without links 0b001>0b000"
+    assert where.spelled
+    assert where.family == ""
+    assert not network(nx.petersen_graph()).without([3]).spelled
+
+
+def test_labels_stay_and_those_that_are_gone_are_not_read_as_numbers():
+    where = network("complete:5 without nodes 3")
+    assert [where.label(u) for u in range(4)] == ["0", "1", "2", "4"]
+    assert where.node("4") == 3
+    with pytest.raises(NetworkError, match="'3' is no node of complete:5 without nodes 3: it is left out"):
+        where.node("3")
+    torus = network("torus:3x3 without nodes 1,1")
+    assert torus.node("( 1, 2 )") == torus.node("1,2") == 4
+    with pytest.raises(NetworkError, match="it is left out"):
+        torus.node("(1,1)")
+
+
+def test_one_of_parallel_links_can_be_named():
+    where = network("mesh:2x2")
+    assert arcs_called(where, "0,0-0,1#0") == arcs_called(where, "0,0-0,1") == [(0, 2), (1, 3)]
+    with pytest.raises(NetworkError, match="is no cable of mesh:2x2: those are numbered from 0 to 0"):
+        arcs_called(where, "0,0-0,1#1")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("star:4 without nodes 1235", "1235 is no node of star:4: nodes go from 0 to 23"),
+        ("star:4 without links 1234-2135", "names no link: write A-B .* as in 1234-2134"),
+        ("star:4 without links 1234-2314", "is no link of star:4: 1234 is joined to 2134, 3214, 4231"),
+        ("star:4 without links 1234", "names no link"),
+        ("ring:3 without nodes 0 1 2", "has no other nodes: leave one at least"),
+        ("path:5 without links 1-2", "'path:5 without links 1-2' is not connected: no way leads from '0' to '2'"),
+        ("hypercube:24 without nodes 5", "too many to list"),
+        ("sar:4 without nodes 5", "did you mean 'star'"),
+    ],
+)
+def test_what_does_not_exist_is_refused(text, said):
+    with pytest.raises(NetworkError, match=said) as caught:
+        network(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spec", ["hypercube:4 without links 0-1", "torus:3x4 without nodes 1,1", "petersen without nodes 3"]
+)
+def test_plans_on_what_is_left_stand_in_files(spec, tmp_path):
+    for kind in ("broadcast", "scatter", "gather", "reduce"):
+        schedule = plan(kind, spec, messages=3)
+        assert verify(schedule).holds
+        for name in ("plan.tc", "plan.tcb"):
+            formats.save(schedule, tmp_path / name)
+            assert formats.load(tmp_path / name) == schedule
+    schedule = plan("broadcast", spec, messages=3, survive=1)
+    assert sweep(schedule, 1, "nodes").failing == sweep(schedule, 1, "links").failing == 0
