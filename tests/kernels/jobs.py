@@ -17,6 +17,8 @@ simulate sums.tc --kill-nodes 0b101@2
 plan allreduce torus:3x3
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
+plan broadcast torus:8x8 --messages 90
+plan broadcast torus:7x7x7 --messages 90
 plan broadcast torus:5x5 --messages 90 --builder packed-trees
 plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
 plan broadcast complete:6 --copies 3

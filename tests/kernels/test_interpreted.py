@@ -17,6 +17,7 @@ from treecast.cli import main
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 from treecast.networks import network
+from treecast.plans.trees.rotated_tables import table
 
 CALLS = 40  # of each kernel
 
@@ -31,7 +32,7 @@ def all_kernels():
 
 
 KERNELS = all_kernels()
-DIRECTLY = {"contention.unordered_pairs", "ways.arcs_of_ways"}
+DIRECTLY = {"contention.unordered_pairs", "rotated.depth_in_tree", "ways.arcs_of_ways"}
 """Those that small jobs do not run."""
 
 
@@ -131,6 +132,13 @@ def test_pairs_without_order():
         start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=messages))))
         entry = np.argsort(message, kind="stable")
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
+
+
+@pytest.mark.parametrize(("axes", "side"), [(2, 8), (2, 9), (3, 7), (3, 8)])
+def test_depths_in_rotated_trees(axes, side):
+    room = [np.zeros(size, np.int64) for size in (axes, 2 * axes, 2 * axes)]
+    for node in range(0, side**axes, 5):
+        agree(KERNELS["rotated.depth_in_tree"], (node, node % (2 * axes), 3, side, table(axes, side % 2 == 1), *room))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])

@@ -17,7 +17,7 @@ from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
-from treecast.plans.trees import axes
+from treecast.plans.trees import axes, rotated
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.packed import independent_trees, packed_trees
 from treecast.schedule import Claims, Schedule
@@ -26,6 +26,7 @@ from treecast.schedule.trees import TreeSet
 
 _MOST_ARCS = 2**17  # of larger networks no trees are packed
 _SHOWN = 5  # nodes of a cut
+_NEEDLESS = "is for networks on which no rule gives trees as good: builder"
 
 
 class _Choice(NamedTuple):
@@ -51,15 +52,17 @@ def _lacks_need(network: Network) -> str:
     """Return why no trees are packed on a network; empty when they are."""
     known = known_trees().get(network.family)
     if known is not None and known.none_is_less_deep(network):
-        return "is for networks on which no rule gives disjoint trees as good: builder disjoint-trees has those"
+        return f"{_NEEDLESS} disjoint-trees has those"
     if network.arcs > _MOST_ARCS:
         return f"packs trees on networks of up to {_MOST_ARCS:,} arcs"
     return ""
 
 
-def _lacks_ways(job: Job[Network]) -> str:
-    """Return why there are no such copies: which node has fewer ways, and what cuts it off."""
+def _why_not(job: Job[Network]) -> str:
+    """Return who has better trees for one copy; of several copies which node has fewer ways, and what cuts it off."""
     network, root, copies = job.network, job.collective.root, job.copies
+    if copies == 1 and rotated.none_is_less_deep(network):
+        return f"{_NEEDLESS} rotated-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
     found = fewest_ways(network, root, nodes=True)
@@ -97,7 +100,7 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
     most_copies=connectivity,
     by_root=True,
-    fits=_lacks_ways,
+    fits=_why_not,
     claims=_claims,
     options=(SEED,),
     rank=95,
