@@ -31,6 +31,17 @@ def places(count: ArrayLike) -> Ints:
     return np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
 
 
+def cut_evenly(size: int, parts: int) -> Ints:
+    """Return where each of some parts of ``size`` begins, and where the last ends; their sizes differ by 1 at most.
+
+    >>> cut_evenly(10, 4).tolist()
+    [0, 2, 5, 7, 10]
+    """
+    each, over = divmod(size, max(parts, 1))
+    at = np.arange(parts + 1, dtype=np.int64)
+    return at * each + at * over // max(parts, 1)
+
+
 def runs(mask: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Return where each run of a mask begins, and the place behind its end.
 

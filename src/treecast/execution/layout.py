@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.collectives import Collective, Holdings, Lengths
 from treecast.errors import PlanError
 from treecast.networks.core import Ints
-from treecast.ragged import runs, starts
+from treecast.ragged import cut_evenly, runs, starts
 from treecast.schedule import Rows, Schedule
 
 Bytes = NDArray[np.uint8]
@@ -86,9 +86,7 @@ def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
     >>> even_layout(10, 4, item=3).bounds.tolist()
     [0, 0, 3, 6, 9]
     """
-    each, over = divmod(size // item, max(chunks, 1))
-    at = np.arange(chunks + 1, dtype=np.int64)
-    return Layout((at * each + at * over // max(chunks, 1)) * item)
+    return Layout(cut_evenly(size // item, chunks) * item)
 
 
 def file_layout(collective: Collective, size: int) -> Layout:
