@@ -41,7 +41,7 @@ def bounds(
     collective: str,
     network: Any,
     *,
-    root: int | str = 0,
+    root: int | str | None = None,
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
@@ -57,8 +57,8 @@ def bounds(
         What is to be done: ``"broadcast"``, ``"allgather"``, …
     network : Network, str or networkx graph
         Where: an object or its spelling, ``"star:5"``.
-    root : int or str
-        The node, or its label, that all data comes from or goes to.
+    root : int or str, optional
+        The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages : int
         The number of chunks of each source.
     copies, survive : int, optional

@@ -65,7 +65,12 @@ class BrokenOptions:
 class JobOptions:
     """A collective on a network, beyond their names."""
 
-    root: Root = "0"
+    root: Annotated[
+        str | None,
+        Parameter(
+            help="The node that all data comes from, or goes to: a label (21345) or a number; else the first rank."
+        ),
+    ] = None
     messages: Messages = 1
     copies: Copies = None
     survive: Survive = None
@@ -90,6 +95,7 @@ class JobOptions:
         from treecast import networks
         from treecast.cli.lengths import parse_lengths
         from treecast.execution.folders import flits_of, node_files
+        from treecast.plans.request import root_of
 
         check_numbers(self.seed)
         if self.lengths is not None and self.files is not None:
@@ -99,7 +105,7 @@ class JobOptions:
         where = networks.network(network)
         if self.lengths is not None:
             return parse_lengths(where, self.lengths, self.seed)
-        return flits_of(where, node_files(where, self.files or "", where.node(self.root)), self.flit)
+        return flits_of(where, node_files(where, self.files or "", root_of(where, self.root)), self.flit)
 
     def read_collective(self, kind: str, network: "Network") -> "Collective":
         """Return the collective that is asked for."""

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.collectives.holdings import Holdings
 from treecast.collectives.kinds import COLLECTIVES, Kind, find_kind
 from treecast.collectives.lengths import Lengths
 from treecast.description import count_of
 from treecast.errors import PlanError
-from treecast.networks.core import Ints, ints
+from treecast.networks.core import Ints, Network, ints
+from treecast.ragged import runs
 
 _MOST_MESSAGES = 2**31 - 1
 _MOST_CHUNKS = 2**62
@@ -40,6 +43,8 @@ class Collective:
         Of a multicast: the nodes to reach, in ascending order, without the root.
     lengths : Lengths, optional
         Where blocks have different lengths: the length of each. The root's own is 0.
+    relays : tuple of int
+        The nodes that take no part, in ascending order: they may pass chunks on. Nobody holds or wants their blocks.
 
     Raises
     ------
@@ -77,6 +82,7 @@ class Collective:
     root: int = 0
     targets: tuple[int, ...] = ()
     lengths: Lengths | None = None
+    relays: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("nodes", self.nodes), ("messages", self.messages), ("root", self.root)):
@@ -87,6 +93,10 @@ class Collective:
             raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {_MOST_MESSAGES}")
         if not 0 <= self.root < self.nodes:
             raise PlanError(f"root {self.root} is no node: nodes go from 0 to {self.nodes - 1}")
+        if list(self.relays) != sorted(set(self.relays)) or (self.relays and self.relays[-1] >= self.nodes):
+            raise PlanError("relays are nodes, given in ascending order, each once")
+        if self.root in self.relays and not self.all_source:
+            raise PlanError(f"root {self.root} is a relay, which takes no part: choose another node")
         self._check_targets()
         self._check_lengths()
         if self.chunks >= _MOST_CHUNKS:
@@ -102,6 +112,8 @@ class Collective:
             raise PlanError("targets are given in ascending order, each once, without the root")
         if self.targets and not 0 <= self.targets[0] <= self.targets[-1] < self.nodes:
             raise PlanError(f"a target is no node: nodes go from 0 to {self.nodes - 1}")
+        for target in set(self.targets) & set(self.relays):
+            raise PlanError(f"target {target} is a relay, which wants nothing: choose other nodes")
 
     def _check_lengths(self) -> None:
         if (self.lengths is not None) != self.traits.lengths:
@@ -112,8 +124,32 @@ class Collective:
                 raise PlanError(f"{len(self.lengths.flits):,} lengths are given for {self.nodes:,} nodes: one for each")
             if self.lengths.flits[self.root]:
                 raise PlanError("the root sends itself nothing: its own length is 0")
+            if self.relays and bool(self.lengths.flits[list(self.relays)].any()):
+                raise PlanError("a relay takes no part: its length is 0")
             if self.messages != 1:
                 raise PlanError(f"{self.kind} takes lengths instead of a number of messages")
+
+    @staticmethod
+    def over(network: Network, kind: str, messages: int = 1, **more: Any) -> "Collective":
+        """Return a collective over the ranks of a network; ``more``: its root, targets and lengths.
+
+        Parameters
+        ----------
+        network : Network
+            Where it takes place: its relays take no part.
+        kind : str
+            Its name in ``COLLECTIVES``.
+        messages : int
+            M, the chunks of each block.
+
+        Examples
+        --------
+        >>> from treecast.networks import network
+        >>> Collective.over(network("star:4"), "gather", 2, root=3)
+        Collective('gather', nodes=24, messages=2, root=3)
+        """
+        relays = () if network.relays is None else tuple(np.flatnonzero(network.relays).tolist())
+        return Collective(kind, network.nodes, messages, relays=relays, **more)
 
     # --- what its kind says of it ---
 
@@ -211,41 +247,76 @@ class Collective:
     # --- who holds and who wants them ---
 
     def given(self) -> Holdings:
-        """Return what the nodes hold before the first step (the precondition); of sums, every node holds a contribution."""
+        """Return what the nodes hold before the first step (the precondition); of sums, every rank holds a contribution."""
         starts = self.traits.starts
         if starts == "root":
             return self._at(np.array([self.root]))
         if starts == "every":
-            return self._at(np.arange(self.nodes), stop=self.sums)
+            return self._at(self.ranks)
         if self.lengths is not None:
             return self._messages(self.lengths)
-        return self._ranges(self.messages * self.nodes if self.traits.blocks == "pair" else self.messages)
+        if self.traits.blocks == "node":
+            return self._own()
+        (first, stop), ranks = self._used(), self.ranks
+        begin = np.repeat(ranks * self.nodes * self.messages, len(first))
+        node = np.repeat(ranks, len(first))
+        return Holdings(node, begin + np.tile(first, len(ranks)), begin + np.tile(stop, len(ranks)))
 
     def wanted(self) -> Holdings:
         """Return what the nodes must hold after the last step (the postcondition)."""
-        ends = self.traits.ends
+        ends, ranks = self.traits.ends, self.ranks
         if ends == "root":
             return self._at(np.array([self.root]))
         if ends == "targets":
             return self._at(np.array(self.targets, np.int64))
         if ends == "all":
-            return self._at(np.arange(self.nodes), self.sums)
+            return self._at(ranks, shift=self.sums)
         if self.lengths is not None:
             return self._messages(self.lengths)
-        if self.traits.blocks == "pair":
-            first = np.arange(self.nodes**2) * self.messages
-            return Holdings(np.tile(np.arange(self.nodes), self.nodes), first, first + self.messages)
-        return self._ranges(self.messages)
+        if self.traits.blocks == "node":
+            return self._own()
+        first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
+        return Holdings(np.tile(ranks, len(ranks)), first, first + self.messages)
 
-    def _at(self, node: Ints, first: int = 0, stop: int | None = None) -> Holdings:
-        """Return that some nodes hold the same range of chunks, by default up to the last."""
-        stop = self.chunks if stop is None else stop
-        return Holdings(node, np.full_like(node, first), np.full_like(node, stop))
+    @cached_property
+    def ranks(self) -> Ints:
+        """The nodes that take part: int64, ascending."""
+        found = np.delete(np.arange(self.nodes), list(self.relays))
+        found.setflags(write=False)
+        return found
 
-    def _ranges(self, size: int) -> Holdings:
-        """Return that node v holds the v-th range of ``size`` chunks."""
-        every = np.arange(self.nodes)
-        return Holdings(every, every * size, (every + 1) * size)
+    def is_used(self, chunk: ArrayLike) -> NDArray[np.bool_]:
+        """Return which chunks somebody holds or wants: all but those of relays' blocks.
+
+        Parameters
+        ----------
+        chunk : array-like of int
+            Chunk numbers.
+        """
+        chunk = ints(chunk)
+        if not self.relays:
+            return np.ones(chunk.shape, np.bool_)
+        used = ~np.isin(self.source_of(chunk), self.relays)
+        return used & ~np.isin(self.destination_of(chunk), self.relays) if self.personal else used
+
+    def _used(self) -> tuple[Ints, Ints]:
+        """Return the ranges of the chunks, finished sums not counted, that are no relay's; of pairs, those of node 0's blocks."""
+        if self.traits.blocks == "one" or self.lengths is not None:
+            return np.zeros(1, np.int64), np.array([self.messages if self.lengths is None else self.chunks])
+        mask = np.zeros(self.nodes, np.bool_)
+        mask[self.ranks] = True
+        first, stop = runs(mask)
+        return first * self.messages, stop * self.messages
+
+    def _at(self, node: Ints, shift: int = 0) -> Holdings:
+        """Return that some nodes hold all chunks, finished sums not counted; ``shift``: or those so many behind."""
+        first, stop = self._used()
+        columns = np.tile(first, len(node)) + shift, np.tile(stop, len(node)) + shift
+        return Holdings(np.repeat(node, len(first)), *columns)
+
+    def _own(self) -> Holdings:
+        """Return that each rank holds its own block."""
+        return Holdings(self.ranks, self.ranks * self.messages, (self.ranks + 1) * self.messages)
 
     def _messages(self, lengths: Lengths) -> Holdings:
         node = np.flatnonzero(lengths.flits)
@@ -279,7 +350,8 @@ class Collective:
         root = f", root={self.root}" if self.root else ""
         targets = f", targets={len(self.targets):,} nodes" if self.targets else ""
         size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
-        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets})"
+        relays = f", relays={len(self.relays):,} nodes" if self.relays else ""
+        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays})"
 
     def __str__(self) -> str:
         kind, what = self.traits, "sum" if self.traits.adds else "message"
@@ -295,4 +367,5 @@ class Collective:
             way = f" by way of node {self.root}"
         elif kind.targets:
             way += f" to {len(self.targets):,} node{'' if len(self.targets) == 1 else 's'}"
-        return f"{self.kind} over {self.nodes:,} nodes: {load}{way}"
+        who = f"{self.nodes - len(self.relays):,} ranks" if self.relays else f"{self.nodes:,} nodes"
+        return f"{self.kind} over {who}: {load}{way}"

@@ -92,13 +92,17 @@ def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
 def file_layout(collective: Collective, size: int) -> Layout:
     """Return the layout of a collective on one file.
 
-    The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each node, the
-    last filled up with zeros: node h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums.
+    The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each rank, the
+    last filled up with zeros: rank h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums. Relays have
+    no part, and no bytes belong to their chunks.
     """
+    used = np.arange((collective.sums or collective.chunks) + 1)
+    if collective.relays:
+        used = starts(collective.is_used(used[:-1]))
     if not collective.sums:
-        return even_layout(size, collective.chunks)
-    part = -(-size // collective.nodes)
-    bounds = even_layout(part * _NUMBER, collective.sums, _NUMBER).bounds
+        return Layout(even_layout(size, int(used[-1])).bounds[used])
+    part = -(-size // len(collective.ranks))
+    bounds = even_layout(part * _NUMBER, int(used[-1]), _NUMBER).bounds[used]
     if collective.results:
         bounds = np.concatenate([bounds, part * _NUMBER + bounds[1:]])
     return Layout(bounds, part)

@@ -206,10 +206,11 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults:
         arc_dies=arc_dies,
     )
     if collective.sums:
-        parts = [data[node * layout.part : (node + 1) * layout.part] for node in range(nodes)]
-        for node, part in enumerate(parts):
+        parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
+        for node, part in zip(collective.ranks.tolist(), parts, strict=True):
             add_contribution(memory[node], part)
         held[:, : collective.sums] = (state.missing == 0) & (node_dies > 0)[:, None]
+        held[list(collective.relays)] = False  # they have something when others have sent it
         _finish(state, *np.nonzero(held[:, : collective.sums]))
         return true_sums(collective, layout, parts), state
     true = np.frombuffer(data, np.uint8)
@@ -232,7 +233,7 @@ def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
         )
         speaks &= ((sends.chunk >= first) & (sends.chunk < stop)) | state.held[sends.src, first]
     if state.schedule.sparing:
-        back = network.arc(sends.dst, network.port_between(sends.dst, sends.src))
+        back = network.arc(sends.dst, network.back(sends.src, sends.port))
         back = np.where(state.schedule.answers[sends.row], len(state.received_over) - 1, back)
         speaks &= ~state.sent_over[arc, sends.chunk] & ~state.received_over[back, sends.chunk]
         state.sent_over[arc[speaks], sends.chunk[speaks]] = True

@@ -194,10 +194,12 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             if up[i, v] >= 0:
                 owner[up[i, v]] = i
                 deepest = max(deepest, depth[i, v])
-    level, tick = 0, 0
+    level, tick, count = 0, 0, 0
     for e in range(first[root], first[root + 1]):
-        now[e - first[root]] = head[e]
-    count = first[root + 1] - first[root]
+        if listed[head[e]] == 0:  # once, if parallel arcs lead there
+            listed[head[e]] = -1
+            now[count] = head[e]
+            count += 1
     while count > 0 or level <= deepest:
         level += 1
         if 0 < deepest >= level - 1:

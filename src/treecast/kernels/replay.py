@@ -47,11 +47,11 @@ def replay(start, row, time, src, dst, arc, node_dies, arc_dies, back, begins, a
 
 
 @njit
-def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, via, moved):
+def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arrival, via, moved):
     """Replay all moves of sums once: a node sends a sum on when all that it is to add, by all rows, is there, else it waits.
 
     As ``replay``; ``arrival`` gets the step from which all that a node is to add is there, 0 where there is nothing to add,
-    and ``via`` the row of the last.
+    and ``via`` the row of the last. ``adds``: which nodes have a contribution of their own; others have nothing at first.
     """
     nodes = len(node_dies)
     missing = np.empty(nodes, np.int64)
@@ -61,7 +61,7 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, arrival, v
         for i in range(start[atom], start[atom + 1]):
             missing[dst[row[i]]] += 1
         for v in range(nodes):
-            if missing[v] == 0 and node_dies[v] > 0:
+            if missing[v] == 0 and adds[v] and node_dies[v] > 0:
                 arrival[atom, v] = 0
         for i in range(start[atom], start[atom + 1]):
             r, t = row[i], time[i]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from treecast.collectives import Collective
+from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances, store_and_forward
 from treecast.lower_bounds.bound import Bound, best, spell_bounds
@@ -53,12 +54,13 @@ def bounds(
     Raises
     ------
     PlanError
-        When a source has fewer arcs than copies, when sums are asked for with several copies, and when there are too many nodes
-        to count distances.
+        When a source has fewer arcs than copies, when sums are asked for with several copies, when there are too many nodes
+        to count distances, and when ranks are not reached.
     """
-    if network.nodes == 1:
+    check_reach(collective, network)
+    if network.rank_count == 1:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
-        return [Bound(of, 0, "0", "one node") for of in counted]
+        return [Bound(of, 0, "0", "one node alone takes part") for of in counted]
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
     if collective.lengths is not None:

@@ -50,10 +50,10 @@ def least_depth(network: Network, root: int, trees: int) -> int:
         last = far[arcs.tail]
         way[:] = np.where((last < 0) | (arcs.head == start), _FAR, last + 2)
         way[(arcs.tail == root) & (arcs.head == start)] = 1
-    others = np.flatnonzero(np.arange(network.nodes) != root)
-    by_node = arcs.into[others]
-    ordered = shortest[:, arcs.entering]
-    first = np.minimum.reduceat(ordered, by_node, axis=1) if len(others) else ordered
+    others = network.ranks[(network.ranks != root) & (np.diff(arcs.into)[network.ranks] > 0)]
+    ordered = np.append(shortest[:, arcs.entering], np.full((len(starts), 1), _FAR), axis=1)
+    ends = np.stack([arcs.into[others], arcs.into[others + 1]], axis=1).reshape(-1)
+    first = np.minimum.reduceat(ordered, ends, axis=1)[:, ::2] if len(others) else ordered
     found = [_of_rank(np.sort(first, axis=0)[trees - 1])]
     least = ordered.min(axis=0)
     found += [int(np.sort(least[arcs.into[v] : arcs.into[v + 1]])[trees - 1]) for v in others.tolist()]

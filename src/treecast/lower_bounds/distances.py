@@ -1,5 +1,6 @@
 """What proofs of lower bounds count: distances between nodes, and disjoint ways."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -29,13 +30,15 @@ def degrees(network: Network) -> Ints:
 def arcs_into_layers(network: Network, root: int) -> Ints:
     """Return how many arcs lead from nearer nodes to the nodes at distance d and beyond: entry d - 1, up to the eccentricity."""
     arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes))
-    outwards = far[arcs.head] > far[arcs.tail]
+    outwards = (far[arcs.head] > far[arcs.tail]) & (far[arcs.tail] >= 0)
     return np.bincount(far[arcs.head[outwards]])[1:]  # such an arc leads one layer on
 
 
-def looked_at(network: Network) -> range:
-    """Return the nodes whose distances are counted: node 0 if the network looks alike from all nodes or has too many of them."""
-    return range(1) if network.nodes > LOOKED_AT else network.views
+def looked_at(network: Network) -> Sequence[int]:
+    """Return the ranks whose distances are counted: one if the network looks alike from all nodes or has too many of them."""
+    if network.rank_count <= LOOKED_AT:
+        return network.views
+    return range(1) if network.relays is None else network.ranks[:1].tolist()
 
 
 @lru_cache(1024)
@@ -64,7 +67,7 @@ def ways(network: Network, node: int, copies: int) -> tuple[int, str]:
         return sum(distance * count for distance, count in enumerate(levels(network, node))), "Σ distances"
     if network.flips_bits or not searched(network, copies):
         return _first_arcs(network, node, copies)
-    types = network.types() if network.seen_alike else {v: 1 for v in range(network.nodes) if v != node}
+    types = network.types() if network.seen_alike else {v: 1 for v in network.ranks.tolist() if v != node}
     lengths = least_lengths(network, node, list(types), copies)
     for v, found in zip(types, lengths, strict=True):
         if found[-1] < 0:
@@ -79,7 +82,7 @@ def searched(network: Network, copies: int, roots: int = 1) -> bool:
     """Whether shortest disjoint ways from so many nodes to all others are few enough to be searched for."""
     if network.nodes > _MOST_TYPED:
         return False
-    types = len(network.types()) if network.seen_alike else network.nodes - 1
+    types = len(network.types()) if network.seen_alike else network.rank_count - 1
     return roots * types * copies * network.arcs <= _MOST_SEARCHED
 
 
@@ -97,19 +100,20 @@ def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
     first = network.neighbors(node)
     if len(first) * network.nodes > _MOST_DISTANCES:
         return copies * distances, "x Σ distances"
-    others = np.delete(np.arange(network.nodes), node)
-    lengths = np.sort([1 + network.distance(w, others) for w in first], axis=0)
+    others = network.ranks[network.ranks != node]
+    far = [network.distance(w, others) for w in first]
+    lengths = np.sort([np.where(away < 0, network.nodes, 1 + away) for away in far], axis=0)
     return int(lengths[:copies].sum()), "Σ lengths of x ways"
 
 
 def ways_of_all(network: Network, copies: int) -> tuple[int, str]:
     """Return the same, in total for all nodes; where the distances of one node were counted, one arc for each way."""
-    nodes = network.nodes
+    nodes = network.rank_count
     if network.seen_alike:
         total, formula = ways(network, 0, copies)
         return nodes * total, f"N {formula}"
     if nodes > LOOKED_AT:
         return copies * nodes * (nodes - 1), "x N (N - 1)"
     of = ways if copies == 1 or searched(network, copies, nodes) else _first_arcs
-    found = [of(network, v, copies) for v in range(nodes)]
+    found = [of(network, v, copies) for v in network.ranks.tolist()]
     return sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"

@@ -14,7 +14,7 @@ def heard(job: Job, sources: int = 1) -> Bound:
     With faults to survive each chunk crosses f + 1 links of every node, as all can be cut if there are fewer. Two nodes share a
     link. Faults only delay: what crosses a link when something fails crosses it without faults, too.
     """
-    nodes, each = job.network.nodes, "M" if sources == 1 else "M N"
+    nodes, each = job.network.rank_count, "M" if sources == 1 else "M N"
     if not job.faults:
         said = (
             "each node but the root hears M messages x times"
@@ -43,12 +43,12 @@ def delays(job: Job, root: int) -> list[Bound]:
     neighbour behind it some node other than the root is as far as the diameter.
     """
     network, f = job.network, job.faults
-    if not f or network.nodes < 3:
+    if not f or network.rank_count < 3:
         return []
     if job.model.ports == "one":
         left = network.degree_at(root) - f
         informing = 1
-        while 1 + (1 << informing) - (1 << max(0, informing - left)) < network.nodes:
+        while 1 + (1 << informing) - (1 << max(0, informing - left)) < network.rank_count:
             informing += 1
         said = "the first f links that the root calls over are cut"
         return [

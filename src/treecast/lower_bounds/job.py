@@ -28,8 +28,8 @@ class Job:
 
     @property
     def others(self) -> int:
-        """N - 1."""
-        return self.network.nodes - 1
+        """N - 1, where N counts the ranks."""
+        return self.network.rank_count - 1
 
     @property
     def reversed(self) -> "Job":

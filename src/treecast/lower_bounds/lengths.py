@@ -27,7 +27,7 @@ def of_lengths(collective: Collective, lengths: Lengths, network: Network, copie
         return _wormhole(lengths)
     there = network if collective.direction == "from" else network.reversed()
     every = np.arange(network.nodes)
-    far = there.distance(collective.root, every)
+    far = np.maximum(there.distance(collective.root, every), 0)  # nobody sends to relays that are not reached
     job = _Job(there, collective.root, lengths.flits, model)
     sends = Bound("transmissions", int((lengths.flits * far).sum()), "Σ length x distance", "shortest ways")
     found = [*_clock(job, "steps", far, "distance"), sends]

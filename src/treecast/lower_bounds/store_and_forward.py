@@ -72,9 +72,9 @@ def _over_every_arc(job: Job) -> list[Bound]:
 
 def _hearing(job: Job, root: int) -> list[Bound]:
     """A node that few arcs reach hears Mx chunks over them; the first has crossed its distance from the root."""
-    if job.network.seen_alike or job.network.nodes > distances.LOOKED_AT:
+    if job.network.seen_alike or job.network.rank_count > distances.LOOKED_AT:
         return []
-    others = np.delete(np.arange(job.network.nodes), root)
+    others = job.network.ranks[job.network.ranks != root]
     into, far = distances.degrees(job.network.reversed())[others], job.network.distance(root, others)
     value = int((-(-job.total // into) + far - 1).max())
     return [steps(value, "⌈M x / in-degree⌉ + distance - 1", "the arcs into one node")]
@@ -88,7 +88,7 @@ def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
     """
     if job.network.seen_alike or job.network.nodes > distances.LISTED:
         return []
-    into = distances.arcs_into_layers(job.network, root)
+    into = distances.arcs_into_layers(job.network, root)[:far]  # some relays may be farther than all ranks
     at = int(into.argmin())
     if into[at] >= into[0]:
         return []
@@ -139,7 +139,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 @bounds_of("allgather")
 def _allgather(job: Job, root: int) -> list[Bound]:
     """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
-    sends = faults.heard(job, job.network.nodes)
+    sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
     at_one = [_through(job.reversed, v) for v in distances.looked_at(job.network)]
@@ -150,7 +150,12 @@ def _allgather(job: Job, root: int) -> list[Bound]:
 def _gossip(job: Job) -> list[Bound]:
     """Where messages combine all nodes hear of all, so one source gives the bound; with odd N a node idles in the first step."""
     found = [b for v in distances.looked_at(job.network) for b in (*_reach(job, v), *faults.delays(job, v))]
-    if job.model.partner == "same" and job.model.ports == "one" and job.network.nodes % 2:
+    if (
+        job.model.partner == "same"
+        and job.model.ports == "one"
+        and job.network.rank_count % 2
+        and job.network.relays is None
+    ):
         value = job.others.bit_length() + 1
         found.append(steps(value, "⌈log2 N⌉ + 1, N odd", "one node has no partner in the first step"))
     return [best([b for b in found if b.formula == formula], "steps") for formula in sorted({b.formula for b in found})]
@@ -182,7 +187,8 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
     """
     owners = distances.looked_at(job.network)
     formula = "2 M N (N - 1)"
-    sends = transmissions(2 * job.messages * job.network.nodes * job.others, formula, "every node, as reduce-broadcast")
+    every = job.messages * job.network.rank_count * job.others
+    sends = transmissions(2 * every, formula, "every node, as reduce-broadcast")
     found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
     if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
         first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)

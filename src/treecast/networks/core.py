@@ -5,7 +5,7 @@ What a network is like it says itself, by the attributes below that have a defau
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
@@ -66,6 +66,13 @@ class Network(Described, ABC):
     """Whether ``channels`` knows the routes of messages under wormhole switching."""
     named_nodes: bool = False
     """Whether nodes have names of their own, which may be whole numbers."""
+    relays: NDArray[np.bool_] | None = None
+    """Which nodes are relays, bool (N,): they hold and forward, but want nothing and have nothing of their own, as switches do.
+    None where every node is a rank."""
+    parallel_arcs: bool = False
+    """Whether several arcs lead from some node to the same other one, as parallel cables do; each is a port of its own."""
+    connected: bool = True
+    """Whether every rank is reached from every other."""
 
     @property
     @abstractmethod
@@ -127,6 +134,18 @@ class Network(Described, ABC):
         """Whether ``network(spec)`` finds it again."""
         return True
 
+    @property
+    def rank_count(self) -> int:
+        """The number of nodes that take part in collectives."""
+        return self.nodes if self.relays is None else len(self.ranks)
+
+    @cached_property
+    def ranks(self) -> Ints:
+        """The nodes that take part in collectives, all but the relays: int64, ascending."""
+        found = np.arange(self.nodes) if self.relays is None else np.flatnonzero(~self.relays)
+        found.setflags(write=False)
+        return found
+
     @cached_property
     def both_ways(self) -> bool:
         """Whether every arc has an arc back, so that any two neighbours are joined by a link."""
@@ -137,9 +156,9 @@ class Network(Described, ABC):
         return True
 
     @property
-    def views(self) -> range:
-        """Nodes that stand for all: the network looks from each node as it does from one of these."""
-        return range(self.nodes)
+    def views(self) -> Sequence[int]:
+        """Ranks that stand for all: the network looks from each rank as it does from one of these."""
+        return range(self.nodes) if self.relays is None else self.ranks.tolist()
 
     @property
     def diameter_is_cheap(self) -> bool:
@@ -152,10 +171,11 @@ class Network(Described, ABC):
         return None
 
     def levels(self, u: int) -> tuple[int, ...]:
-        """Return how many nodes are 0, 1, 2 … arcs away from ``u``. Raises NetworkError when they are too many to count."""
+        """Return how many ranks are 0, 1, 2 … arcs away from ``u``. Raises NetworkError when they are too many to count."""
         if self.nodes > _MOST_COUNTED:
             raise NetworkError(f"{self.spec} has too many nodes to count how far each of them is")
-        return tuple(np.bincount(self.distance(u, np.arange(self.nodes))).tolist())
+        far = self.distance(u, np.arange(self.nodes) if self.relays is None else self.ranks)
+        return tuple(np.bincount(far[far >= 0]).tolist())
 
     def shortest_starts(self) -> Mapping[tuple[int, int], int] | None:
         """Return how many nodes are h arcs from node 0 with f of its arcs beginning a shortest path, as {(h, f): nodes}.
@@ -265,8 +285,24 @@ class Network(Described, ABC):
             raise NetworkError(f"{u} is no node of {self.spec}: nodes go from 0 to {self.nodes - 1}")
         return int(u)
 
+    # Parallel arcs from u to v are told apart by their *cable*, 0, 1, 2 … in the order of their ports. The arcs of cable i
+    # from u to v and from v to u are a link. Where no arcs are parallel every cable is 0.
+
+    def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
+        return np.zeros(np.broadcast_shapes(np.shape(u), np.shape(port)), np.int64)
+
+    def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:
+        """Return the port by which the arc of a cable leaves ``u`` for ``v``, or -1 (arrays that broadcast)."""
+        return np.where(ints(cable) == 0, self.port_between(u, v), -1)
+
+    def back(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the port of the arc back: where ``port`` leads from ``u`` to v, the port at v, or -1 (arrays that broadcast)."""
+        v = self.neighbor(u, port)
+        return np.where(v < 0, -1, self.port_of_cable(v, u, self.cable(u, port)))
+
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the port by which an arc leaves ``u`` for ``v``, or -1 where there is none (arrays that broadcast)."""
+        """Return the first port by which an arc leaves ``u`` for ``v``, or -1 where there is none (arrays that broadcast)."""
         u, v = np.broadcast_arrays(np.asarray(u, np.int64), np.asarray(v, np.int64))
         found = np.full(u.shape, -1, np.int64)
         for port in reversed(range(self.ports)):
@@ -317,7 +353,9 @@ class Network(Described, ABC):
         return int(sum(np.count_nonzero(part >= 0) for _, part in self._table_blocks()))
 
     def eccentricity(self, root: int) -> int:
-        """Return the distance from ``root`` to the node farthest from it, in arcs."""
+        """Return the distance from ``root`` to the rank farthest from it, in arcs; ranks that it does not reach do not count."""
+        if self.relays is not None:
+            return int(self.distance(root, self.ranks).max())
         step = 1 << 16
         return max(
             int(self.distance(root, np.arange(low, min(low + step, self.nodes))).max())
@@ -325,11 +363,16 @@ class Network(Described, ABC):
         )
 
     def to_networkx(self) -> "nx.DiGraph[Any]":
-        """Return the network as a networkx DiGraph whose nodes are numbers, with a ``label``, and whose arcs have a ``port``."""
+        """Return the network as a networkx DiGraph whose nodes are numbers, with a ``label``, and whose arcs have a ``port``.
+
+        Relays have the attribute ``relay``. With parallel arcs it is a MultiDiGraph.
+        """
         import networkx as nx
 
-        graph: nx.DiGraph[Any] = nx.DiGraph(name=self.spec)
+        graph: nx.DiGraph[Any] = (nx.MultiDiGraph if self.parallel_arcs else nx.DiGraph)(name=self.spec)
         graph.add_nodes_from((u, {"label": self.label(u)}) for u in range(self.nodes))
+        if self.relays is not None:
+            graph.add_nodes_from((u, {"relay": True}) for u in np.flatnonzero(self.relays).tolist())
         for low, part in self._table_blocks():
             for u, port in np.argwhere(part >= 0).tolist():
                 graph.add_edge(low + u, int(part[u, port]), port=port)

@@ -13,6 +13,7 @@ def _(network: Network) -> Description:
     figures = {
         "network": network.spec,
         "nodes": network.nodes,
+        "ranks": network.rank_count,
         "degree": network.degree,
         "diameter": network.diameter if network.diameter_is_cheap else None,
         "arcs": network.arcs,
@@ -25,13 +26,20 @@ def _(network: Network) -> Description:
     }
     lines = {
         "network": f"{network.spec}, {network.described}",
-        "nodes": f"{network.nodes:,} ({_spell_labels(network)})",
+        "nodes": f"{network.nodes:,} ({_spell_labels(network)})" + _spell_relays(network),
         "arcs": f"{network.arcs:,}" + ("" if network.both_ways else ", not all with an arc back"),
         "degree": network.degree,
         "diameter": network.diameter if network.diameter_is_cheap else "not searched for",
         "ports": ", ".join([*names[:_FEW_PORTS], *(["…"] if network.ports > _FEW_PORTS else [])]) or "none",
     }
     return Description(figures, lines)
+
+
+def _spell_relays(network: Network) -> str:
+    relays = network.nodes - network.rank_count
+    if not relays:
+        return ""
+    return f", {relays:,} of them {'a relay' if relays == 1 else 'relays'}: {network.rank_count:,} take part"
 
 
 def _spell_labels(network: Network) -> str:

@@ -82,11 +82,12 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
     from treecast.kernels.flows import fewest_ways as count
 
     arcs = arcs_of(network)
-    order = np.argsort(network.distance(network.check_node(root), np.arange(network.nodes)), kind="stable")
+    far = network.distance(network.check_node(root), np.arange(network.nodes))
+    order = np.argsort(np.where(far < 0, network.nodes, far), kind="stable")
     leaving, entering = np.diff(arcs.first)[root], np.delete(np.diff(arcs.into), root)
     least = int(np.argmin(entering))
     most = int(min(leaving, entering[least]))
-    if most == 1:  # nothing to count: some way leads everywhere
+    if most <= 1:  # nothing to count: some way leads everywhere, or nowhere
         return Fewest(1, least + (least >= root) if entering[least] == 1 else int(order[-1]))
     found, where = count(*arcs[:5], order, most, nodes)
     if found == most:
@@ -111,8 +112,8 @@ def connectivity(network: Network) -> int:
         return 1
     arcs = arcs_of(network)
     least = int(min(np.diff(arcs.first).min(), np.diff(arcs.into).min()))
-    if least == 1 or network.nodes > _MOST_NODES:
-        return least
+    if least <= 1 or network.nodes > _MOST_NODES:
+        return max(least, 1)
     roots = range(1 if network.seen_alike else min(network.nodes, least + 1))
     ways = [fewest_ways(some, root, nodes=True).ways for root in roots for some in (network, network.reversed())]
     return min(least, *ways)
@@ -131,7 +132,7 @@ def least_cut(network: Network, root: int, node: int) -> list[int]:
     import networkx
 
     nx: Any = networkx
-    graph = nx.restricted_view(network.to_networkx(), [], [(root, node), (node, root)])
+    graph = nx.restricted_view(nx.DiGraph(network.to_networkx()), [], [(root, node), (node, root)])
     if not nx.has_path(graph, root, node):
         return []
     found = nx.minimum_node_cut(graph, root, node)

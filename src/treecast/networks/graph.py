@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 _REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
+_MOST_ARCS = 2**27  # a gigabyte of numbers
 
 
 class Graph(Network):
-    """A network given arc by arc, in which every node is reached from every other.
+    """A network given arc by arc.
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
-    in the order of the nodes they lead to. Made by ``Graph.from_networkx`` and ``Graph.read``.
+    in the order of the nodes they lead to. A link of capacity c is c parallel arcs each way, and each has a port
+    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by
+    ``Graph.from_networkx`` and ``Graph.read``.
 
     Examples
     --------
@@ -34,17 +38,22 @@ class Graph(Network):
     >>> house = network(nx.Graph([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
     >>> house.spec, house.arcs, house.labels(house.neighbors(house.node("c")))
     ('graph:4', 8, ['a', 'b', 'd'])
+    >>> wired = nx.Graph([("a", "switch", {"capacity": 2}), ("b", "switch")])
+    >>> wired.nodes["switch"]["relay"] = True
+    >>> switched = network(wired)
+    >>> switched.labels(switched.ranks), switched.labels(switched.neighbors(switched.node("switch")))
+    (['a', 'b'], ['a', 'a', 'b'])
     """
 
     described: ClassVar[str] = "a graph"
     named_nodes = True
 
-    def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike) -> None:
+    def __init__(self, spec: str, names: Sequence[str], arcs: ArrayLike, relays: ArrayLike | None = None) -> None:
         """Make the network spelled ``spec`` from its nodes' names and its arcs' sources and targets.
 
-        ``arcs`` are integers, shape (arcs, 2), in any order. Raises NetworkError if there is no node, a name
-        is empty, holds whitespace or is given twice, an arc leads to no node or to its own source or is given
-        twice, or some node cannot be reached from some other.
+        ``arcs`` are integers, shape (arcs, 2), in any order; those given twice are parallel. ``relays``: which nodes
+        are relays, bool (N,). Raises NetworkError if there is no node, or none but relays, a name is empty, holds
+        whitespace or is given twice, or an arc leads to no node or to its own source.
         """
         self._spec, self._names = spec, tuple(names)
         self.family = spec.partition(":")[0]
@@ -58,9 +67,14 @@ class Graph(Network):
         self._first = np.searchsorted(sources, np.arange(self.nodes + 1))
         for array in (self._keys, self._targets, self._first):
             array.flags.writeable = False
-        self._check_arcs(sources, targets)
+        for at in np.flatnonzero(sources == targets)[:1]:
+            name = self._names[int(sources[at])]
+            raise NetworkError(f"{self.spec!r} has a link from {name!r} to itself: leave it out")
+        self.relays = self._check_relays(relays)
+        self.parallel_arcs = bool((keys[1:] == keys[:-1]).any())
+        self.connected = self._is_connected()
         self._degree = int(np.diff(self._first).max())
-        self._recent: tuple[tuple[int, NDArray[np.int32]], ...] = ()
+        self._recent: tuple[tuple[tuple[int, bool], NDArray[np.int32]], ...] = ()
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph[Any]", spec: str | None = None) -> Self:
@@ -74,11 +88,23 @@ class Graph(Network):
         known: Any = graph
         if not isinstance(known, nx.Graph):
             raise NetworkError(f"a {type(graph).__name__} is no network: give a networkx graph or a text like star:5")
-        numbers = {name: u for u, name in enumerate(graph)}
-        arcs = [(numbers[u], numbers[v]) for u, v in graph.edges()]
+        numbers, spec = {name: u for u, name in enumerate(graph)}, spec or f"graph:{len(graph)}"
+        links: list[tuple[int, int, int]] = []
+        for u, v, capacity in graph.edges(data="capacity", default=1):
+            if (many := _whole(capacity)) < 1:
+                raise NetworkError(
+                    f"{spec!r} has a link from {str(u)!r} to {str(v)!r} of capacity {capacity!r}: "
+                    "write a whole number from 1, the number of parallel cables"
+                )
+            links.append((numbers[u], numbers[v], many))
+        if sum(many for _, _, many in links) > _MOST_ARCS:
+            raise NetworkError(f"{spec!r} has more than {_MOST_ARCS:,} cables: too many; divide all capacities")
+        table = np.array(links, np.int64).reshape(-1, 3)
+        arcs = np.repeat(table[:, :2], table[:, 2], axis=0)
         if not graph.is_directed():
-            arcs += [(v, u) for u, v in arcs]
-        return cls(spec or f"graph:{len(numbers)}", [str(name) for name in numbers], arcs)
+            arcs = np.concatenate([arcs, arcs[:, ::-1]])
+        relays = [_flag(spec, name, relay) for name, relay in graph.nodes(data="relay", default=False)]
+        return cls(spec, [str(name) for name in numbers], arcs, relays)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
@@ -127,7 +153,7 @@ class Graph(Network):
 
     @property
     def diameter(self) -> int:
-        """The largest distance between two nodes; searched for the first time, then kept."""
+        """The largest distance from a rank to another that it reaches; searched for the first time, then kept."""
         return self._diameter
 
     @property
@@ -137,13 +163,13 @@ class Graph(Network):
 
     @cached_property
     def _diameter(self) -> int:
-        return max(int(levels.max()) for _, levels in self._blocks(np.arange(self.nodes)))
+        return max(int(levels[:, self.ranks].max()) for _, levels in self._blocks(self.ranks))
 
     @cached_property
     def both_ways(self) -> bool:
-        """Whether every arc has an arc back."""
-        source = np.repeat(np.arange(self.nodes), np.diff(self._first))
-        return bool((self.port_between(self._targets[:-1], source) >= 0).all())
+        """Whether every arc has an arc back; of parallel arcs, each one of its own."""
+        sources, targets = np.divmod(self._keys[:-1], self.nodes)
+        return np.array_equal(np.sort(targets * self.nodes + sources), self._keys[:-1])
 
     @cached_property
     def arcs(self) -> int:
@@ -173,17 +199,31 @@ class Graph(Network):
         slot = np.searchsorted(self._keys, key)
         return np.where(inside & (self._keys[slot] == key), slot - self._first[u], -1)
 
-    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast).
+    def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
+        u, port, there = np.broadcast_arrays(ints(u), ints(port), self.neighbor(u, port) >= 0)
+        slot = np.where(there, self._first[np.where(there, u, 0)] + port, 0)
+        return np.where(there, slot - np.searchsorted(self._keys, self._keys[slot]), 0)
 
-        Searches once from every different ``u``; of calls with a single ``u`` the last few are remembered.
-        Raises NetworkError when ``u`` or ``v`` is no node.
+    def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:
+        """Return the port by which the arc of a cable leaves ``u`` for ``v``, or -1 (arrays that broadcast)."""
+        first, cable = self.port_between(u, v), ints(cable)
+        port = first + cable  # those to one node come one after another
+        return np.where((first >= 0) & (cable >= 0) & (self.neighbor(u, port) == ints(v)), port, -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the number of arcs on a shortest path from ``u`` to ``v``, -1 where no way leads: int64 (arrays that broadcast).
+
+        Searches once from every different ``u``, or back from every ``v`` if these are fewer; of calls with a single one the
+        last few are remembered. Raises NetworkError when ``u`` or ``v`` is no node.
         """
-        u, v = np.broadcast_arrays(self._check_nodes(u), self._check_nodes(v))
-        found = np.empty(u.shape, np.int64)
-        roots, which = np.unique(u, return_inverse=True)
-        which = which.reshape(u.shape)
-        for low, levels in self._blocks(roots):
+        u, v, back = self._check_nodes(u), self._check_nodes(v), False
+        roots, goals = np.unique(u), np.unique(v)
+        if goals.size < roots.size:
+            u, v, roots, back = v, u, goals, True
+        u, v = np.broadcast_arrays(u, v)
+        found, which = np.empty(u.shape, np.int64), np.searchsorted(roots, u)
+        for low, levels in self._blocks(roots, back):
             mine = (which >= low) & (which < low + len(levels))
             found[mine] = levels[which[mine] - low, v[mine]]
         return found
@@ -196,27 +236,31 @@ class Graph(Network):
         return self._numbers.get(text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and self.spec == other.spec and np.array_equal(self._keys, other._keys)
+        if not isinstance(other, Graph):
+            return False
+        same = self.spec == other.spec and np.array_equal(self._keys, other._keys)
+        return same and np.array_equal(self.ranks, other.ranks)
 
     def __hash__(self) -> int:
         return hash((self.spec, self.arcs))
 
-    def _blocks(self, roots: Ints) -> Iterator[tuple[int, NDArray[np.int32]]]:
-        """Yield the distances from some ``roots`` at a time to all nodes, with the index of the first."""
+    def _blocks(self, roots: Ints, back: bool = False) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Yield the distances from, or back from, some ``roots`` at a time to all nodes, with the index of the first."""
+        arcs = self._turned if back and not self.both_ways else (self._first, self._targets)
         if roots.size == 1:
-            yield 0, self._levels_from(int(roots[0]))
+            yield 0, self._levels_from(int(roots[0]), back and not self.both_ways)
             return
         step = max(1, _AT_ONCE // (self.nodes + self.arcs))
         for low in range(0, roots.size, step):
-            yield low, _levels(self._first, self._targets, roots[low : low + step])
+            yield low, _levels(*arcs, roots[low : low + step])
 
-    def _levels_from(self, root: int) -> NDArray[np.int32]:
+    def _levels_from(self, root: int, back: bool) -> NDArray[np.int32]:
         recent = self._recent  # replaced, never changed, so that threads can share it
         for known, levels in recent:
-            if known == root:
-                return levels
-        levels = _levels(self._first, self._targets, np.array([root]))
-        self._recent = ((root, levels), *recent[: _REMEMBERED - 1])
+            if known == (root, back):
+                return levels[None]
+        levels = _levels(*(self._turned if back else (self._first, self._targets)), np.array([root]))
+        self._recent = (((root, back), levels[0]), *recent[: _REMEMBERED - 1])
         return levels
 
     def _is_node(self, u: Ints) -> NDArray[np.bool_]:
@@ -238,24 +282,29 @@ class Graph(Network):
             if self._numbers[name] != u:
                 raise NetworkError(f"{self.spec!r} has two nodes named {name!r}: give each its own name")
 
-    def _check_arcs(self, sources: Ints, targets: Ints) -> None:
-        def refuse(wrong: NDArray[np.bool_], a: Ints, b: Ints, what: str) -> None:
-            if wrong.any():
-                at = int(np.argmax(wrong))
-                pair = repr(self._names[int(a[at])]), repr(self._names[int(b[at])])
-                raise NetworkError(f"{self.spec!r} " + what.format(*pair))
+    def _check_relays(self, relays: ArrayLike | None) -> NDArray[np.bool_] | None:
+        found = np.zeros(self.nodes, np.bool_) if relays is None else np.array(relays, np.bool_)
+        if found.shape != (self.nodes,):
+            raise NetworkError(f"{self.spec!r} has {self.nodes:,} nodes: say of each whether it is a relay")
+        if found.all():
+            raise NetworkError(f"{self.spec!r} has relays only: a network has a rank at least")
+        found.flags.writeable = False
+        return found if found.any() else None
 
-        again = self._keys[:-1] == self._keys[1:]
-        refuse(sources == targets, sources, targets, "has a link from {} to itself: leave it out")
-        refuse(again, sources, targets, "has more than one link from {} to {}: leave one")
-        # Where node 0 reaches every node, also with all arcs turned round, every node reaches every other.
-        order = np.argsort(targets, kind="stable")
-        first = np.searchsorted(targets[order], np.arange(self.nodes + 1))
-        root, everyone = np.zeros(self.nodes, np.int64), np.arange(self.nodes)
-        onward = _levels(self._first, self._targets, root[:1])[0]
-        backward = _levels(first, sources[order].astype(np.int32), root[:1])[0]
-        refuse(onward < 0, root, everyone, "is not connected: no way leads from {} to {}")
-        refuse(backward < 0, everyone, root, "is not connected: no way leads from {} to {}")
+    def _is_connected(self) -> bool:
+        """Whether one rank reaches all others, also with all arcs turned round: then every rank reaches every other."""
+        root = self.ranks[:1]
+        onward = _levels(self._first, self._targets, root)[0, self.ranks]
+        return bool((onward >= 0).all()) and (
+            self.both_ways or bool((_levels(*self._turned, root)[0, self.ranks] >= 0).all())
+        )
+
+    @cached_property
+    def _turned(self) -> tuple[Ints, NDArray[np.int32]]:
+        """The arcs turned round, as ``_first`` and ``_targets``."""
+        order = np.argsort(self._targets[:-1], kind="stable")
+        first = np.searchsorted(self._targets[:-1][order], np.arange(self.nodes + 1))
+        return first, (self._keys[:-1][order] // self.nodes).astype(np.int32)
 
 
 def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.int32]:
@@ -286,6 +335,25 @@ def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.
     return levels.reshape(roots.size, nodes)
 
 
+def _whole(value: Any) -> int:
+    """Return a capacity as a number, 0 if it is no whole number from 1: GraphML has texts and fractions, too."""
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return 0
+    number = float(value)
+    return int(number) if 1 <= number < 2**31 and number.is_integer() else 0
+
+
+def _flag(spec: str, name: Any, value: Any) -> bool:
+    """Return whether a node is a relay, by its attribute. Raises NetworkError for what is neither yes nor no."""
+    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    text = str(value).strip().lower()
+    if text not in known:
+        raise NetworkError(f"{spec!r} has a node {str(name)!r} with relay {value!r}: write true or false")
+    return known[text]
+
+
 def _name(given: str | None) -> str:
     if given is None:
         raise ValueError("a node lacks its id, or an edge its source or target")
@@ -307,7 +375,11 @@ def _read(path: str) -> Any:
         if len(words) == 1 or (len(words) > 2 and not words[2].startswith("{")):
             raise ValueError(f"line {number} is no link: write two names, as in: a b")
     # A plain Graph would silently merge links that are given twice.
-    return nx.parse_edgelist(lines, create_using=nx.MultiGraph)
+    graph = nx.parse_edgelist(lines, create_using=nx.MultiGraph)
+    for u, v, again in graph.edges(keys=True):
+        if again:  # some lists write every link both ways
+            raise ValueError(f"the link from {u!r} to {v!r} is given twice: write its capacity in GraphML")
+    return graph
 
 
 @family("file", "PATH", example="file:net.graphml", what="any graph: GraphML, or an edge list of two names a line")

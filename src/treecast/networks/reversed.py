@@ -31,7 +31,8 @@ class Reversed(Network):
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self.named_nodes = network.named_nodes
+        self.named_nodes, self.parallel_arcs = network.named_nodes, network.parallel_arcs
+        self.relays, self.connected = network.relays, network.connected
 
     @property
     def spec(self) -> str:
@@ -105,6 +106,28 @@ class Reversed(Network):
 
     def _parse_label(self, text: str) -> int | None:
         return self._network._parse_label(text)
+
+    def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
+        if not self.parallel_arcs:
+            return super().cable(u, port)
+        first, target = self._arcs
+        u, port, v = np.broadcast_arrays(ints(u), ints(port), self.neighbor(u, port))
+        found = np.zeros(u.shape, np.int64)
+        there = v >= 0
+        slot = first[u[there]] + port[there]
+        source = np.repeat(np.arange(self.nodes), np.diff(first))
+        keys = source * self.nodes + target[:-1]  # sorted
+        found[there] = slot - np.searchsorted(keys, keys[slot])
+        return found
+
+    def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:
+        """Return the port by which the arc of a cable leaves ``u`` for ``v``, or -1 (arrays that broadcast)."""
+        port = self.port_between(u, v)
+        if not self.parallel_arcs:
+            return np.where(ints(cable) == 0, port, -1)
+        found = port + ints(cable)  # those to one node come one after another
+        return np.where((port >= 0) & (ints(cable) >= 0) & (self.neighbor(u, found) == v), found, -1)
 
     @cached_property
     def _arcs(self) -> tuple[Ints, NDArray[np.int32]]:

@@ -185,7 +185,7 @@ def _mean_distance(network: Network) -> float | None:
     """Return Σ distances / N², from the bounds of scatter or alltoall; None if the distances of some nodes are not counted."""
     if network.seen_alike:
         return _sum_of_distances(network) / network.nodes
-    one = Collective("alltoall", network.nodes, 1)
+    one = Collective.over(network, "alltoall")
     lower = best(bounds(one, network, 1, MODELS["all-port"]), "transmissions")
     return lower.value / network.nodes**2 if network.nodes == 1 or "Σ" in lower.formula else None
 
@@ -207,7 +207,7 @@ def _check_copies(kind: str, network: Network, copies: int) -> None:
 def _entry(kind: str, network: Network, messages: int, copies: int) -> Entry:
     model, orders = MODELS["all-port"], _orders(kind, network, copies)
     try:
-        collective = Collective(kind, network.nodes, messages)
+        collective = Collective.over(network, kind, messages)
     except PlanError as error:
         return Entry(kind, network.spec, messages, copies, None, None, None, None, None, *orders, str(error))
     lower = bounds(collective, network, copies, model)
@@ -226,7 +226,7 @@ def _why_not_planned(collective: Collective, network: Network, copies: int) -> s
         return "no plan is known yet: lower bounds only"
     rows = (network.nodes - 1) * (copies if collective.all_source else network.ports)
     if collective.personal:  # a row for each arc on the way of each chunk, from one root
-        one = Collective("scatter", network.nodes, 1)
+        one = Collective.over(network, "scatter")
         rows = best(bounds(one, network, copies, MODELS["all-port"]), "transmissions").value
     return f"about {rows:,} rows, too many to plan: lower bounds only" if rows > MOST_ROWS else ""
 
@@ -301,7 +301,7 @@ def tables(network: Network, messages: int = 1, copies: int = 1) -> list[Table]:
         raise PlanError(f"the paper has tables of star networks and hypercubes, not of {network.spec}")
     if not 1 <= copies <= max(1, network.ports):
         raise PlanError(f"{network.spec} cannot have {copies} copies: it has {network.ports} disjoint trees")
-    Collective("broadcast", network.nodes, messages)  # raises when the messages are too many or too few
+    Collective.over(network, "broadcast", messages)  # raises when the messages are too many or too few
     if network.flips_bits:
         return [_table("Table 3", network, messages, copies)]
     return [_table("Table 1", network, messages, network.ports), _table("Table 2", network, messages, copies)]
@@ -356,5 +356,5 @@ def _table(name: str, network: Network, messages: int, copies: int) -> Table:
 
 def _sum_of_distances(network: Network) -> int:
     """Return Σ distances from node 0, of a network that looks the same from every node."""
-    one = Collective("scatter", network.nodes, 1)
+    one = Collective.over(network, "scatter")
     return best(bounds(one, network, 1, MODELS["all-port"]), "transmissions").value

@@ -56,7 +56,7 @@ def plan(
     collective: str,
     network: Any,
     *,
-    root: int | str = 0,
+    root: int | str | None = None,
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
@@ -75,7 +75,7 @@ def plan(
     network
         Where: a Network, its spelling (``"star:5"``), or a networkx graph.
     root
-        The node, or its label, that all data comes from or goes to.
+        The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages
         The number of chunks of each source.
     copies, survive
@@ -145,7 +145,7 @@ def program(
     network: Any,
     node: int | str,
     *,
-    root: int | str = 0,
+    root: int | str | None = None,
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,

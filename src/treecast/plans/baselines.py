@@ -13,7 +13,7 @@ from treecast.schedule.trees import Tree
 
 def single_tree_steps(network: Network, collective: Collective) -> int:
     """Return the steps of a broadcast down a single shortest-path tree, by its closed form; 0 of other collectives."""
-    if not collective.traits.one_to_all or network.nodes == 1:
+    if not collective.traits.one_to_all or network.rank_count == 1:
         return 0
     return collective.messages + network.eccentricity(collective.root) - 1
 

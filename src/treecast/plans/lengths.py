@@ -29,11 +29,19 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
         flits = _of_mapping(network, root, given)
     else:
         flits = np.array(given)
-        flits = np.repeat(flits, network.nodes) if flits.ndim == 0 else flits
+        if flits.ndim == 0:  # relays have no message
+            flits = (
+                np.where(network.relays, 0, flits) if network.relays is not None else np.repeat(flits, network.nodes)
+            )
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
     if flits.dtype.kind in "iu" and flits.min() >= 0:
         flits[root] = 0
+    if network.relays is not None and flits.dtype.kind in "iu":
+        for node in np.flatnonzero(network.relays & (flits > 0))[:1].tolist():
+            raise PlanError(
+                f"{network.label(node)} is a relay, which takes no part: its length is 0, not {flits[node]}"
+            )
     return Lengths.of(flits)
 
 
@@ -49,6 +57,8 @@ def _of_mapping(network: Network, root: int, given: Any) -> Ints:
             raise PlanError(f"node {network.label(node)} has two lengths: give one")
         flits[node] = length
     flits[root] = 0
+    if network.relays is not None:
+        flits[network.relays & (flits < 0)] = 0
     if int(flits.min()) < 0:
         lacking = network.label(int(np.argmin(flits)))
         raise PlanError(f"node {lacking} has no length: each node needs one, 0 if its message is null")

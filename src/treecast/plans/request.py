@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, find_kind
+from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
 from treecast.machine import MODELS, Model
 from treecast.machine import model as find_model
@@ -25,7 +26,7 @@ def collective_of(
     kind: str,
     network: Network,
     *,
-    root: int | str = 0,
+    root: int | str | None = None,
     messages: int = 1,
     targets: Any = (),
     lengths: Any = None,
@@ -39,7 +40,7 @@ def collective_of(
     network
         Where it takes place.
     root
-        A node or its label; collectives in which every node has the same part have none.
+        A node or its label; the default is the first rank. Collectives in which every node has the same part have none.
     messages
         The number of chunks of each source.
     targets
@@ -50,17 +51,51 @@ def collective_of(
     Raises
     ------
     PlanError, NetworkError
-        For a kind, node or length that does not exist.
+        For a kind, node or length that does not exist, for a relay as a root or target, and for ranks that are not reached.
     """
-    start = node_of(network, root, "root") if root else network.node(root)
+    start = root_of(network, root)
     if isinstance(targets, str) or not np.iterable(targets):
         raise PlanError(f"targets are several nodes or labels, not {targets!r}: write [{targets!r}]")
     aims = {node_of(network, target, "a target") for target in targets}
+    for target in sorted(aims):
+        _refuse_relay(network, target, "target")
     flits = None if lengths is None else lengths_by_node(network, start, lengths)
-    found = Collective(kind, network.nodes, messages, start, tuple(sorted(aims - {start})), flits)
-    if found.all_source and found.root:
+    alike = find_kind(kind).all_source
+    if alike and root is not None and start:
         raise PlanError(f"{kind} has no root: every node has the same part in it")
+    found = Collective.over(
+        network,
+        kind,
+        messages,
+        root=0 if alike else start,
+        targets=tuple(sorted(aims - {start})),
+        lengths=flits,
+    )
+    check_reach(found, network)
     return found
+
+
+def root_of(network: Network, root: int | str | None) -> int:
+    """Return the node that a root is given by: a number or label; by nothing, the first rank.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For what names no node, and for a relay.
+    """
+    if root is None:
+        return 0 if network.relays is None else int(network.ranks[0])
+    start = node_of(network, root, "root") if root else network.node(root)
+    _refuse_relay(network, start, "root")
+    return start
+
+
+def _refuse_relay(network: Network, node: int, what: str) -> None:
+    if network.relays is not None and network.relays[node]:
+        some = network.label(int(network.ranks[0]))
+        raise PlanError(
+            f"{what} {network.label(node)} is a relay, which has nothing and wants nothing: take a rank, as {some}"
+        )
 
 
 def copies_of(copies: int | None, survive: int | None) -> int:
@@ -154,14 +189,15 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
         When the schedule does not say, or says what no builder can do.
     """
     recipe, collective, lengths = schedule.recipe, schedule.collective, schedule.collective.lengths
+    network = schedule.network
     if not recipe.builder:
         raise PlanError("the schedule does not say which builder made it")
     job, entries = request(
         collective.kind,
-        schedule.network,
-        root=collective.root,
+        network,
+        root=None if collective.all_source else network.label(collective.root),
         messages=collective.messages,
-        targets=collective.targets,
+        targets=network.labels(collective.targets),
         lengths=None if lengths is None else lengths.flits,
         copies=recipe.copies or schedule.copies,
         model=schedule.model,

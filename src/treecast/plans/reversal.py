@@ -20,7 +20,9 @@ def reverse_in_time(network: Network, collective: Collective, built: Built) -> B
     a schedule on ``network.reversed()``, which is another network where arcs lead one way only. Raises PlanError when it is not.
     """
     rows, claims = built.rows, built.claims
-    port = np.where(rows.port < 0, -1, network.port_between(rows.dst, rows.src))  # what names no port has a route
+    cable = network.reversed().cable(rows.src, rows.port)
+    turned = network.port_of_cable(rows.dst, rows.src, cable)
+    port = np.where(rows.port < 0, -1, turned)  # what names no port has a route
     if bool(((port < 0) & (rows.port >= 0)).any()):
         raise PlanError(f"{network.spec} has arcs that lead one way only: reverse a schedule on network.reversed()")
     columns = rows.columns() | {

@@ -99,6 +99,11 @@ class Schedule(Described):
         rows, chunks = self.rows, self.part.chunks
         if self.collective.nodes != self.network.nodes:
             raise ScheduleError("the collective and the network differ in their number of nodes")
+        relays = () if self.network.relays is None else np.flatnonzero(self.network.relays)
+        if not np.array_equal(self.collective.relays, relays):
+            raise ScheduleError(
+                "the collective and the network differ in their relays: write Collective.over(network, …)"
+            )
         if self.orbit and not (self.network.seen_alike and self.collective.all_source):
             raise ScheduleError(
                 "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
@@ -197,12 +202,16 @@ class Schedule(Described):
         rows, network = self.rows, self.network
         if not self.sparing:
             return np.empty(0, np.int64)
-        back = network.arc(rows.dst, network.port_between(rows.dst, rows.src))
+        back = network.arc(rows.dst, network.back(rows.src, rows.port))
         return np.where(self.answers, network.nodes * network.ports, back)
 
     def _check_sparing(self) -> None:
         if self.collective.sums:
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
+        if self.network.parallel_arcs:
+            raise ScheduleError(
+                "a schedule on a network with parallel arcs is not sparing: nodes keep account of links"
+            )
         table = self.rows.payloads
         order = np.argsort(table.first, kind="stable")
         if bool((table.stop[order][:-1] > table.first[order][1:]).any()):

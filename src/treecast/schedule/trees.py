@@ -115,7 +115,8 @@ class Tree:
     def _ports_up(self, network: Network) -> Ints:
         up = np.full(network.nodes, -1, np.int64)
         below = self.order[1:].astype(np.int64)
-        up[below] = network.port_between(below, self.parent[below])
+        above = self.parent[below]
+        up[below] = network.port_of_cable(below, above, self.network.cable(above, self.port[below]))
         return up
 
     @cached_property
@@ -189,7 +190,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TreeSet:
-    """k spanning trees of a network, all with the same root: a sequence of trees that share their arrays.
+    """k trees of a network that lead to every rank, all with the same root: a sequence of trees that share their arrays.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ class TreeSet:
     root
         The node at which they all begin.
     parent : int32 (k, N)
-        The node that each node hears from in each tree, -1 at the root.
+        The node that each node hears from in each tree, -1 at the root and for relays that pass nothing on.
     port : int8 or int32 (k, N)
         The port by which the arc leaves that parent, -1 at the root.
     first_port
@@ -249,21 +250,28 @@ class TreeSet:
 
     @cached_property
     def depths(self) -> NDArray[np.int32]:
-        """The depth of every node in every tree, in arcs from the root: int32 (k, N).
+        """The depth of every node in every tree, in arcs from the root: int32 (k, N); of relays outside a tree -1.
 
         Raises
         ------
         ScheduleError
-            When a tree does not span the network.
+            When a tree does not lead to every rank.
         """
         from treecast.kernels.trees import depths
         from treecast.kernels.views import read_only
 
         depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):
-            off = depths(read_only(parent, np.int32), self.root, depth[tree])
+            outside = np.zeros(0, np.bool_) if self.network.relays is None else self.network.relays & (parent < 0)
+            # the kernel follows every node to the root: relays outside hang there for as long as that takes
+            whole = np.where(outside, self.root, parent) if outside.any() else parent
+            off = depths(read_only(whole, np.int32), self.root, depth[tree])
+            if outside.any() and outside[parent[parent >= 0]].any():
+                off = int(np.flatnonzero((parent >= 0) & outside[parent])[0])
             if off >= 0:
                 raise ScheduleError(f"tree {tree} does not lead from the root to node {self.network.label(off)}")
+            if outside.any():
+                depth[tree, outside] = -1
         depth.setflags(write=False)
         return depth
 

@@ -13,7 +13,7 @@ from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
-"""What fails in a sweep. A link is both arcs between two nodes."""
+"""What fails in a sweep. A link is both arcs between two nodes; of parallel ones each is a link of its own."""
 
 
 KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")
@@ -38,12 +38,13 @@ class FaultSets:
             arcs = [(-1, -1)] * len(names)
         if not kind.endswith("nodes"):
             table = network.neighbor_table()
+            back = network.back(np.arange(network.nodes)[:, None], np.arange(network.ports))
             for u, port in np.argwhere(table >= 0).tolist():
                 arc, v = u * network.ports + port, int(table[u, port])
-                back = int(network.port_between(v, u))
-                if kind.endswith("links") and back >= 0:
+                there = int(back[u, port])
+                if kind.endswith("links") and there >= 0:
                     if u < v:
-                        arcs.append((arc, v * network.ports + back))
+                        arcs.append((arc, v * network.ports + there))
                 else:
                     arcs.append((arc, -1))
         self.node = np.array(names + [-1] * (len(arcs) - len(names)), np.int64)

@@ -3,7 +3,7 @@
 No node is told of a fault or reacts to one. The schedule runs on, and a node skips what it does not hold.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,7 +44,9 @@ class Faults:
         """Return the faults as people write them: ``2143@5`` for a node, ``1234>2134@5`` for an arc."""
         at = [(network.label(u), step) for u, step in sorted(self.nodes.items())]
         for (u, port), step in sorted(self.arcs.items()):
-            at.append((f"{network.label(u)}>{network.label(int(network.neighbor(u, port)))}", step))
+            v = int(network.neighbor(u, port))
+            cable = f"#{int(network.cable(u, port))}" if len(_ports_to(network, u, v)) > 1 else ""
+            at.append((f"{network.label(u)}>{network.label(v)}{cable}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
 
     def by_step(self, network: Network) -> tuple[Ints, Ints]:
@@ -123,7 +125,8 @@ def parse_faults(network: Network, nodes: Iterable[str] = (), links: Iterable[st
     nodes : iterable of str
         Nodes, as ``2143``; ``2143@5`` fails from step 5 on, else it is dead from the start.
     links : iterable of str
-        Links ``1234-2134`` (both ways), arcs ``1234>2134``; also with ``@5``.
+        Links ``1234-2134`` (both ways), arcs ``1234>2134``; also with ``@5``. Where parallel cables join two nodes, all of them
+        fail; ``a-b#0`` and ``a>b#0`` name the first of them, ``a-b#1`` the second.
 
     Returns
     -------
@@ -147,8 +150,8 @@ def parse_faults(network: Network, nodes: Iterable[str] = (), links: Iterable[st
         dead[network.node(name)] = step
     for text in links:
         name, step = _at_step(text)
-        for u, v in _ends(network, name):
-            cut_arcs[u, int(network.port_between(u, v))] = step
+        for u, port in _arcs_called(network, name):
+            cut_arcs[u, port] = step
     return Faults(dead, cut_arcs)
 
 
@@ -194,21 +197,45 @@ def _at_step(text: str) -> tuple[str, int]:
     return name, int(step)
 
 
-def _ends(network: Network, name: str) -> list[tuple[int, int]]:
-    """Return the arcs, as pairs of nodes, of ``A>B`` or ``A-B``; either sign may also be part of a label."""
+def _arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
+    """Return the arcs, by source and port, of ``A>B`` or ``A-B``, or of one cable, ``A-B#0``; a sign may be part of a label."""
     for sign in ">-":
         for i in (i for i, c in enumerate(name) if c == sign):
-            try:
-                u, v = network.node(name[:i]), network.node(name[i + 1 :])
-            except ValueError:
-                continue
-            arcs = [(u, v)] if sign == ">" else [(u, v), (v, u)]
-            arcs = [(a, b) for a, b in arcs if int(network.port_between(a, b)) >= 0]
-            if not arcs:
-                near = ", ".join(network.label(w) for w in network.neighbors(u))
-                raise FaultError(f"{name!r} is no link of {network.spec}: {network.label(u)} is joined to {near}")
-            return arcs
+            for ends, cable in _ways_to_read(name[:i], name[i + 1 :]):
+                try:
+                    u, v = map(network.node, ends)
+                except ValueError:
+                    continue
+                arcs = [(u, port) for port in _ports_to(network, u, v)]
+                arcs += [(v, port) for port in _ports_to(network, v, u)] if sign == "-" else []
+                if not arcs:
+                    near = ", ".join(network.label(w) for w in dict.fromkeys(network.neighbors(u)))
+                    raise FaultError(
+                        f"{name!r} is no link of {network.spec}: {network.label(u)} is joined to {near or 'no node'}"
+                    )
+                chosen = [(a, port) for a, port in arcs if cable in (None, int(network.cable(a, port)))]
+                if not chosen:
+                    most = max(int(network.cable(a, port)) for a, port in arcs)
+                    raise FaultError(f"{name!r} is no cable of {network.spec}: those are numbered from 0 to {most}")
+                return chosen
     raise FaultError(f"{name!r} names no link: write A-B (both ways) or A>B (one way), A and B nodes of {network.spec}")
+
+
+def _ways_to_read(left: str, right: str) -> Iterator[tuple[tuple[str, str], int | None]]:
+    """Yield how the two sides of a link can be read: as two nodes, or as two nodes and the number of a cable."""
+    yield (left, right), None
+    node, sign, cable = right.rpartition("#")
+    if sign and cable.isascii() and cable.isdigit() and len(cable) < 10:
+        yield (left, node), int(cable)
+
+
+def _ports_to(network: Network, u: int, v: int) -> list[int]:
+    """Return the ports of all arcs from one node to another."""
+    first = int(network.port_between(u, v))
+    if first < 0 or not network.parallel_arcs:
+        return [first] * (first >= 0)
+    ports = np.arange(network.ports)
+    return np.flatnonzero(network.neighbor(u, ports) == v).tolist()
 
 
 def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] = ()) -> Faults:

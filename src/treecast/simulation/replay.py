@@ -223,7 +223,8 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     begins = np.zeros(network.nodes, np.int32)
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     if sums:
-        kernels.replay_sums(found.start[: sums + 1], *columns, arrival[:sums], via[:sums], moved)
+        adds = np.ones(network.nodes, np.bool_) if network.relays is None else ~network.relays
+        kernels.replay_sums(found.start[: sums + 1], *columns, adds, arrival[:sums], via[:sums], moved)
     else:
         node, atom = atoms.table(collective.given())
         alive = node_dies[node] > 0

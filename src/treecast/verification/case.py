@@ -65,9 +65,9 @@ class Case:
         table = np.full((self.nodes, len(self.atoms)), NEVER, np.int32)
         table[self.atoms.table(self.part.given())] = 0
         if self.part.results:  # the owner has a finished sum when the last contribution is there
-            table[self.owners, self.sums + np.arange(self.sums)] = self.contributions[0][
-                self.owners, np.arange(self.sums)
-            ]
+            done = self.contributions[0][self.owners, np.arange(self.sums)]
+            used = self.part.is_used(self.atoms.bounds[: self.sums])
+            table[self.owners, self.sums + np.arange(self.sums)] = np.where(used, done, NEVER)
         rows, atoms = self.rows, self.atoms
         columns = (rows.step, rows.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
         self.by_node(lambda low, high: arrivals(low, high, *columns))

@@ -101,7 +101,8 @@ def _check_links(
             arcs[src, port] = int(plain.network.neighbor(src, port))
         if not existing or arcs[src, port] != dst:
             at_fault("adjacent", send, f"no arc by port {port} leads there")
-        link = (src, dst) if model.combining else frozenset((src, dst))
+        cable = int(plain.network.cable(src, port))
+        link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
         for rule, key, taken in (
             ("link-once", (src, port), used),
             ("send-port", src, senders),
@@ -113,7 +114,7 @@ def _check_links(
             if key in taken and not (rule == "duplex" and model.combining):
                 at_fault(rule, send, "taken in this step already")
             taken.add(key)
-        if model.combining and (dst, src) in links:  # what goes the same way is one message
+        if model.combining and (dst, src, cable) in links:  # what goes the same way is one message
             at_fault("duplex", send, "something comes the other way")
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:
@@ -261,7 +262,9 @@ def _check_sums(
 ) -> dict[tuple[int, int], int]:
     """Carry sets of contributions along; return when which node has which finished sum, by (node, its chunk number)."""
     collective, label = plain.collective, plain.network.label
-    has = {(v, c): {v} for v in range(plain.network.nodes) for c in range(collective.sums)}
+    relays, has = set(collective.relays), dict[tuple[int, int], set[int]]()
+    for v in range(plain.network.nodes):
+        has |= {(v, c): set() if v in relays else {v} for c in range(collective.sums)}
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
@@ -283,9 +286,11 @@ def _check_sums(
             if dst == owner[chunk]:
                 changed[chunk] = step + 1
     for chunk, v in enumerate(owner):
-        for node in sorted(set(range(plain.network.nodes)) - has[v, chunk]):
+        for node in sorted(set(collective.ranks.tolist()) - has[v, chunk]) if v not in relays else ():
             broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")
-    return {(owner[c], collective.sums + c): step for c, step in changed.items()} if collective.results else {}
+    if not collective.results:
+        return {}
+    return {(owner[c], collective.sums + c): step for c, step in changed.items() if owner[c] not in relays}
 
 
 def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:
@@ -313,11 +318,11 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
     for step, src, _, _, tree, chunk, row in sends:
         if tree >= 0 and src != root_of(chunk) and when.get((tree, chunk, src), step + 1) > step:
             broken("copies", row, f"row {row}: {label(src)} has not got chunk {chunk} by way of tree {tree}")
-    deepest = 0
+    deepest, relays = 0, set(collective.relays)
     for chunk in range(collective.chunks):
         root = root_of(chunk)
-        for node in [int(collective.destination_of(chunk))] if collective.personal else range(plain.network.nodes):
-            if node == root:
+        for node in [int(collective.destination_of(chunk))] if collective.personal else collective.ranks.tolist():
+            if node == root or root in relays or node in relays:
                 continue
             ways: list[list[int]] = []
             for tree in sorted(trees_of[chunk]):

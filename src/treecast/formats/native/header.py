@@ -106,8 +106,13 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
         targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))
-        collective = Collective(
-            header["collective"], where.nodes, number(header, "messages"), root, targets, _lengths(header, where)
+        collective = Collective.over(
+            where,
+            header["collective"],
+            number(header, "messages"),
+            root=root,
+            targets=targets,
+            lengths=_lengths(header, where),
         )
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")

@@ -55,7 +55,12 @@ def over_disjoint_trees(job: Job[Network]) -> Built:
 
 
 def _claims_of_shortest_paths(job: Job[Network]) -> Claims:
-    return claims(job, 1, job.network.eccentricity(job.collective.root))
+    network, root = job.network, job.collective.root
+    found = claims(job, 1, network.eccentricity(root))
+    if network.relays is None:
+        return found
+    sends = job.collective.messages * (len(breadth_first(network, root)) - 1)  # to relays on the way, too
+    return Claims(found.steps if sends else 0, sends)
 
 
 @builder(

@@ -13,7 +13,7 @@ from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.flows import connectivity, fewest_ways, least_cut
-from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
+from treecast.plans.all_port.pipelines import rows_of_streams, sends_of_streams, uneven_streams
 from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
@@ -78,13 +78,11 @@ def _why_not(job: Job[Network]) -> str:
 
 
 def _claims(job: Job[Network]) -> Claims:
-    """Return the fewest steps over the trees that are found; Mx(N - 1) transmissions."""
+    """Return the fewest steps over the trees that are found; Mx(N - 1) transmissions, and those to relays."""
     if job.network.nodes == 1:
         return Claims(0, 0)
-    sends = job.collective.messages * job.copies * (job.network.nodes - 1)
-    return Claims(
-        _choice(job.network, job.collective.root, job.collective.messages, job.copies, _seed(job)).steps, sends
-    )
+    found = _choice(job.network, job.collective.root, job.collective.messages, job.copies, _seed(job))
+    return Claims(found.steps, sends_of_streams(found.trees, found.carried))
 
 
 def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:

@@ -70,6 +70,12 @@ def claims(job: Job[Network], trees: int, depth: int) -> Claims:
     return Claims(-(-messages // trees) + depth - 1, messages * (job.network.nodes - 1))
 
 
+def sends_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> int:
+    """Return the transmissions of a broadcast down ``trees`` where each tree carries some ranges of chunks."""
+    chunks = [sum(b - a for a, b in ranges) for ranges in carried]
+    return int(sum(many * np.count_nonzero(parent >= 0) for many, parent in zip(chunks, trees.parent, strict=True)))
+
+
 def uneven_streams(messages: int, copies: int, depths: Sequence[int]) -> tuple[int, list[list[tuple[int, int]]]]:
     """Return the fewest steps over trees that differ in depth, and what each tree carries then, as ``streams`` does.
 
@@ -113,10 +119,10 @@ def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Row
     }
     table = [ranges for ranges in carried if ranges]
     numbers = iter(range(len(table)))
-    dst = np.flatnonzero(np.arange(trees.network.nodes) != trees.root).astype(np.int32)
     for tree, ranges in enumerate(carried):
         if not ranges:
             continue
+        dst = np.flatnonzero(trees.parent[tree] >= 0).astype(np.int32)
         length = sum(b - a for a, b in ranges)
         columns["step"].append(trees.depths[tree][dst] - 1)
         columns["steps"].append(np.full(len(dst), length, np.int32))

@@ -48,8 +48,8 @@ def over_breadth_first_tree(job: Job[Network]) -> Built:
 
 def down_one_tree(tree: Tree, messages: int) -> Built:
     """Return the scatter of ``messages`` to each node down one spanning tree, over all arcs of the root at once."""
-    every = np.arange(tree.network.nodes)
-    destination = every[every != tree.root]
+    every, ranks = np.arange(tree.network.nodes), tree.network.ranks
+    destination = ranks[ranks != tree.root]
     zeros = np.zeros_like(destination)
     depth, branch = tree.depth[destination], tree.branch[destination]
     table = Payloads.of_ranges(every * messages, (every + 1) * messages)

@@ -46,7 +46,7 @@ class Cover:
 
     def __post_init__(self) -> None:
         check_cover(self.network, self.root, self.trees)
-        others = np.delete(np.arange(self.network.nodes), self.root)
+        others = self.network.ranks[self.network.ranks != self.root]
         for v in others[~_nodes_reached(self.trees)[self.dealt[others], others]][:1].tolist():
             raise ScheduleError(f"the message of node {self.network.label(v)} is dealt to a tree without that node")
 
@@ -75,7 +75,7 @@ def check_cover(network: Network, root: int, trees: tuple[Tree, ...]) -> None:
     for link in links[count > 1][:1].tolist():
         pair = " and ".join(network.label(v) for v in divmod(link, network.nodes))
         raise ScheduleError(f"the link between {pair} is in two trees")
-    for v in np.flatnonzero(~_nodes_reached(trees).any(axis=0))[:1].tolist():
+    for v in network.ranks[~_nodes_reached(trees)[:, network.ranks].any(axis=0)][:1].tolist():
         raise ScheduleError(f"no tree reaches node {network.label(v)}")
 
 
@@ -89,6 +89,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     first, _, _ = arcs_of(network, both_ways)
     degree, found = int(first[root + 1] - first[root]), None
     choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
+    choice = choice and not network.parallel_arcs and network.relays is None
     if choice and degree * network.nodes <= _MOST_CELLS:
         goal = least_steps(breadth_first(network, root, both_ways), flits, degree)
         found = _Search(network, root, flits, both_ways=both_ways, goal=goal, most=least).best_cover()

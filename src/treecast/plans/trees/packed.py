@@ -17,6 +17,7 @@ from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
+from treecast.plans.trees.pruning import pruned
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
 
@@ -135,4 +136,6 @@ def tree_set(network: Network, root: int, up: NDArray[np.int32]) -> TreeSet:
     """Return the trees in which each node hears by the arc of ``up``, int32 (k, N), -1 at the root."""
     arcs = arcs_of(network)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
-    return TreeSet(network, root, parent, np.where(up < 0, -1, arcs.port[up]).astype(np.int32))
+    port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
+    trees = [pruned(network, *each) for each in zip(parent, port, strict=True)]
+    return TreeSet(network, root, np.stack([above for above, _ in trees]), np.stack([by for _, by in trees]))

@@ -18,6 +18,7 @@ from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.registry import Option
+from treecast.plans.trees.pruning import pruned
 from treecast.ragged import starts
 from treecast.schedule.trees import Ports, Tree
 
@@ -79,26 +80,41 @@ def breadth_first(network: Network, root: int, both_ways: bool = False) -> Tree:
     >>> breadth_first(network("mesh:3x3"), root=4).order.tolist()
     [4, 7, 1, 5, 3, 8, 6, 2, 0]
     """
+    return Tree(network, root, *pruned(network, *_search(network, root, both_ways)))
+
+
+def _search(network: Network, root: int, both_ways: bool) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the parents and ports of the breadth-first tree to all nodes that are reached, relays included."""
     from treecast.kernels.streams import breadth_first as search
 
     parent, port = np.full((2, network.nodes), -1, np.int32)
     near = np.array(network.neighbors(root), np.int64)
     back = not both_ways or bool((network.port_between(near, root) >= 0).all())
     if (
-        back and len(near) == network.nodes - 1
+        back and len(near) == network.nodes - 1 and not network.parallel_arcs
     ):  # nothing to search, and the arcs of a complete network are too many to list
         parent[near], port[near] = root, network.port_between(root, near)
-        return Tree(network, root, parent, port)
-    order = search(*arcs_of(network, both_ways), network.check_node(root), parent, port)
-    _check_reached(network, root, len(order))
-    return Tree(network, root, parent, port)
+        return parent, port
+    search(*arcs_of(network, both_ways), network.check_node(root), parent, port)
+    _check_reached(network, root, parent, both_ways)
+    return parent, port
+
+
+def _spanning(network: Network, root: int, both_ways: bool) -> Tree:
+    """Return the same where every node is reached. Raises PlanError where a relay is not: the other trees begin with this one."""
+    tree = Tree(network, root, *_search(network, root, both_ways))
+    if len(tree) < network.nodes:
+        raise PlanError(
+            f"some relays of {network.spec} are not reached from {network.label(root)}: take --tree breadth-first"
+        )
+    return tree
 
 
 def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) -> Tree:
     """Return a tree of shortest paths in which the subtrees of the root's children have about equally many flits."""
     from treecast.kernels.spanning import balanced as fill
 
-    arcs, near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
+    arcs, near = arcs_of(network, both_ways), _spanning(network, root, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
     fill(*arcs[:2], root, near.order, near.depth, flits, parent, by)
     return _tree(network, root, arcs, parent, by)
@@ -108,7 +124,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
     """Return a tree down which a broadcast takes few steps when a node tells one neighbour a step; children in that order."""
     from treecast.kernels.spanning import rounds
 
-    breadth_first(network, root, both_ways)  # for what it refuses
+    _spanning(network, root, both_ways)  # for what it refuses
     arcs = arcs_of(network, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
     return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:2], root, parent, by))
@@ -118,7 +134,7 @@ def depth_bounded(network: Network, root: int, most: int, both_ways: bool = Fals
     """Return a tree no deeper than ``most`` with few children below each node. Raises PlanError when some node is farther."""
     from treecast.kernels.spanning import bounded
 
-    near = breadth_first(network, root, both_ways)
+    near = _spanning(network, root, both_ways)
     if near.height > most:
         raise PlanError(
             f"no spanning tree of {network.spec} from {network.label(root)} has depth {most}: "
@@ -145,7 +161,8 @@ def best(network: Network, root: int, flits: Ints, steps: Callable[[Tree], int],
             if value < least:
                 found, least = some, value
 
-    if network.nodes <= 2:
+    every_node = network.relays is None or np.count_nonzero(_search(network, root, both_ways)[0] < 0) == 1
+    if network.nodes <= 2 or not every_node:
         return found
     consider(first)
     consider(balanced(network, root, flits, both_ways))
@@ -189,7 +206,7 @@ def arcs_of(network: Network, both_ways: bool) -> Arcs:
     if not both_ways or network.both_ways:
         return first, target, port
     source = np.repeat(np.arange(network.nodes), np.diff(first))
-    kept = network.port_between(target, source) >= 0
+    kept = network.back(source, port) >= 0
     count = np.bincount(source[kept], minlength=network.nodes)
     return starts(count), target[kept], port[kept]
 
@@ -204,7 +221,10 @@ def _tree(
     order: NDArray[np.int32] | None = None,
 ) -> Tree:
     port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
-    return Tree(network, root, parent, port, served=order)
+    parent, kept = pruned(network, parent, port)
+    if order is not None and network.relays is not None:
+        order = order[(parent[order] >= 0) | (order == root)]
+    return Tree(network, root, parent, kept, served=order)
 
 
 def _arc_numbers(arcs: Arcs, source: Ints, port: Ports) -> Ints:
@@ -214,8 +234,11 @@ def _arc_numbers(arcs: Arcs, source: Ints, port: Ports) -> Ints:
     return np.searchsorted(every * width + arcs[2], source * width + port)
 
 
-def _check_reached(network: Network, root: int, reached: int) -> None:
-    if reached < network.nodes:
+def _check_reached(network: Network, root: int, parent: NDArray[np.int32], both_ways: bool) -> None:
+    lost = np.delete(network.ranks, np.searchsorted(network.ranks, root))
+    for node in lost[parent[lost] < 0][:1].tolist():
+        if not both_ways:
+            raise PlanError(f"{network.spec}: no way leads from {network.label(root)} to {network.label(node)}")
         raise PlanError(
             f"{network.spec} has no spanning tree from {network.label(root)} of links with arcs both ways: "
             "a gather needs an arc back for every arc of its tree"

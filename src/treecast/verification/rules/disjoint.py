@@ -65,7 +65,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
 
     reached = np.zeros((len(atoms), case.nodes), np.int16)
     ways(tree_of, atom_of, arrival, NEVER, reached)
-    reached[:, root] = case.schedule.copies
+    reached[:, [root, *case.part.relays]] = case.schedule.copies
     few = np.argwhere(reached < case.schedule.copies)
 
     def breach(a: int, v: int) -> Violation:

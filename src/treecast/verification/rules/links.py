@@ -119,6 +119,7 @@ def duplex(case: Case) -> Broken:
     else:
         there, back = rows.src.astype(np.int64), rows.dst.astype(np.int64)
         low, high, own = np.minimum(there, back), np.maximum(there, back), np.zeros(len(rows), np.bool_)
+        low = low + network.cable(rows.src, rows.port) * case.nodes  # each cable between two nodes is a link
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
     if case.model.combining:  # what goes the same way at once is one message: count it once
         return _both_ways(case, link, np.greater(there, back), own, why)

@@ -27,6 +27,7 @@ class Visits:
         self.tree = rows.tree[self.row].astype(np.int64)
         first = atoms.bounds[:-1]
         self.source, self.destination = case.part.source_of(first), case.part.destination_of(first)
+        self.wanted = case.part.is_used(first)
 
     def at(self, node: Ints, atom: Ints) -> Ints:
         """Return the number of the visit of an atom at a node."""
@@ -35,7 +36,8 @@ class Visits:
     @cached_property
     def arrivals(self) -> tuple[Ints, Ints]:
         """The visits, sorted, and the step of the first arrival of each."""
-        begun = self.at(self.source, np.arange(len(self.source)))
+        given = np.flatnonzero(self.wanted)
+        begun = self.at(self.source[given], given)
         return _earliest(
             np.concatenate([begun, self.at(self.dst, self.atom)]), np.concatenate([np.zeros_like(begun), self.time + 1])
         )
@@ -61,7 +63,8 @@ def holds(visits: Visits) -> Broken:
 def delivered(visits: Visits) -> Broken:
     """Rule ``delivered``: every chunk reaches the node that it is for."""
     case, atoms = visits.case, np.arange(len(visits.source))
-    lost = np.flatnonzero(_look_up(*visits.arrivals, visits.at(visits.destination, atoms)) == NEVER)
+    there = _look_up(*visits.arrivals, visits.at(visits.destination, atoms))
+    lost = np.flatnonzero((there == NEVER) & visits.wanted)
     return len(lost), [
         _breach(case, f"{case.label(v)} never receives {_chunks(case, a)}", "delivered", v, a)
         for a, v in zip(lost[:SHOWN].tolist(), visits.destination[lost[:SHOWN]].tolist(), strict=True)
@@ -101,7 +104,7 @@ def copies(visits: Visits) -> Broken:
     pair = np.unique(way)  # of atom and tree, those that occur
     ends = pair * case.nodes + visits.destination[pair // trees] if len(pair) else pair
     ends = ends[_are_among(entry, ends)]
-    apart = visits.source != visits.destination
+    apart = (visits.source != visits.destination) & visits.wanted
     ends = ends[apart[ends // case.nodes // max(trees, 1)]]
     arrived = np.bincount(ends // case.nodes // max(trees, 1), minlength=len(apart))
     few = np.flatnonzero((arrived < wanted) & apart)

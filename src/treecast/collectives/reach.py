@@ -1,0 +1,67 @@
+"""Whether a network has the ways that a collective needs: from the root, to the root, or from every rank to every other."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives.collective import Collective
+from treecast.errors import PlanError
+from treecast.networks.core import Network
+
+_SHOWN = 5  # nodes of a cut
+
+
+def check_reach(collective: Collective, network: Network) -> None:
+    """Raise PlanError where a rank has no way that it needs; the error names the rank, and a cut that no arc crosses.
+
+    A collective from a root needs ways from the root, one to a root ways to it, and any other ways from every rank to every rank.
+
+    Parameters
+    ----------
+    collective
+        What is to be done.
+    network
+        Where.
+
+    Raises
+    ------
+    PlanError
+        When there is no such way.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treecast import network
+    >>> line = network(nx.DiGraph([("a", "b"), ("b", "c")]))
+    >>> check_reach(Collective.over(line, "broadcast"), line)
+    >>> check_reach(Collective.over(line, "reduce"), line)
+    Traceback (most recent call last):
+        ...
+    treecast.errors.PlanError: there is no reduce on graph:3: no way leads from b to a, as no arc leads to a
+    """
+    if network.connected:
+        return
+    kind, every = collective.traits, np.arange(network.nodes)
+    root = int(network.ranks[0]) if collective.all_source else collective.root
+    needed = np.array(collective.targets) if collective.targets else network.ranks
+    if kind.ends != "root":
+        reached = network.distance(root, every) >= 0
+        for lost in needed[~reached[needed]][:1].tolist():
+            raise _no_way(collective, network, (root, lost), reached)
+    if kind.starts != "root":
+        reaching = network.distance(every, root) >= 0
+        for lost in needed[~reaching[needed]][:1].tolist():
+            raise _no_way(collective, network, (lost, root), ~reaching)
+
+
+def _no_way(collective: Collective, network: Network, ends: tuple[int, int], near: NDArray[np.bool_]) -> PlanError:
+    """Return the error that no way leads from the first end to the second, as no arc leads from the nodes ``near`` to others."""
+    source, target = network.labels(ends)
+    inside = 2 * np.count_nonzero(near) < len(near)
+    side = np.flatnonzero(near if inside else ~near)
+    names = ", ".join(network.labels(side[:_SHOWN]))
+    if len(side) > _SHOWN:
+        names += f" and {len(side) - _SHOWN:,} more nodes"
+    why = f"no arc leads {'on from' if inside else 'to'} {names}"
+    return PlanError(
+        f"there is no {collective.kind} on {network.spec}: no way leads from {source} to {target}, as {why}"
+    )
