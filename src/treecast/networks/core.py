@@ -224,7 +224,7 @@ class Network(Described, ABC):
         Raises
         ------
         NetworkError
-            When one of them does not exist, nothing remains, or what remains is not connected.
+            When one of them does not exist, or nothing remains.
 
         Examples
         --------

@@ -39,7 +39,7 @@ class Without(Graph):
     Raises
     ------
     NetworkError
-        When nothing is left, or what is left is not connected.
+        When nothing is left.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def leave_out(whole: Network, nodes: Collection[str | int] = (), links: Collecti
     Raises
     ------
     NetworkError
-        When one of them does not exist, or what is left is not connected.
+        When one of them does not exist.
 
     Examples
     --------
