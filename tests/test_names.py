@@ -57,8 +57,15 @@ ALLOWED = (
             "docs/commands.md",
         )
     ),
+    Allowed(
+        "channel", "src/treecast/formats/simgrid/hosts.py", r"\.channels\(", "it asks the network for wormhole routes"
+    ),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
+    Allowed(
+        "platform", "src/treecast/formats/simgrid/*", r"platform\.xml|</?platform|DOCTYPE platform", "SimGrid's word"
+    ),
+    Allowed("platform", "docs/formats.md", r"-platform platform\.xml|`platform\.xml`", "SimGrid's word"),
     Allowed("platform", "*", r"sys\.platform", "Python's name"),
     Allowed("processor", "src/treecast/mpi/*", r"need the processor", "the hardware"),
     Allowed("processor", "docs/trees.md", r"networks of processors", "the title of a paper"),

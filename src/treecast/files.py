@@ -2,9 +2,10 @@
 
 import os
 import secrets
+import shutil
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -44,6 +45,29 @@ def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write files, by their names, to a new folder ``path``, all or nothing. An empty folder is taken, too.
+
+    Raises FormatError when the folder cannot be written, or is there and not empty.
+    """
+    if str(path) == "-":
+        raise FormatError("a folder cannot go to standard output: name a new folder")
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise FormatError(f"{spell_path(path)} is there already, and not empty: name a new folder")
+        temporary = target.parent / f".treecast-{secrets.token_hex(8)}"
+        try:
+            temporary.mkdir()
+            for name, data in files.items():
+                (temporary / name).write_bytes(data)
+            temporary.replace(target)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{spell_path(path)} cannot be written: {_reason(error)}") from None
 
 
 def _accept(head: bytes) -> str:

@@ -30,6 +30,12 @@ def say(text: str) -> None:
         print(text, file=sys.stderr)  # noqa: T201
 
 
+def warn(text: str) -> None:
+    """Print on standard error what people should know, whoever reads it."""
+    if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
+        print(text, file=sys.stderr)  # noqa: T201
+
+
 def show(description: Description, as_json: bool) -> int:
     """Print a description as JSON or for people; return the exit status: 0 it holds, 1 it does not.
 

@@ -6,9 +6,10 @@ A loaded schedule is verified again. A changed byte of a file is noticed.
 
 import os
 import sys
+from typing import Any
 
 from treecast.errors import FormatError
-from treecast.files import read_whole, spell_path, write_whole
+from treecast.files import read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
@@ -17,7 +18,7 @@ from treecast.verification.verifier import verify
 __all__ = ["decode", "encode", "load", "load_verified", "read", "save"]
 
 
-def encode(schedule: Schedule, to: str = DEFAULT) -> bytes:
+def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
     """Return a schedule as the bytes of a file.
 
     Parameters
@@ -26,6 +27,8 @@ def encode(schedule: Schedule, to: str = DEFAULT) -> bytes:
         The schedule.
     to : str
         The name of the format: ``text``, ``binary``, ….
+    **settings
+        What the format can be told: docs/formats.md lists it.
 
     Returns
     -------
@@ -36,7 +39,7 @@ def encode(schedule: Schedule, to: str = DEFAULT) -> bytes:
     ------
     FormatError
         When there is no such format, or when the format cannot hold the schedule: a network that is only in memory cannot
-        be named in a file.
+        be named in a file. Also when the format is a folder of several files.
 
     Examples
     --------
@@ -45,7 +48,11 @@ def encode(schedule: Schedule, to: str = DEFAULT) -> bytes:
     >>> print(encode(treecast.plan("broadcast", "ring:3")).decode().splitlines()[2])
     network ring:3
     """
-    return exporter_named(to).encode(schedule)
+    known = exporter_named(to)
+    found = known.encode(schedule, **known.read_settings(settings))
+    if not isinstance(found, bytes):
+        raise FormatError(f"format {to} is a folder of {len(found):,} files: name one to write it to")
+    return found
 
 
 def decode(data: bytes) -> Schedule:
@@ -79,7 +86,7 @@ def decode(data: bytes) -> Schedule:
     return importers()[format_of_bytes(data) or DEFAULT].decode(data)
 
 
-def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None) -> None:
+def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None, **settings: Any) -> None:
     """Write a schedule to a file, whole or not at all.
 
     Parameters
@@ -87,10 +94,13 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
     schedule : Schedule
         The schedule.
     path : str or os.PathLike
-        The file. ``-`` is standard output. An existing file is replaced.
+        The file. ``-`` is standard output. An existing file is replaced. Where the format is a folder of several files: a new
+        folder, or an empty one.
     to : str, optional
         The name of the format. By default the name of the file chooses it: ``.tcb`` is binary, and what ends in the suffix
         of no format (``.tc``, ``.txt``, no suffix) is text.
+    **settings
+        What the format can be told, as in ``size="16M"``: docs/formats.md lists it.
 
     Raises
     ------
@@ -106,12 +116,15 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
     ...     treecast.load(f"{folder}/plan.tc") == schedule
     True
     """
-    data = encode(schedule, format_of_name(path) if to is None else to)
-    if str(path) == "-":
-        sys.stdout.buffer.write(data)
+    known = exporter_named(format_of_name(path) if to is None else to)
+    found = known.encode(schedule, **known.read_settings(settings))
+    if not isinstance(found, bytes):
+        write_folder(path, found)
+    elif str(path) == "-":
+        sys.stdout.buffer.write(found)
         sys.stdout.buffer.flush()
     else:
-        write_whole(path, data)
+        write_whole(path, found)
 
 
 def read(path: str | os.PathLike[str]) -> Schedule:

@@ -8,7 +8,6 @@ the earliest; a sum needs all messages that add to it. What a node has from the 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.errors import FormatError, ScheduleError
 from treecast.ragged import Ints, cut_evenly, explode, places, starts
@@ -67,14 +66,16 @@ class Messages:
 
     def sizes(self, begins: Ints) -> Ints:
         """Return how many bytes each message has: int64 (messages,). ``begins``: as ``chunk_places`` returns them."""
-        total = starts(begins[self.stop] - begins[self.first])
-        return total[self.start[1:]] - total[self.start[:-1]]
+        return self._by_message(begins[self.stop] - begins[self.first])
 
-    @property
-    def adding(self) -> NDArray[np.bool_]:
-        """Which messages carry sums, which are added where they end: bool (messages,)."""
-        total = starts(self.first < self.schedule.part.sums)
-        return total[self.start[1:]] > total[self.start[:-1]]
+    def added(self, begins: Ints) -> Ints:
+        """Return how many bytes of each message are added where it ends: int64 (messages,)."""
+        sums = self.schedule.part.sums
+        return self._by_message(begins[np.minimum(self.stop, sums)] - begins[np.minimum(self.first, sums)])
+
+    def _by_message(self, of_ranges: Ints) -> Ints:
+        total = starts(of_ranges)
+        return total[self.start[1:]] - total[self.start[:-1]]
 
 
 def messages_of(schedule: Schedule) -> Messages:

@@ -2,13 +2,15 @@
 
 A format may be written only, read only, or both; both halves have one name. To add a format, add a file to a folder of this
 package: an ``@exporter`` on the function that makes the bytes, an ``@importer`` on the one that reads them.
+
+An exporter may take *settings*, which are keywords of its function, flags of the command line and keywords of ``save``.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError
@@ -19,10 +21,39 @@ HEAD = 512
 DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
-Encode = Callable[[Schedule], bytes]
+Encode = Callable[..., bytes | Mapping[str, bytes]]
 Decode = Callable[[bytes], Schedule]
 _Write = TypeVar("_Write", bound=Encode)
 _Read = TypeVar("_Read", bound=Decode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Something that an exporter can be told.
+
+    Parameters
+    ----------
+    name
+        As the command line writes it, without the dashes before it.
+    keyword
+        The keyword of the exporter's function and of ``save``.
+    what
+        A sentence of help.
+    read
+        From text to the value that the exporter gets. Raises FormatError for what is none.
+    flag
+        Whether it is given or not, without a value.
+    """
+
+    name: str
+    keyword: str
+    what: str
+    read: Callable[[str], Any] = str
+    flag: bool = False
+
+
+def _say_nothing(schedule: Schedule, **settings: Any) -> str:
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +69,37 @@ class Exporter:
     what
         What the format is, in a few words.
     encode
-        Returns the bytes of a file. Raises FormatError for a schedule that the format cannot hold.
+        Returns the bytes of a file, or those of the files of a folder by their names. It takes the schedule, and settings by
+        keyword. Raises FormatError for a schedule that the format cannot hold.
+    settings
+        What it can be told.
+    advise
+        Takes what ``encode`` takes, and returns what people should know of the result, or an empty text.
     """
 
     name: str
     suffix: str
     what: str
     encode: Encode
+    settings: tuple[Setting, ...] = ()
+    advise: Callable[..., str] = _say_nothing
+
+    def read_settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings by keyword as ``encode`` takes them: texts are read, other values are taken as they are.
+
+        Raises
+        ------
+        FormatError
+            For a setting that the format does not have, and for a text that is no value of one.
+        """
+        known = {setting.keyword: setting for setting in self.settings}
+        for keyword in given:
+            if keyword not in known:
+                takes = ", ".join(known) or "nothing"
+                raise FormatError(f"format {self.name} takes no {keyword!r}: it takes {takes}")
+        return {
+            keyword: known[keyword].read(value) if isinstance(value, str) else value for keyword, value in given.items()
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +125,11 @@ _EXPORTERS: dict[str, Exporter] = {}
 _IMPORTERS: dict[str, Importer] = {}
 
 
-def exporter(name: str, *, suffix: str, what: str) -> Callable[[_Write], _Write]:
-    """Register the function below as what writes a format."""
+def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Write], _Write]:
+    """Register the function below as what writes a format; ``more`` are fields of Exporter."""
 
     def register(encode: _Write) -> _Write:
-        _EXPORTERS[name] = Exporter(name=name, suffix=suffix, what=what, encode=encode)
+        _EXPORTERS[name] = Exporter(name=name, suffix=suffix, what=what, encode=encode, **more)
         return encode
 
     return register

@@ -1,12 +1,10 @@
 """``treecast plan``."""
 
-from dataclasses import field, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.options import options_class
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options
 
@@ -21,29 +19,17 @@ def builder_options() -> list[tuple[Option, str]]:
     return found
 
 
-def _options_class() -> Any:
-    """Return a class that has what builders can be told as fields, for the command line to read."""
-    fields = [
-        (
-            option.keyword,
-            Annotated[bool if option.flag else str | None, Parameter(help=words, show_default=False)],
-            field(default=False if option.flag else None),
-        )
-        for option, words in builder_options()
-    ]
-    # a class of this module: one without a module would be taken for a type of the standard library
-    return Parameter(name="*")(
-        make_dataclass("BuilderOptions", fields, namespace={"__module__": __name__}, frozen=True)
-    )
-
-
 if TYPE_CHECKING:
 
     class BuilderOptions:
         """What builders can be told."""
 
 else:
-    BuilderOptions = _options_class()
+    BuilderOptions = options_class(
+        "BuilderOptions",
+        __name__,
+        [(option.keyword, option.name, words, option.flag) for option, words in builder_options()],
+    )
 
 
 def plan(

@@ -1,0 +1,63 @@
+"""``treecast export``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import File, load
+from treecast.cli.options import options_class
+from treecast.formats.registry import Setting, exporter_named, exporters, format_of_name
+
+
+def _settings() -> list[tuple[Setting, str]]:
+    """Return what exporters can be told, each with a sentence of help that names the formats."""
+    known = {setting.keyword: setting for entry in exporters().values() for setting in entry.settings}
+    names = {key: [entry.name for entry in exporters().values() if known[key] in entry.settings] for key in known}
+    return [(setting, f"{setting.what} For {', '.join(names[key])}.") for key, setting in sorted(known.items())]
+
+
+if TYPE_CHECKING:
+
+    class Settings:
+        """What exporters can be told."""
+
+else:
+    Settings = options_class(
+        "Settings", __name__, [(setting.keyword, setting.name, words, setting.flag) for setting, words in _settings()]
+    )
+
+_FORMATS = ", ".join(f"{name} ({entry.what})" for name, entry in exporters().items())
+
+
+def export(
+    file: File,
+    /,
+    *,
+    output: Annotated[str, Parameter(alias="-o", allow_leading_hyphen=True)],
+    to: Annotated[
+        str | None,
+        Parameter(show_default=False, help=f"The format: {_FORMATS}; by default the name of the output tells."),
+    ] = None,
+    settings: Settings = Settings(),  # noqa: B008
+) -> int:
+    """Write a schedule in the format of another tool.
+
+    Example: treecast export plan.tc --to simgrid -o folder
+
+    Parameters
+    ----------
+    output
+        The file or new folder to write; - is standard output.
+    """
+    from treecast import formats
+
+    entry = exporter_named(to or format_of_name(output))
+    schedule, _ = load(file)
+    given = {keyword: value for keyword, value in vars(settings).items() if value}
+    formats.save(schedule, output, entry.name, **given)
+    if advice := entry.advise(schedule, **entry.read_settings(given)):
+        console.warn(advice)
+    if output != "-":
+        console.say(f"written: {output}, {entry.name}")
+    return 0

@@ -1,0 +1,74 @@
+"""What nodes hold while a file is interpreted: real bytes. Whoever sends what it has not got is found out."""
+
+import numpy as np
+
+
+class WrongError(Exception):
+    """A file that does not do what it should."""
+
+
+class Memory:
+    """The bytes of the chunks of a collective at every node.
+
+    A sum has a random contribution of each node, and is added byte by byte. So a contribution that is missing, or counted
+    twice, makes another total.
+    """
+
+    def __init__(self, collective, sizes):
+        random = np.random.default_rng(7)
+        self.collective, self.sums = collective, collective.sums
+        self.sizes = sizes
+        draw = lambda chunk: random.integers(0, 256, max(sizes[chunk], 8), np.uint8)  # noqa: E731
+        self.held = {}
+        for node, first, stop in collective.given():
+            for chunk in range(first, stop):
+                self.held[node, chunk] = draw(chunk)
+        if not self.sums:
+            self.right = {chunk: data for (_, chunk), data in self.held.items()}
+        else:
+            total = [
+                sum(self.held[node, chunk] for node in range(collective.nodes)).astype(np.uint8)
+                for chunk in range(self.sums)
+            ]
+            self.right = dict(enumerate(total + (total if collective.results else [])))
+
+    def take(self, node, chunk):
+        """Return the bytes of a chunk that a node sends; a finished sum at its owner is what the owner has of the sum."""
+        at_owner = self.sums and chunk >= self.sums and int(self.collective.source_of(chunk)) == node
+        found = self.held.get((node, chunk - self.sums if at_owner else chunk))
+        if found is None:
+            raise WrongError(f"node {node} sends chunk {chunk}, which it has not got")
+        return found.copy()
+
+    def put(self, node, chunk, data):
+        """Take in the bytes of a chunk: sums are added up, anything else is kept."""
+        if chunk < self.sums:
+            self.held[node, chunk] = self.held[node, chunk] + data
+        else:
+            self.held[node, chunk] = data
+
+    def check(self):
+        """Raise WrongError unless every node has what it wants, byte by byte."""
+        for node, first, stop in self.collective.wanted():
+            for chunk in range(first, stop):
+                at_owner = self.sums and chunk >= self.sums and int(self.collective.source_of(chunk)) == node
+                found = self.held.get((node, chunk - self.sums if at_owner else chunk))
+                if found is None or not np.array_equal(found, self.right[chunk]):
+                    raise WrongError(f"chunk {chunk} at node {node} is missing or wrong")
+
+
+def carried(schedule, key=lambda step, src, dst: (src, dst)):
+    """Return {key: chunks of each message, in order} from the single sends of a schedule, sorted by step, then tree."""
+    plain, found = schedule.plain(), {}
+    rows = plain.rows
+    for step in range(plain.steps):
+        (sends,) = plain.expand(step, step + 1)
+        messages = {}
+        columns = (sends.src, sends.dst, sends.tree, sends.row, sends.chunk)
+        for src, dst, tree, row, chunk in zip(*(column.tolist() for column in columns), strict=True):
+            messages.setdefault((src, dst, tree, row), []).append(chunk)
+        for row in np.flatnonzero(rows.control & (rows.step == step)).tolist():
+            messages[int(rows.src[row]), int(rows.dst[row]), int(rows.tree[row]), row] = []
+        for (src, dst, _, _), chunks in sorted(messages.items()):
+            found.setdefault(key(step, src, dst), []).append(chunks)
+    return found
