@@ -18,7 +18,7 @@ _NAMES = {
     "schedule.trees": ("TreeSet",),
     "simulation.faults": ("Faults", "parse_faults", "random_faults"),
     # verbs
-    "plans": ("plan", "program", "builders", "alternatives", "disjoint_trees"),
+    "plans": ("plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
     "api": ("bounds", "verify", "simulate", "sweep", "run", "elect", "compare"),
     "protocols": ("agrees",),
     "papers": ("check_theorems",),

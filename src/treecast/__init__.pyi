@@ -25,6 +25,7 @@ from treecast.plans import builders as builders
 from treecast.plans import disjoint_trees as disjoint_trees
 from treecast.plans import plan as plan
 from treecast.plans import program as program
+from treecast.plans import repair as repair
 from treecast.protocols import agrees as agrees
 from treecast.schedule import Claims as Claims
 from treecast.schedule import Payloads as Payloads

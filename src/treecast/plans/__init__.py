@@ -13,6 +13,7 @@ from treecast.plans.facts import facts
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
+from treecast.plans.repairs import Repair, repair
 from treecast.plans.request import (
     check_memory,
     collective_of,
@@ -33,6 +34,7 @@ __all__ = [
     "Builder",
     "Candidate",
     "Option",
+    "Repair",
     "all_builders",
     "all_options",
     "alternatives",
@@ -48,6 +50,7 @@ __all__ = [
     "plan_again",
     "program",
     "program_again",
+    "repair",
     "single_tree_steps",
 ]
 

@@ -17,6 +17,8 @@ from treecast.networks.flows import arcs_of, fewest_ways
 from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
 from treecast.schedule.trees import TreeSet
 
+_MOVES = 40  # of a search for less deep trees, for each node of each tree
+
 
 class Repaired(NamedTuple):
     """Trees of what is left of a network, and how much of the old trees is in them.
@@ -57,8 +59,7 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
     >>> from treecast.plans.trees.packed import packed_trees
     >>> ring = nx.circulant_graph(8, [1, 2])
     >>> trees = packed_trees(network(ring), 0, 4)
-    >>> ring.remove_edge(0, 1)
-    >>> found = repaired_trees(trees, network(ring))
+    >>> found = repaired_trees(trees, network(ring).without(links=["0-1"]))
     >>> len(trees), len(found.trees), found.anew
     (4, 3, False)
     """
@@ -70,6 +71,29 @@ def repaired_trees(trees: TreeSet, network: Network, most: int = 0, seed: int = 
     if found is None:
         return Repaired(packed_trees(network, root, count, seed), np.zeros_like(kept), old, True)
     return Repaired(found, kept, old, False)
+
+
+def shortened(trees: TreeSet, seed: int) -> TreeSet:
+    """Return trees that are less deep, if exchanges of arcs find such in a number of moves; else the trees.
+
+    Parameters
+    ----------
+    trees
+        Arc-disjoint spanning trees.
+    seed
+        What the random numbers begin with: other seeds try other exchanges.
+    """
+    from treecast.kernels.exchanges import shorten
+
+    network, arcs = trees.network, arcs_of(trees.network)
+    up = np.full(trees.parent.shape, -1, np.int32)
+    for tree in range(len(trees)):
+        below = np.flatnonzero(trees.parent[tree] >= 0)
+        up[tree, below] = _arc_numbers(network, trees.parent[tree, below], trees.port[tree, below])
+    target, state = trees.height - 1, number_of_seed(seed)
+    if len(trees) < 2 or shorten(arcs.tail, arcs.into, arcs.entering, up, target, _MOVES * up.size, state) < 0:
+        return trees
+    return tree_set(network, trees.root, up)
 
 
 def _what_hangs(

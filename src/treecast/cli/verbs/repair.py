@@ -1,0 +1,52 @@
+"""``treecast repair``."""
+
+from typing import Annotated
+
+from treecast.cli import console
+from treecast.cli.arguments import File, Json, Output, Several
+from treecast.errors import TreecastError
+
+
+def repair(
+    file: File,
+    /,
+    *,
+    dead_nodes: Annotated[tuple[str, ...], Several] = (),
+    cut_links: Annotated[tuple[str, ...], Several] = (),
+    within: float = 0.0,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Plan again after faults that are known: keep what still hangs together, and say whom the change concerns.
+
+    Example: treecast repair plan.tc --cut-links 0,0,0-0,0,1 -o new.tc
+
+    Of a broadcast down trees the parts that still hang from the root are kept; other schedules are planned anew on what is left
+    of the network. Nodes that are no longer reached are named and left out.
+
+    Parameters
+    ----------
+    dead_nodes
+        The nodes that are gone.
+    cut_links
+        The links that are gone: A-B both ways, A>B one way (in quotes).
+    within
+        Seconds in which less deep trees are looked for afterwards.
+    output
+        Write the new schedule to this file.
+    """
+    from treecast import formats, plans
+    from treecast.description import describe
+    from treecast.verification.verifier import verify
+
+    if as_json and output == "-":
+        raise TreecastError("--json and '-o -' both want standard output: choose one")
+    found = plans.repair(formats.load(file), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
+    report = verify(found.schedule)
+    if report and output is not None:
+        formats.save(found.schedule, output)
+    if output != "-" or not report:
+        console.show(describe(report).joined(describe(found), after="steps"), as_json)
+    if report and output not in (None, "-"):
+        console.say(f"written: {output}, {len(found.schedule):,} rows")
+    return 0 if report else 1

@@ -1,0 +1,240 @@
+"""A plan after nodes or links have failed: what still hangs together is kept, and the rest is planned again.
+
+The new schedule is one on what is left of the network, where labels are as before. A broadcast down trees keeps of each tree
+what hangs from the root (plans/trees/repaired.py); all other schedules are planned anew. Nodes that are no longer reached are
+left out, too, so the others go on.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.description import Description, count_of, describe, list_few
+from treecast.errors import PlanError
+from treecast.lower_bounds.depths import least_depth
+from treecast.networks import Network
+from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
+from treecast.plans.choice import build
+from treecast.plans.registry import ALL_PORT
+from treecast.plans.request import request
+from treecast.plans.trees.repaired import repaired_trees, shortened
+from treecast.schedule import Claims, Schedule
+from treecast.schedule.tree_of_rows import trees_of_rows
+from treecast.schedule.trees import TreeSet
+
+_SHOWN = 12  # nodes that are named
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A schedule for what is left of a network, beside the one from before.
+
+    Parameters
+    ----------
+    before, schedule : Schedule
+        The old schedule, and the new one.
+    unreached : tuple of str
+        The labels of living nodes that no way leads to, or from, any more; the new schedule is without them.
+    kept : int
+        How many arcs of its trees are as before, in the same tree; 0 where all was planned anew.
+    moved : tuple of str
+        The labels of the nodes that hear from another node in some tree than before; of all nodes where all was planned anew.
+    seconds : float
+        How long the repair took, without the time that was given to improve it.
+    """
+
+    before: Schedule
+    schedule: Schedule
+    unreached: tuple[str, ...]
+    kept: int
+    moved: tuple[str, ...]
+    seconds: float
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The labels of the nodes whose rows have changed in anything: they must learn their part."""
+        old, new = set(_spelled(self.before)), set(_spelled(self.schedule))
+        changed = {node for row in old ^ new for node in row[:2]}
+        return tuple(
+            label for label in self.schedule.network.labels(np.arange(self.schedule.network.nodes)) if label in changed
+        )
+
+
+def repair(
+    schedule: Schedule, *, dead_nodes: Sequence[str | int] = (), cut_links: Sequence[str] = (), within: float = 0.0
+) -> Repair:
+    """Return a schedule of the same collective on what is left of the network, that keeps what it can of the old one.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan that the faults have hit.
+    dead_nodes : sequence of str or int
+        The nodes that are gone: labels or numbers.
+    cut_links : sequence of str
+        The links that are gone: ``A-B`` both ways, ``A>B`` one way.
+    within : float
+        Seconds in which less deep trees are looked for afterwards.
+
+    Returns
+    -------
+    Repair
+        The new schedule, what was kept, and whom it concerns.
+
+    Raises
+    ------
+    PlanError
+        When the root is dead, when there are fewer ways than the plan has copies, or when nothing is to be repaired.
+    NetworkError
+        For a node or link that is not there.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> old = treecast.plan("broadcast", "torus:4x4x4", messages=600)
+    >>> found = treecast.repair(old, cut_links=["0,0,0-0,0,1", "1,0,0-1,1,0"])
+    >>> old.steps, found.schedule.steps, len(found.moved) < 20
+    (106, 126, True)
+    """
+    begun = perf_counter()
+    if not dead_nodes and not cut_links:
+        raise PlanError("nothing is to be repaired: name dead nodes or cut links")
+    network, collective = schedule.network, schedule.collective
+    gone = {network.node(node) for node in dead_nodes}
+    if not collective.all_source and collective.root in gone:
+        raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
+    left, unreached = _left(schedule, sorted(gone), cut_links)
+    trees = _trees(schedule) if schedule.copies == 1 else None
+    found = repaired_trees(trees, left) if trees is not None else None
+    if found is None:
+        return Repair(schedule, _planned(schedule, left), unreached, 0, _labels(left), perf_counter() - begun)
+    new, seconds = _over(schedule, found.trees), perf_counter() - begun
+    better = _improved(schedule, found.trees, within)
+    if better is not None and better[0].steps < new.steps:
+        new, trees = better
+    else:
+        trees = found.trees
+    kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
+    kept[:, trees.root] = True
+    moved = tuple(left.labels(np.flatnonzero(~kept.all(axis=0))))
+    return Repair(schedule, new, unreached, int(kept.sum()) - len(kept), moved, seconds)
+
+
+def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
+    """Return what is left of the network, and the labels of the living nodes that are left out with it."""
+    network, collective = schedule.network, schedule.collective
+    torn = network.without(nodes=gone, links=links)
+    reached = np.ones(torn.nodes, np.bool_)
+    if collective.all_source:
+        import networkx as nx
+
+        together = max(nx.strongly_connected_components(torn.to_networkx()), key=len)
+        reached = np.isin(np.arange(torn.nodes), list(together))
+    else:
+        start, every = torn.node(network.label(collective.root)), np.arange(torn.nodes)
+        if collective.direction != "to":
+            reached &= torn.distance(start, every) >= 0
+        if collective.direction != "from":
+            reached &= torn.reversed().distance(start, every) >= 0
+    unreached = tuple(torn.labels(np.flatnonzero(~reached)))
+    return (torn if not unreached else torn.without(nodes=unreached)), unreached
+
+
+def _trees(schedule: Schedule) -> TreeSet | None:
+    """Return the spanning trees that a broadcast sends streams down; None where it is none."""
+    network, rows = schedule.network, schedule.rows
+    broadcast = schedule.collective.kind == "broadcast" and schedule.model.name in ALL_PORT
+    if not broadcast or not len(rows) or int(rows.tree.min()) < 0 or not rows.streaming.all():
+        return None
+    found = trees_of_rows(rows.src, rows.dst, network.nodes, rows.tree)
+    spans = np.count_nonzero(found.row >= 0, axis=1) == network.nodes - 1
+    if found.clash.any() or not spans.all() or len(np.unique(network.arc(rows.src, rows.port))) < len(rows):
+        return None
+    port = np.where(found.row < 0, -1, rows.port[found.row]).astype(np.int32)
+    return TreeSet(network, schedule.collective.root, found.parent.astype(np.int32), port)
+
+
+def _over(schedule: Schedule, trees: TreeSet) -> Schedule:
+    """Return the broadcast of a schedule down other trees, in the fewest steps that they allow."""
+    collective = Collective.over(trees.network, "broadcast", schedule.collective.messages, root=trees.root)
+    depths = [int(depth) for depth in trees.depths.max(axis=1)]
+    steps, carried = uneven_streams(collective.messages, schedule.copies, depths)
+    sends = collective.messages * schedule.copies * (len(collective.ranks) - 1)
+    rows = rows_of_streams(trees, carried)
+    return Schedule(trees.network, collective, schedule.model, rows, schedule.copies, claims=Claims(steps, sends))
+
+
+def _planned(schedule: Schedule, left: Network) -> Schedule:
+    """Return a new plan of what a schedule does, on what is left, by the builder that does it best there."""
+    collective, label = schedule.collective, schedule.network.label
+    still = [label(node) for node in collective.targets if label(node) in left]
+    lengths = collective.lengths
+    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(left.label(v))]) for v in left}
+    job, entries = request(
+        collective.kind,
+        left,
+        root=left.node(label(collective.root)) if not collective.all_source else 0,
+        messages=collective.messages,
+        targets=still,
+        lengths=flits,
+        copies=schedule.copies,
+        model=schedule.model,
+    )
+    return build(job, entries)
+
+
+def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedule, TreeSet] | None:
+    """Return the best schedule over trees that exchanges of arcs find in so many seconds, and the trees; None without time."""
+    best, end, seed = None, perf_counter() + within, 1
+    while perf_counter() < end and trees.height > least_depth(trees.network, trees.root, len(trees)):
+        trees, seed = shortened(trees, seed), seed + 1
+        tried = _over(schedule, trees)
+        if best is None or tried.steps < best[0].steps:
+            best = tried, trees
+    return best
+
+
+def _labels(network: Network) -> tuple[str, ...]:
+    return tuple(network.labels(np.arange(network.nodes)))
+
+
+def _spelled(schedule: Schedule) -> Iterator[tuple[str, str, int, int, tuple[tuple[int, int], ...]]]:
+    """Yield rows as their two nodes see them: the numbers of trees do not count."""
+    rows, labels = schedule.rows, _labels(schedule.network)
+    chunks = [tuple(rows.payloads.ranges(payload)) for payload in range(len(rows.payloads))]
+    columns = (rows.src, rows.dst, rows.step, rows.steps, rows.payload)
+    for src, dst, step, steps, payload in zip(*(column.tolist() for column in columns), strict=True):
+        yield labels[src], labels[dst], step, steps, chunks[payload]
+
+
+@describe.register
+def _(found: Repair) -> Description:
+    before, after, moved, told = found.before, found.schedule, found.moved, found.told
+    figures = {
+        "network": after.network.spec,
+        "unreached": list(found.unreached),
+        "steps_before": before.steps,
+        "trees_before": before.trees,
+        "arcs_kept": found.kept,
+        "hear_from_others": list(moved),
+        "must_be_told": list(told),
+        "repair_seconds": round(found.seconds, 6),
+    }
+    arcs = after.trees * (after.network.nodes - 1)
+    lines = {
+        "before": f"{count_of(before.steps, 'step')} over {count_of(before.trees, 'tree')}",
+        "kept": f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees" if found.kept else "nothing: planned anew",
+        "moved": f"{count_of(len(moved), 'node')}, hearing from others: {list_few(moved, _SHOWN)}"
+        if moved
+        else "no node",
+        "must be told": f"{len(told):,} of {count_of(after.network.nodes, 'node')}",
+        "repaired in": f"{found.seconds * 1e3:.3g} ms",
+    }
+    if found.unreached:
+        lines = {
+            "unreached": f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
+        } | lines
+    return Description(figures, lines)

@@ -1,0 +1,92 @@
+"""Repairs: the new schedule is right on what is left, nobody who still can be reached is lost, and what is said of it is true."""
+
+import random
+
+import numpy as np
+import pytest
+
+import treecast
+from treecast.description import describe
+from treecast.errors import NetworkError, PlanError
+
+KINDS = ["broadcast", "reduce", "scatter", "gather", "reduce-broadcast"]
+
+
+@pytest.mark.parametrize(
+    "spec", ["torus:4x4", "mesh:3x4", "petersen", "hypercube:4", "star:4", "random-regular:14,3,2"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_repaired_schedules_are_right(kind: str, spec: str) -> None:
+    before = treecast.plan(kind, spec, messages=9)
+    where, rng = before.network, random.Random(spec)
+    for _ in range(3):
+        nodes = rng.sample(range(1, where.nodes), rng.randint(0, 1))
+        u = rng.randrange(where.nodes)
+        link = f"{where.label(u)}-{where.label(rng.choice(where.neighbors(u)))}"
+        found = treecast.repair(before, dead_nodes=nodes, cut_links=[link])
+        assert treecast.verify(found.schedule)
+        assert found.schedule.network.nodes + len(nodes) + len(found.unreached) == where.nodes
+        assert set(found.told) <= set(found.schedule.network.labels(range(found.schedule.network.nodes)))
+
+
+def test_whoever_is_not_named_has_the_same_rows_as_before() -> None:
+    before = treecast.plan("broadcast", "torus:4x4", messages=2, builder="breadth-first-tree")
+    found = treecast.repair(before, cut_links=["0,0-0,1"])
+    label = before.network.label
+
+    def rows(schedule, node):
+        return [(s.step, label(s.src), label(s.dst), s.chunk) for s in schedule.at(node)]
+
+    same = set(before.network.labels(range(16))) - set(found.told)
+    assert same
+    assert all(rows(before, node) == rows(found.schedule, node) for node in same)
+    assert all(rows(before, node) != rows(found.schedule, node) for node in found.told)
+
+
+def test_trees_are_kept_but_for_what_hung_below_the_fault() -> None:
+    before = treecast.plan("broadcast", "torus:4x4x4", messages=600)
+    found = treecast.repair(before, cut_links=["0,0,0-0,0,1", "1,0,0-1,1,0"])
+    assert (found.schedule.trees, found.schedule.steps) == (5, 126)
+    assert 0 < len(found.moved) < 16
+    assert 5 * 63 - 16 < found.kept < 5 * 63
+
+
+def test_nodes_that_are_cut_off_are_named_and_the_others_go_on() -> None:
+    found = treecast.repair(treecast.plan("broadcast", "tree:2,2", messages=3), dead_nodes=[1])
+    assert found.unreached == ("3", "4")
+    assert treecast.verify(found.schedule)
+
+
+def test_time_makes_trees_less_deep() -> None:
+    before = treecast.plan("broadcast", "random-regular:40,4,1", messages=60)
+    rng = np.random.default_rng(1)
+    nodes = [int(v) for v in rng.choice(np.arange(1, 40), 3, replace=False)]
+    at_once = treecast.repair(before, dead_nodes=nodes)
+    later = treecast.repair(before, dead_nodes=nodes, within=0.2)
+    assert treecast.verify(later.schedule)
+    assert later.schedule.steps <= at_once.schedule.steps
+
+
+def test_a_repair_says_what_it_did(tmp_path) -> None:
+    before = treecast.plan("broadcast", "torus:4x4x4", messages=600)
+    found = treecast.repair(before, dead_nodes=["1,1,1"])
+    said = describe(found)
+    assert said.lines["before"] == "106 steps over 6 trees"
+    assert said.lines["must be told"] == "63 of 63 nodes"
+    assert said.lines["kept"] == f"{found.kept} of 310 arcs of the trees"
+    treecast.save(found.schedule, tmp_path / "new.tc")
+    assert treecast.load(tmp_path / "new.tc") == found.schedule
+
+
+@pytest.mark.parametrize(
+    ("faults", "error", "words"),
+    [
+        ({}, PlanError, "name dead nodes or cut links"),
+        ({"dead_nodes": ["1234"]}, PlanError, "the root 1234 is dead"),
+        ({"dead_nodes": ["9234"]}, NetworkError, "is no node"),
+        ({"cut_links": ["1234-4321"]}, NetworkError, "is no link"),
+    ],
+)
+def test_what_cannot_be_repaired_is_refused(faults, error, words) -> None:
+    with pytest.raises(error, match=words):
+        treecast.repair(treecast.plan("broadcast", "star:4"), **faults)
