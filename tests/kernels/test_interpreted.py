@@ -8,6 +8,7 @@ from collections import defaultdict
 from contextlib import redirect_stdout
 from importlib import import_module
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from treecast.cli import main
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 from treecast.networks import network
+from treecast.networks.flows import arcs_of
 from treecast.plans.trees.rotated_tables import table
 
 CALLS = 40  # of each kernel
@@ -32,7 +34,7 @@ def all_kernels():
 
 
 KERNELS = all_kernels()
-DIRECTLY = {"contention.unordered_pairs", "rotated.depth_in_tree", "ways.arcs_of_ways"}
+DIRECTLY = {"contention.unordered_pairs", "cuts.worst_cut", "rotated.depth_in_tree", "ways.arcs_of_ways"}
 """Those that small jobs do not run."""
 
 
@@ -146,6 +148,16 @@ def test_ways(copies):
     first, target, _ = network("star:4").arc_lists()
     source = np.repeat(np.arange(24, dtype=np.int32), np.diff(first))
     agree(KERNELS["ways.arcs_of_ways"], (first, target, source, 0, 23, np.zeros(len(target), np.bool_), copies))
+
+
+@pytest.mark.parametrize("bridges", [1, 2])
+def test_worst_cuts(bridges):
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
+    graph.add_edges_from((i, 5 + i) for i in range(bridges))
+    inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
+    agree(KERNELS["cuts.worst_cut"], (*arcs[:5], 11, 4, inside))
+    assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], 11, 4, inside) == (7, bridges)
+    assert np.flatnonzero(inside).tolist() == list(range(5))
 
 
 def test_large_numbers():

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import distances, faults
+from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 
@@ -138,13 +138,13 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 
 @bounds_of("allgather")
 def _allgather(job: Job, root: int) -> list[Bound]:
-    """Each node receives what a gather to it would bring; and the data of each spreads as in a broadcast."""
+    """Each node receives what a gather to it would bring, nodes together likewise; the data of each spreads as in a broadcast."""
     sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
     at_one = [_through(job.reversed, v) for v in distances.looked_at(job.network)]
     spread = [best(_broadcast(job, v), "steps") for v in distances.looked_at(job.network)]
-    return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends)]
+    return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends), *cuts.into_cuts(job)]
 
 
 def _gossip(job: Job) -> list[Bound]:

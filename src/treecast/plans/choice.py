@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treecast.collectives import COLLECTIVES
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
@@ -45,14 +46,14 @@ def build(job: Job[Any], entries: list[Builder]) -> Schedule:
 def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and what it built if that was needed to find out.
 
-    Builders are tried until one meets both lower bounds. On networks of more than 4096 nodes the first is taken if it has no
-    closed form.
+    Builders are tried until one meets both lower bounds; of what goes there and back, those of each way. On networks of more
+    than 4096 nodes the first is taken if it has no closed form.
     """
     serious = _serious(entries)
     if len(serious) == 1:
         return serious[0], None
     # closed forms are all compared: bounds are needed only to stop building
-    least = None if all(entry.claims for entry in serious) else _least(job)
+    least = None if all(entry.claims for entry in serious) else _least_built(job)
     found = list[Candidate]()
     for entry in serious:
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
@@ -158,6 +159,17 @@ def _least(job: Job[Any]) -> tuple[int, int] | None:
     except PlanError:
         return None
     return best(known, "steps").value, best(known, "transmissions").value
+
+
+def _least_built(job: Job[Any]) -> tuple[int, int] | None:
+    """Return the same of what builders build: what goes there and back, of its two ways, one after the other."""
+    forward = job.collective.traits.there_and_back
+    back = next((kind.name for kind in COLLECTIVES.values() if forward and kind.backwards == forward), "")
+    parts = [_least(job.doing(kind)) for kind in (back, forward)] if back else [_least(job)]
+    if any(part is None for part in parts):
+        return None
+    steps, sends = zip(*(part for part in parts if part), strict=True)
+    return sum(steps), sum(sends)
 
 
 def _run_builder(job: Job[Any], entry: Builder) -> Built:

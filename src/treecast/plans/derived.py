@@ -29,7 +29,6 @@ def derived(entries: Iterable[Builder]) -> list[Builder]:
         for kind in COLLECTIVES.values()
         if (forward := kind.backwards or kind.there_and_back) in entry.kinds
         and not (kind.lengths or entry.sparing)
-        and entry.orbit
         and entry.backwards
     ]
 
@@ -43,7 +42,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         return [back] if kind.backwards else [back, there]
 
     def build(job: Job[Any]) -> Built:
-        return _run(job, parts(job), entry.build)
+        return _run(job, parts(job), entry.build, entry.orbit)
 
     def fits(job: Job[Any]) -> str:
         reasons = [entry.fits(part) for part in parts(job)]
@@ -54,7 +53,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         return Claims(sum(some.steps for some in each), sum(some.transmissions for some in each))
 
     def at(job: Job[Any], node: int) -> Built:
-        return _run(job, parts(job), lambda part: (entry.at or _no_rule)(part, node))
+        return _run(job, parts(job), lambda part: (entry.at or _no_rule)(part, node), entry.orbit)
 
     def facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
         return entry.facts(parts(job)[0], schedule, depth)
@@ -77,11 +76,12 @@ def _no_rule(job: Job[Any], node: int) -> Built:
     raise PlanError(f"no rule gives the rows of node {node}")
 
 
-def _run(job: Job[Any], parts: list[Job[Any]], build: Callable[[Job[Any]], Built]) -> Built:
-    """Return the first part run backwards, and behind it the second, if there is one."""
+def _run(job: Job[Any], parts: list[Job[Any]], build: Callable[[Job[Any]], Built], orbit: bool) -> Built:
+    """Return the first part run backwards, and behind it the second, if there is one; of orbits, node 0's part."""
     first = build(parts[0])
     backwards = reverse_in_time(job.network, job.collective, first)
     if len(parts) == 1:
         return backwards
     second = first if parts[1].network is parts[0].network else build(parts[1])
-    return one_after_the_other(job.collective, backwards, second)
+    done = job.collective.from_node_zero() if orbit else job.collective
+    return one_after_the_other(done, backwards, second)

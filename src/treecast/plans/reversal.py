@@ -45,8 +45,8 @@ def _backwards(table: Payloads, messages: int) -> Payloads:
 
 
 def one_after_the_other(collective: Collective, reduction: Built, spreading: Built) -> Built:
-    """Return a reduction, and behind it the spreading of its finished sums: reduce-broadcast, or allreduce."""
-    first, second, shift = reduction.rows, spreading.rows, collective.from_node_zero().sums
+    """Return a reduction, and behind it the spreading of its finished sums; ``collective``: what the rows of both carry out."""
+    first, second, shift = reduction.rows, spreading.rows, collective.sums
     table = Payloads.concatenated([first.payloads, second.payloads.shifted(shift)])
     later = second.columns() | {
         "step": second.step + np.int64(reduction.claims.steps),

@@ -1,0 +1,119 @@
+"""Inner loops that find the cut over which most has to pass: the nodes that are most for each arc that leaves them.
+
+Newton's way: a source gives each node what its share of the worst cut known could carry away. Where less than all of it flows to
+some node, the nodes behind the least cut are a worse one.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit
+def _levels(v, first, head, tail, into, entering, flow, carries, level, queue):
+    """Fill ``level``, int32 (N,), with how many arcs that are not full lead from each node to ``v``; -1: there is no such way."""
+    for u in range(len(level)):
+        level[u] = -1
+    level[v], queue[0] = 0, v
+    low, high = 0, 1
+    while low < high:
+        w = queue[low]
+        low += 1
+        for e in range(into[w], into[w + 1]):
+            u = tail[entering[e]]
+            if level[u] < 0 and flow[entering[e]] < carries:
+                level[u] = level[w] + 1
+                queue[high] = u
+                high += 1
+        for a in range(first[w], first[w + 1]):
+            u = head[a]
+            if level[u] < 0 and flow[a] > 0:
+                level[u] = level[w] + 1
+                queue[high] = u
+                high += 1
+
+
+@njit
+def _send(u, most, v, first, head, tail, into, entering, flow, carries, level, begun, path):
+    """Send up to ``most`` from u to ``v`` down the levels; return how much arrives. ``begun``: how many arcs of a node are done.
+
+    ``path``: the arcs from u on, ~a where the flow of arc a is taken back.
+    """
+    sent, length, w = 0, 0, u
+    while sent < most:
+        if w == v:
+            room = most - sent
+            for i in range(length):
+                room = min(room, carries - flow[path[i]] if path[i] >= 0 else flow[~path[i]])
+            for i in range(length):
+                if path[i] >= 0:
+                    flow[path[i]] += room
+                else:
+                    flow[~path[i]] -= room
+            sent, length, w = sent + room, 0, u
+            continue
+        leaving, on = first[w + 1] - first[w], -1
+        while on < 0 and begun[w] < leaving + into[w + 1] - into[w]:
+            if begun[w] < leaving:
+                a = first[w] + begun[w]
+                if flow[a] < carries and level[head[a]] >= 0 and level[head[a]] == level[w] - 1:
+                    on, path[length] = head[a], a
+            else:
+                a = entering[into[w] + begun[w] - leaving]
+                if flow[a] > 0 and level[tail[a]] >= 0 and level[tail[a]] == level[w] - 1:
+                    on, path[length] = tail[a], ~a
+            if on < 0:
+                begun[w] += 1
+        if on >= 0:
+            length, w = length + 1, on
+        elif length == 0:
+            return sent
+        else:  # no way on from here: go back over the last arc, and do not take it again
+            length -= 1
+            w = tail[path[length]] if path[length] >= 0 else head[~path[length]]
+            begun[w] += 1
+    return sent
+
+
+@njit(work=lambda first, head, *others: 20.0 * len(first) * len(head))
+def worst_cut(first, head, tail, into, entering, nodes, arcs, inside):
+    """Find nodes S with the greatest |S| / arcs that leave S, S not being all; return |S| and the arcs.
+
+    Begin with a cut of ``nodes`` nodes that ``arcs`` arcs leave. Where a worse one is found, fill ``inside``, bool (N,), with the
+    nodes that are not in S. Arcs as in Network.arc_lists.
+    """
+    n = len(first) - 1
+    flow, left = np.empty(len(head), np.int64), np.empty(n, np.int64)
+    level, queue = np.empty(n, np.int32), np.empty(n, np.int32)
+    begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
+    v = 0
+    while v < n:
+        for a in range(len(head)):
+            flow[a] = 0
+        for u in range(n):
+            left[u] = arcs  # what the source gives; an arc carries as much as ``nodes``
+        moved = 1
+        while moved > 0:
+            moved = 0
+            _levels(v, first, head, tail, into, entering, flow, nodes, level, queue)
+            for u in range(n):
+                begun[u] = 0
+            for u in range(n):
+                if left[u] > 0 and level[u] >= 0:
+                    sent = _send(u, left[u], v, first, head, tail, into, entering, flow, nodes, level, begun, path)
+                    left[u] -= sent
+                    moved += sent
+        out, count = 0, 0
+        for u in range(n):
+            if level[u] < 0:
+                count += 1
+                for a in range(first[u], first[u + 1]):
+                    out += level[head[a]] >= 0
+        if count * arcs > nodes * out:
+            nodes, arcs = count, out
+            for u in range(n):
+                inside[u] = level[u] >= 0
+        else:
+            v += 1
+    return nodes, arcs

@@ -1,0 +1,137 @@
+"""Inner loops that let every node hear everything: in each step a maximum matching of the arcs into each node with chunks.
+
+An arc enters one node, so nodes choose what they hear one after the other. In each step the chunks are ranked, those that the
+fewest nodes hold first, and what no node has chosen yet in this step goes before what some node has: so those that hear of the
+rest over few arcs do not hear the same over each. A set of chunks is kept as bits by rank, ``BITS`` to a word.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import lowest_bit, njit
+from treecast.kernels.dice import random_below
+
+BITS = 62
+
+
+@njit
+def _find(u, ranked, lacks, taken, chosen):
+    """Return the first chunk by rank that node u holds, ``lacks`` names, and is neither ``taken`` nor ``chosen``; -1: none."""
+    for w in range(len(lacks)):
+        free = ranked[u, w] & lacks[w] & ~(taken[w] | chosen[w])
+        if free != 0:
+            return w * BITS + lowest_bit(free)
+    return -1
+
+
+@njit
+def _offer(slot, low, tail, ranked, lacks, sets, by, heard):
+    """Let an arc into a node bring a chunk that the node ``lacks``, others bringing others if need be; return whether it does.
+
+    The arc in ``slot`` of the node brings ``heard[slot]``, and ``by[c]`` is the slot that brings chunk c. ``sets``: the chunks
+    that are brought already, those that other nodes have chosen, and those that this search has looked at.
+    """
+    u, taken, chosen, tried = tail[low + slot], sets[0], sets[1], sets[2]
+    chunk = _find(u, ranked, lacks, taken, chosen)
+    if chunk < 0:
+        chunk = _find(u, ranked, lacks, taken, taken)
+    if chunk >= 0:
+        taken[chunk // BITS] |= np.int64(1) << (chunk % BITS)
+        by[chunk], heard[slot] = slot, chunk
+        return True
+    chunk = _find(u, ranked, lacks, tried, tried)
+    while chunk >= 0:
+        tried[chunk // BITS] |= np.int64(1) << (chunk % BITS)
+        if _offer(by[chunk], low, tail, ranked, lacks, sets, by, heard):
+            by[chunk], heard[slot] = slot, chunk
+            return True
+        chunk = _find(u, ranked, lacks, tried, tried)
+    return False
+
+
+@njit
+def _rank(order, holders, nodes, state, spare):
+    """Put all chunks in random order, those that the fewest nodes hold first; return the next random number."""
+    chunks = len(order)
+    for i in range(chunks - 1, 0, -1):
+        state, j = random_below(state, i + 1)
+        order[i], order[j] = order[j], order[i]
+    place = np.zeros(nodes + 2, np.int64)
+    for c in range(chunks):
+        place[holders[c] + 1] += 1
+        spare[c] = order[c]
+    for h in range(1, len(place)):
+        place[h] += place[h - 1]
+    for i in range(chunks):
+        order[place[holders[spare[i]]]] = spare[i]
+        place[holders[spare[i]]] += 1
+    return state
+
+
+@njit
+def _as_bits(has, order, ranked):
+    """Fill ``ranked``, int64 (N, words), with the chunks that each node ``has``, bool (N, chunks), by their rank."""
+    chunks = len(order)
+    for u in range(len(ranked)):
+        for w in range(ranked.shape[1]):
+            word = np.int64(0)
+            for i in range(min(BITS, chunks - w * BITS)):
+                if has[u, order[w * BITS + i]]:
+                    word |= np.int64(1) << i
+            ranked[u, w] = word
+
+
+@njit(work=lambda tail, head, into, each, *others: 2.0 * ((len(into) - 1) ** 2 * each) ** 2 / max(1, len(tail)))
+def hear(tail, head, into, each, state, rows):
+    """Let every node hear all chunks of all nodes, node v beginning with ``each`` of them: those from v · each on.
+
+    ``tail``, ``head``: the ends of each arc; those into node v are ``into[v] … into[v+1]-1``. Fill ``rows``, int32
+    (each · N · (N-1), 3), with (step, arc, chunk) in the order of steps. Return the number of steps; -1 where some node does
+    not hear all.
+    """
+    nodes = len(into) - 1
+    chunks, words = nodes * each, (nodes * each + BITS - 1) // BITS
+    has, holders = np.zeros((nodes, chunks), np.bool_), np.ones(chunks, np.int64)
+    order, spare = np.arange(chunks), np.empty(chunks, np.int64)
+    ranked, lacks = np.zeros((nodes, words), np.int64), np.zeros(words, np.int64)
+    taken, chosen, tried = np.zeros(words, np.int64), np.zeros(words, np.int64), np.zeros(words, np.int64)
+    by, heard = np.full(chunks, -1), np.empty(max(1, len(tail)), np.int64)
+    for c in range(chunks):
+        has[c // each, c] = True
+    row, step = 0, 0
+    while row < len(rows):
+        began = row
+        state = _rank(order, holders, nodes, state, spare)
+        _as_bits(has, order, ranked)
+        for w in range(words):
+            chosen[w] = 0
+        state, first = random_below(state, nodes)
+        for i in range(nodes):
+            v = (first + i) % nodes
+            low, arcs, left = into[v], into[v + 1] - into[v], np.int64(0)
+            for w in range(words):
+                lacks[w] = ((np.int64(1) << min(BITS, chunks - w * BITS)) - 1) & ~ranked[v, w]
+                taken[w] = 0
+                left |= lacks[w]
+            if left == 0:
+                continue
+            state, turn = random_below(state, arcs)
+            for slot in range(arcs):
+                heard[slot] = -1
+            for slot in range(arcs):
+                for w in range(words):
+                    tried[w] = 0
+                _offer((slot + turn) % arcs, low, tail, ranked, lacks, (taken, chosen, tried), by, heard)
+            for w in range(words):
+                chosen[w] |= taken[w]
+            for slot in range(arcs):
+                if heard[slot] >= 0:
+                    rows[row, 0], rows[row, 1], rows[row, 2] = step, low + slot, order[heard[slot]]
+                    row += 1
+        if row == began:
+            return -1
+        for r in range(began, row):
+            has[head[rows[r, 1]], rows[r, 2]] = True
+            holders[rows[r, 2]] += 1
+        step += 1
+    return step

@@ -1,0 +1,129 @@
+"""What has to pass a cut, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.lower_bounds import distances
+from treecast.lower_bounds.bound import Bound, best
+from treecast.lower_bounds.job import Job, steps
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import Arcs, arcs_of, fewest_ways
+
+_MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
+_FEW = 8  # cuts of which the distances are counted, too
+
+Mask = NDArray[np.bool_]
+
+
+class Cut(NamedTuple):
+    """Some nodes X of a network, and what leads there.
+
+    ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many nodes are d + 1 arcs or more
+    from X. From the nearest of the heads some node of X is ``depth`` arcs away.
+    """
+
+    nodes: int
+    arcs: int
+    tails: int
+    heads: int
+    beyond: tuple[int, ...]
+    depth: int
+
+
+def into_cuts(job: Job) -> list[Bound]:
+    """Return the bound that the worst of many cuts gives for an allgather: by the nodes of least degree, by layers, by flows.
+
+    The data of a node outside X first enters X over one of the arcs; over x of them, if it is to reach each node of X by x
+    ways. So Mx times the nodes that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
+    enter has yet to reach all of X. On networks that look alike from all nodes no cut says more than a single node: as many
+    arcs enter any set of nodes as enter one, at least (Mader 1971).
+    """
+    if job.network.seen_alike or job.network.relays is not None or job.network.nodes > distances.LISTED:
+        return []
+    found = [_bound_of(job, cut) for cut in _worst_cuts(job.network)]
+    return [best(found, "steps")] if found else []
+
+
+def _bound_of(job: Job, cut: Cut) -> Bound:
+    room = min(cut.arcs, cut.tails, cut.heads) if job.model.ports == "one" else cut.arcs
+    values = [-(-job.total * count // room) + far for far, count in enumerate(cut.beyond)]
+    far = int(np.argmax(values))
+    late = far + cut.depth
+    formula = f"⌈M x {cut.beyond[far]:,} / {room:,}⌉" + (f" + {late}" if late else "")
+    whose = f"{cut.beyond[far]:,} nodes" + (f", {far + 1} arcs away or more," if far else "")
+    return steps(values[far] + cut.depth, formula, f"the data of {whose} enters {cut.nodes:,} over {cut.arcs:,} arcs")
+
+
+@lru_cache(64)
+def _worst_cuts(network: Network) -> list[Cut]:
+    """Return the cuts that let in least for what has to enter, of those that are looked at."""
+    arcs = arcs_of(network)
+    entering = np.diff(arcs.into)
+    at = int(entering.argmin())
+    single = np.arange(network.nodes) == at
+    found = [single]
+    if network.nodes <= distances.LOOKED_AT:
+        found += _layers(network, arcs)
+    if network.nodes <= _MOST_SEARCHED:
+        found += _by_flows(network, arcs, int(entering[at]))
+    return [_measure(arcs, inside) for inside in found]
+
+
+def _layers(network: Network, arcs: Arcs) -> list[Mask]:
+    """Return the nodes up to some distance of one, and those beyond, that arcs lead to least."""
+    every, found = np.arange(network.nodes), list[tuple[float, Mask]]()
+    for v in network.views:
+        far = network.distance(v, every)
+        outside = np.cumsum(np.bincount(far))  # nodes nearer than each layer, from the second layer on
+        begin, end = far[arcs.tail], far[arcs.head]
+        depth = int(far.max())
+        for layer in range(1, depth + 1):
+            near = int(outside[layer - 1])
+            outwards = int(np.count_nonzero((begin < layer) & (end >= layer)))
+            inwards = int(np.count_nonzero((begin >= layer) & (end < layer)))
+            found.append((near / outwards, far >= layer))
+            found.append(((network.nodes - near) / inwards, far < layer))
+    found.sort(key=lambda each: -each[0])
+    return [mask for _, mask in found[:_FEW]]
+
+
+def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
+    """Return the cut that most has to pass for each of its arcs; none where a node of least degree is as bad.
+
+    It is, if no fewer arcs lead to any set of nodes.
+    """
+    from treecast.kernels.cuts import worst_cut
+
+    if min(fewest_ways(some, 0).ways for some in (network, network.reversed())) == degree:
+        return []
+    inside = np.zeros(network.nodes, np.bool_)
+    worst_cut(*arcs[:5], network.nodes - 1, degree, inside)
+    return [inside] if inside.any() else []
+
+
+def _measure(arcs: Arcs, inside: Mask) -> Cut:
+    crossing = ~inside[arcs.tail] & inside[arcs.head]
+    heads = np.unique(arcs.head[crossing])
+    away = _distances(arcs.head, arcs.tail, np.flatnonzero(inside), len(inside))
+    within = _distances(arcs.tail, arcs.head, heads, len(inside))
+    count = np.bincount(away[~inside])[1:]
+    beyond = np.cumsum(count[::-1])[::-1]
+    tails = len(np.unique(arcs.tail[crossing]))
+    depth = int(within[inside].max())
+    return Cut(int(inside.sum()), int(crossing.sum()), tails, len(heads), tuple(beyond.tolist()), depth)
+
+
+def _distances(tail: NDArray[np.int32], head: NDArray[np.int32], begin: NDArray[Any], nodes: int) -> Ints:
+    """Return how many arcs each node is from the nearest of some nodes: int64 (N,)."""
+    far = np.full(nodes, -1, np.int64)
+    far[begin] = 0
+    step, fresh = 0, True
+    while fresh:
+        found = np.unique(head[(far[tail] == step) & (far[head] < 0)])
+        step, fresh = step + 1, len(found) > 0
+        far[found] = step
+    return far

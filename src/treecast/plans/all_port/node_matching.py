@@ -1,0 +1,152 @@
+"""Allgather on any network: in each step every node hears over as many arcs as it can, each arc bringing what it lacks.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+Each node takes a maximum matching of its arcs with chunks that it lacks and that their tails hold (Kuhn's augmenting ways): those
+first that no other node has chosen in this step, and that few nodes hold. Random numbers break ties; the plan is made again with
+others until it takes as few steps as a lower bound, or the work allowed is done.
+"""
+
+from functools import lru_cache
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.machine import model
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.trees.packed import number_of_seed
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_MOST_SENDS = 2**22  # of one message for each node
+_MOST_MATCHED = 2**20  # sends that are matched one by one, where some would do for several messages
+_TRIES = 16
+_MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
+
+
+class _Plan(NamedTuple):
+    """An allgather of so many messages of each node, and its sends: int64 (3, sends), step, arc as in ``arcs_of``, chunk."""
+
+    messages: int
+    steps: int
+    sends: Ints
+
+
+class _Part(NamedTuple):
+    """A plan that carries ``size`` messages where it says one, in streams; ``before`` messages of each node went before."""
+
+    plan: _Plan
+    size: int
+    before: int
+
+
+def _lacks_need(job: Job[Network]) -> str:
+    """Return why a network has relays, or is too large; empty when it will do."""
+    if job.network.relays is not None:
+        return f"has no plan with relays yet, and {job.network.spec} has some"
+    if job.network.nodes * (job.network.nodes - 1) > _MOST_SENDS:
+        return f"matches up to {_MOST_SENDS:,} pairs of nodes, and {job.network.spec} has more"
+    return ""
+
+
+@builder(
+    "node-matching",
+    "allgather",
+    under=ALL_PORT,
+    fits=_lacks_need,
+    orbit=False,
+    rank=45,
+    what="each step joins the arcs into each node with chunks that it lacks, by a maximum matching",
+)
+def over_node_matchings(job: Job[Network]) -> Built:
+    """All-port: each step joins the arcs into each node with chunks that it lacks, by a maximum matching; x = 1, anywhere.
+
+    In most cases it takes max(diameter, ⌈M (N-1) / least in-degree⌉) steps, a lower bound. This is not proved; each schedule
+    shows it. Of many messages several go together, in streams, over what was planned for a few: the rows do not grow with M.
+    """
+    network, messages = job.network, job.collective.messages
+    if network.nodes == 1:
+        return Built(_rows(network, [], messages), Claims(0, 0))
+    least, found = _least(network, messages), list[tuple[int, list[_Part]]]()
+    for each in _numbers(network, messages):
+        times, rest = divmod(messages, each)
+        if rest:  # goes with the last of the others: what is sent together fills the arcs better
+            times, rest = times - 1, rest + each
+        parts = [_Part(_matched(network, each), times, 0)] if times else []
+        parts += [_Part(_matched(network, rest), 1, each * times)] if rest else []
+        found.append((sum(part.plan.steps * part.size for part in parts), parts))
+        if found[-1][0] == least:
+            break
+    steps, parts = min(found, key=lambda each: each[0])
+    return Built(_rows(network, parts, messages), Claims(steps, messages * network.nodes * (network.nodes - 1)))
+
+
+def _numbers(network: Network, messages: int) -> list[int]:
+    """Return of how many messages at once a plan is worth trying: all of them if that is little; else few that fill all arcs."""
+    pairs = network.nodes * (network.nodes - 1)
+    degree = int(np.diff(arcs_of(network).into).min())
+    period = degree // gcd(degree, network.nodes - 1)  # of so many messages a node of least degree hears all arcs full
+    found = [messages] if messages * pairs <= _MOST_MATCHED // 16 else []
+    while period < messages and 2 * period * pairs <= _MOST_MATCHED:
+        found.append(period)
+        period *= 2
+    return list(dict.fromkeys(found)) or [1]
+
+
+def _least(network: Network, messages: int) -> int:
+    """Return the lower bound of the steps in which so many messages of each node reach all."""
+    collective = Collective.over(network, "allgather", messages)
+    return best(bounds(collective, network, 1, model("all-port")), "steps").value
+
+
+@lru_cache(8)
+def _matched(network: Network, messages: int) -> _Plan:
+    """Return the best plan that was found for so few messages of each node. Raises PlanError."""
+    from treecast.kernels.hearing import hear
+
+    arcs, nodes, least = arcs_of(network), network.nodes, _least(network, messages)
+    tail, head = arcs.tail[arcs.entering], arcs.head[arcs.entering]
+    fewest, found = 0, np.empty((0, 3), np.int32)
+    for turn in range(_tries(messages * nodes, nodes, len(head))):
+        sends = np.empty((messages * nodes * (nodes - 1), 3), np.int32)
+        steps = int(hear(tail, head, arcs.into, messages, number_of_seed(turn), sends))
+        if steps < 0:
+            raise PlanError(f"{network.spec} is not connected: some node does not reach every other")
+        if turn == 0 or steps < fewest:
+            fewest, found = steps, sends
+        if fewest == least:
+            break
+    step, slot, chunk = found.T.astype(np.int64)
+    return _Plan(messages, fewest, np.stack([step, arcs.entering.astype(np.int64)[slot], chunk]))
+
+
+def _tries(chunks: int, nodes: int, arcs: int) -> int:
+    work = 2 * chunks**2 * nodes**2 // max(arcs, 1)
+    return int(np.clip(_MOST_WORK // max(work, 1), 1, _TRIES))
+
+
+def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
+    """Return the rows of plans, one after the other."""
+    columns: dict[str, list[Ints]] = {name: [] for name in ("step", "steps", "arc", "first")}
+    begin = 0
+    for plan, size, before in parts:
+        step, arc, chunk = plan.sends
+        node, place = np.divmod(chunk, plan.messages)
+        columns["step"].append(begin + step * size)
+        columns["steps"].append(np.full(len(step), size))
+        columns["arc"].append(arc)
+        columns["first"].append(node * messages + before + place * size)
+        begin += plan.steps * size
+    none = np.empty(0, np.int64)
+    step, steps, arc, first = (np.concatenate([none, *column]) for column in columns.values())
+    arcs = arcs_of(network)
+    ends = {"src": arcs.tail[arc], "dst": arcs.head[arc], "port": arcs.port[arc]}
+    table, payload = Payloads.of_ranges(first, first + steps), np.arange(len(first))
+    return Rows.of(table, step=step, steps=steps, **ends, tree=np.full(len(arc), -1), payload=payload)
