@@ -7,6 +7,7 @@ A *pair* is a node and a tree by which it receives; the send to it waits for tha
 import numpy as np
 
 from treecast.kernels.compiled import njit
+from treecast.kernels.heaps import put, take
 
 
 @njit
@@ -39,33 +40,6 @@ def weigh(above, below):
     return stop == count
 
 
-@njit
-def _put(heap, base, size, value):
-    """Put a value on a heap of ``size`` that begins at ``base``, the least first."""
-    at = size
-    while at > 0 and heap[base + (at - 1) // 2] > value:
-        heap[base + at] = heap[base + (at - 1) // 2]
-        at = (at - 1) // 2
-    heap[base + at] = value
-
-
-@njit
-def _take(heap, base, size):
-    """Take the least value off a heap."""
-    least, last = heap[base], heap[base + size - 1]
-    at, size = 0, size - 1
-    while 2 * at + 1 < size:
-        less = 2 * at + 1
-        if less + 1 < size and heap[base + less + 1] < heap[base + less]:
-            less += 1
-        if heap[base + less] >= last:
-            break
-        heap[base + at] = heap[base + less]
-        at = less
-    heap[base + at] = last
-    return least
-
-
 @njit(work=lambda first, child, port, *others: 60 * len(port))
 def pack(first, child, port, rank, ranked, room, began):
     """Fill ``began``, int64, with the step of each pair; return the number of steps.
@@ -78,21 +52,21 @@ def pack(first, child, port, rank, ranked, room, began):
     heap, size = np.empty(pairs, np.int64), np.zeros(ports, np.int64)
     now = np.empty(ports, np.int64)
     for j in range(first[pairs], first[pairs + 1]):
-        _put(heap, room[port[child[j]]], size[port[child[j]]], rank[child[j]])
+        put(heap, room[port[child[j]]], size[port[child[j]]], rank[child[j]])
         size[port[child[j]]] += 1
     step, waiting = 0, first[pairs + 1] - first[pairs]
     while waiting > 0:
         for p in range(ports):
             now[p] = -1
             if size[p] > 0:
-                now[p] = ranked[_take(heap, room[p], size[p])]
+                now[p] = ranked[take(heap, room[p], size[p])]
                 size[p] -= 1
                 waiting -= 1
         for p in range(ports):
             if now[p] >= 0:
                 began[now[p]] = step
                 for j in range(first[now[p]], first[now[p] + 1]):
-                    _put(heap, room[port[child[j]]], size[port[child[j]]], rank[child[j]])
+                    put(heap, room[port[child[j]]], size[port[child[j]]], rank[child[j]])
                     size[port[child[j]]] += 1
                     waiting += 1
         step += 1

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import cuts, distances, faults
+from treecast.lower_bounds import cuts, distances, faults, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 
@@ -101,8 +101,11 @@ def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
 def _scatter(job: Job, root: int) -> list[Bound]:
     """A chunk crosses at least as many arcs as its node is away from the root; see ``_through`` for the root's ports."""
     ways, formula = distances.ways(job.network, root, job.copies)
-    sends = [transmissions(job.messages * ways, f"M {formula}", _source(job))]
-    return sends + (_reach(job, root) if job.model.combining else [_through(job, root)])
+    sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
+    if job.model.combining:
+        return [sends, *_reach(job, root)]
+    ports = _through(job, root)
+    return [sends, ports, *(bound for bound in personal.of_scatter(job, root) if bound.value > ports.value)]
 
 
 @bounds_of("gather")
@@ -169,7 +172,9 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     at_one = [_through(some, v) for some in (job, job.reversed) for v in distances.looked_at(job.network)]
-    return [sends, best(at_one, "steps"), _work(job, sends)]
+    found = [best(at_one, "steps"), _work(job, sends)]
+    known = best(found, "steps").value
+    return [sends, *found, *(bound for bound in personal.of_alltoall(job) if bound.value > known)]
 
 
 @bounds_of("reduce-scatter")

@@ -1,0 +1,126 @@
+"""What makes an alltoall slow: cuts that many pairs of nodes cross over few arcs, and prices of arcs that say the same."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.networks.core import Ints, Network
+from treecast.networks.flows import Arcs, arcs_of
+from treecast.networks.grid import Grid
+
+_MOST_NODES = 2**12  # of a network that is searched for cuts
+_MOST_PRICED = 2**19  # nodes times arcs times attempts, of a search for prices
+_STARTS, _SMOOTHED, _ATTEMPTS = 12, 40, 32
+
+
+class Separator(NamedTuple):
+    """A set of ``nodes`` nodes that ``arcs`` arcs leave for the ``others``: every pair across has to use them."""
+
+    nodes: int
+    others: int
+    arcs: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs lead out."""
+        return self.nodes * self.others
+
+
+class Prices(NamedTuple):
+    """What the cheapest ways between all pairs cost together, and all arcs, for some whole prices of arcs."""
+
+    ways: int
+    arcs: int
+
+
+@lru_cache(64)
+def best_separator(network: Network) -> Separator | None:
+    """Return a cut with many pairs for each of its arcs; None where no cut is looked for.
+
+    Of meshes and tori it halves an axis. Otherwise nodes are put in order, by their distance from some node or by how
+    a difference spreads over the network (which tends to an eigenvector), the best beginning of the order is taken, and single
+    nodes change sides while that helps. There may be better cuts.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> best_separator(network("torus:3x5x7"))
+    Separator(nodes=45, others=60, arcs=30)
+    >>> best_separator(network("tree:2,3"))
+    Separator(nodes=8, others=7, arcs=1)
+    """
+    if network.grid is not None:
+        return _across_axis(network.grid)
+    if not 1 < network.nodes <= _MOST_NODES:
+        return None
+    arcs = arcs_of(network)
+    found = [_improved(arcs, order) for order in _orders(network, arcs)]
+    return max(found, key=lambda cut: cut.pairs / cut.arcs)
+
+
+def _across_axis(grid: Grid) -> Separator | None:
+    found = list[Separator]()
+    for side in {side for side in grid.sides if side > 1}:
+        layer = grid.nodes // side
+        nodes = side // 2 * layer
+        found.append(Separator(nodes, grid.nodes - nodes, layer * (2 if grid.wraps and side > 2 else 1)))
+    return max(found, key=lambda cut: cut.pairs / cut.arcs, default=None)
+
+
+def _orders(network: Network, arcs: Arcs) -> list[Ints]:
+    every = np.arange(network.nodes)
+    found = list[Ints]()
+    for start in np.unique(np.linspace(0, network.nodes - 1, _STARTS).astype(np.int64)).tolist():
+        far = network.distance(start, every)
+        found += [np.argsort(far, kind="stable"), np.argsort(-far, kind="stable")]
+        level = far - far.mean()
+        degree = np.bincount(arcs.tail, minlength=network.nodes) + np.bincount(arcs.head, minlength=network.nodes)
+        for _ in range(_SMOOTHED):
+            around = np.bincount(arcs.tail, level[arcs.head], network.nodes)
+            around += np.bincount(arcs.head, level[arcs.tail], network.nodes)
+            level = level + around / degree
+            level -= level.mean()
+            level /= max(float(np.abs(level).max()), 1e-9)
+        found += [np.argsort(level, kind="stable"), np.argsort(-level, kind="stable")]
+    return found
+
+
+def _improved(arcs: Arcs, order: Ints) -> Separator:
+    from treecast.kernels.separators import best_prefix, improve
+
+    inside = np.zeros(len(order), np.bool_)
+    inside[order[: int(best_prefix(*arcs[:5], order))]] = True
+    nodes, out = improve(*arcs[:5], inside)
+    return Separator(int(nodes), len(order) - int(nodes), int(out))
+
+
+@lru_cache(64)
+def best_prices(network: Network) -> Prices | None:
+    """Return prices of arcs for which all ways are dear; None where none are looked for.
+
+    Chunks that all nodes send to all others pay for the arcs that they use. They pay at least what the cheapest ways cost, and
+    in a step at most what all arcs cost. Where the network looks alike from all nodes, none are looked for.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from treecast.networks import network
+    >>> best_prices(network("star:4")) is None
+    True
+    >>> prices = best_prices(network(networkx.path_graph(4)))
+    >>> -(-prices.ways // prices.arcs)
+    4
+    """
+    from treecast.kernels.separators import raise_prices
+
+    arcs = arcs_of(network) if network.nodes <= _MOST_NODES else None
+    times = (
+        0
+        if arcs is None or network.seen_alike
+        else min(_ATTEMPTS, _MOST_PRICED // (network.nodes * len(arcs.head) + 1))
+    )
+    if arcs is None or times < 2:
+        return None
+    best = np.zeros(len(arcs.head), np.int64)
+    return Prices(*map(int, raise_prices(*arcs[:3], times, best)))

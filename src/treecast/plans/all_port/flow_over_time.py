@@ -1,0 +1,103 @@
+"""Scatter by a flow over time: on any network, in the fewest steps there can be for few messages.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+What the root sends to different nodes is alike until it arrives. So a scatter is a flow over time (networks/over_time.py), whose
+units are named by where they end. Many messages go in runs: a flow of few units for each node says which ways the runs take,
+and in which order.
+"""
+
+from math import gcd
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.over_time import Flow, quickest, searched, size, slowest_cuts
+from treecast.plans.all_port.runs import Runs, built_of, concatenated, listed
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_MOST_SIZE = 2**24  # steps times arcs of a flow
+_FEW = 8  # messages that are not joined to runs
+_MOST_UNITS = 2**13  # of all nodes, where they are not
+
+
+def _too_large(job: Job[Network]) -> str:
+    """Return why no flow is found for a job; empty when one is."""
+    network = job.network
+    if network.nodes > 1 and not (searched(network) and size(network, job.collective.root, 1) <= _MOST_SIZE):
+        return f"finds flows where steps times arcs are at most {_MOST_SIZE:,}"
+    return ""
+
+
+@builder(
+    "flow-over-time",
+    "scatter",
+    under=ALL_PORT,
+    fits=_too_large,
+    rank=30,
+    what="a flow over time: the fewest steps there can be for few messages, on any network",
+)
+def over_time(job: Job[Network]) -> Built:
+    """All-port: each message goes one way, such that all arrive in the fewest steps there can be; x = 1.
+
+    Up to 8 messages take exactly the least number of steps. More go in as many runs to each node as make the slowest cut busy
+    in all steps, or nearly so.
+    """
+    network, root, messages = job.network, job.collective.root, job.collective.messages
+    if network.nodes == 1:
+        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NO_ROWS, ())), Claims(0, 0))
+    if messages == 1 or (messages <= _FEW and messages * (network.nodes - 1) <= _MOST_UNITS):
+        flow = quickest(network, root, messages, patient=messages == 1)
+        if flow is not None:
+            runs, step = _of_flow(job, flow, 0, 1)
+            return built_of(network, runs, step, flow.steps)
+    few = _runs_to_each(network, root)
+    each, rest = divmod(messages, few)
+    parts = [_of_flow(job, _flow(network, root, few), 0, each)] if each else []
+    parts += [_of_flow(job, _flow(network, root, rest), few * each, 1)] if rest else []
+    behind = np.cumsum([0, *(int(step.max()) + 1 for _, step in parts)])
+    runs = concatenated([runs for runs, _ in parts])
+    order = np.concatenate([step + later for (_, step), later in zip(parts, behind.tolist(), strict=False)])
+    began, steps = listed(network, runs, [order])
+    lengths = [int(part.size[0]) for part, _ in parts]
+    if (whole := int(np.dot(np.diff(behind), lengths))) < steps:  # a flow in which each step is as long as a run
+        later = np.cumsum([0, *(np.diff(behind) * lengths).tolist()])
+        began = np.concatenate([step * part.size[0] + at for (part, step), at in zip(parts, later, strict=False)])
+        steps = whole
+    return built_of(network, runs, began, steps)
+
+
+_NO_ROWS = ("step", "steps", "src", "dst", "port", "tree", "payload")
+
+
+def _runs_to_each(network: Network, root: int) -> int:
+    """Return into how few runs the messages of each node are divided so that the slowest cut is busy in all steps."""
+    slowest = max(slowest_cuts(network, root), key=lambda cut: (cut.nodes / cut.arcs, -cut.distance))
+    few = slowest.arcs // gcd(slowest.arcs, slowest.nodes)
+    while few > 1 and (size(network, root, few) > _MOST_SIZE or quickest(network, root, few, patient=False) is None):
+        few //= 2
+    return few
+
+
+def _flow(network: Network, root: int, units: int) -> Flow:
+    found = quickest(network, root, units, patient=False) or quickest(network, root, units)
+    if found is None:
+        raise PlanError(f"no flow was found on {network.spec}")
+    return found
+
+
+def _of_flow(job: Job[Network], flow: Flow, begun: int, size: int) -> tuple[Runs, Ints]:
+    """Return a run of ``size`` chunks for each unit of a flow, from chunk ``begun`` of its node on; and the step of each hop."""
+    nodes, messages = job.network.nodes, job.collective.messages
+    order = np.lexsort((flow.step, flow.unit))
+    first = np.searchsorted(flow.unit[order], np.arange(len(flow.end) + 1))
+    by_node = np.argsort(flow.end, kind="stable")
+    place = np.empty_like(by_node)
+    place[by_node] = np.tile(np.arange(len(by_node) // (nodes - 1)), nodes - 1)
+    chunk = flow.end * messages + begun + place * size
+    runs = Runs(first, flow.arc[order], chunk, np.full_like(chunk, size), np.full_like(chunk, -1))
+    return runs, flow.step[order]

@@ -1,0 +1,56 @@
+import itertools
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tests.networks.test_flows import random_graphs
+from treecast.networks import network
+from treecast.networks.flows import arcs_of
+from treecast.networks.separators import best_prices, best_separator
+from treecast.plans import plan
+
+
+def all_cuts(where):
+    """Return the pairs and the arcs of every cut."""
+    arcs, every = arcs_of(where), np.arange(where.nodes)
+    for some in itertools.chain.from_iterable(
+        itertools.combinations(range(where.nodes), n) for n in range(1, where.nodes)
+    ):
+        inside = np.isin(every, some)
+        out = np.count_nonzero(inside[arcs.tail] & ~inside[arcs.head])
+        yield len(some) * (where.nodes - len(some)), int(out)
+
+
+def test_no_cut_is_better_than_the_best_and_most_are_found():
+    found = []
+    for where, _ in random_graphs(25, 8, seed=5):
+        cut = best_separator(where)
+        best = max(Fraction(*pair) for pair in all_cuts(where))
+        assert (cut.pairs, cut.arcs) in set(all_cuts(where))
+        assert Fraction(cut.pairs, cut.arcs) <= best
+        found.append(Fraction(cut.pairs, cut.arcs) == best)
+    assert sum(found) > 0.8 * len(found)
+
+
+@pytest.mark.parametrize(
+    "spec", ["mesh:2x3", "mesh:5", "torus:2x3", "torus:2x2x2", "torus:3x3", "torus:7", "torus:1x4", "mesh:2x2x2"]
+)
+def test_axes_of_meshes_and_tori(spec):
+    where = network(spec)
+    cut = best_separator(where)
+    assert (cut.pairs, cut.arcs) in set(all_cuts(where))
+    assert Fraction(cut.pairs, cut.arcs) == max(Fraction(*pair) for pair in all_cuts(where))
+
+
+def test_prices_are_paid_by_every_flow():
+    """The most that all pairs can send at once is a linear programme; a schedule is one way to send."""
+    for where, _ in [(network(nx.barbell_graph(3, 2)), 0), (network("debruijn:2,3"), 0), *random_graphs(12, 7, seed=6)]:
+        prices = best_prices(where)
+        schedule = plan("alltoall", where, builder="priced-paths")
+        load = np.zeros(where.nodes * where.ports, np.int64)
+        np.add.at(load, schedule.rows.src * where.ports + schedule.rows.port, 1)
+        assert Fraction(prices.ways, prices.arcs) <= load.max() <= schedule.steps
+    narrow = best_prices(network(nx.barbell_graph(4, 0)))
+    assert narrow.ways / narrow.arcs > 14  # of 16, by the one arc between two halves
