@@ -1,0 +1,74 @@
+"""Inner loops that choose a shortest way for each pair of nodes so that no arc has much more to carry than others.
+
+Arcs as in networks.flows.Arcs. ``price[n]`` is what an arc costs that n ways use already: int64, so high where n is large that a
+detour among shortest ways is cheaper, and never above 2^40; of fuller arcs the last price holds.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+from treecast.kernels.dice import random_below
+
+_DEAR = 1 << 62
+
+
+@njit(work=lambda first, head, far, *others: 4 * len(head) * len(far))
+def distances_from_all(first, head, sources, far):
+    """Fill ``far``, int16 (sources, N), with the arcs from each of some nodes to each node; -1: no way leads there."""
+    nodes = len(first) - 1
+    queue = np.empty(nodes, np.int32)
+    for i in range(len(sources)):
+        for v in range(nodes):
+            far[i, v] = -1
+        far[i, sources[i]], queue[0] = 0, sources[i]
+        low, high = 0, 1
+        while low < high:
+            u = queue[low]
+            low += 1
+            for a in range(first[u], first[u + 1]):
+                if far[i, head[a]] < 0:
+                    far[i, head[a]] = far[i, u] + 1
+                    queue[high] = head[a]
+                    high += 1
+
+
+@njit(work=lambda tail, head, into, entering, far, of, goal, start, *others: 40 * start[len(of)])
+def route(tail, head, into, entering, far, of, goal, start, order, price, state, load, arc):
+    """Choose ways anew, pair after pair in a certain ``order``; return the state of the random numbers behind.
+
+    Pair p leads from the source of row ``of[p]`` of ``far`` to ``goal[p]``, over ``arc[start[p]] … arc[start[p+1]-1]``: -1 where
+    it has no way yet. ``load`` counts the ways over each arc.
+    """
+    nodes, last = len(into) - 1, len(price) - 1
+    cost, by, layer = np.empty(nodes, np.int64), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    seen = np.full(nodes, -1, np.int32)
+    for i in range(len(order)):
+        p = order[i]
+        row, begin, stop = of[p], start[p], start[p + 1]
+        for j in range(begin, stop):
+            if arc[j] >= 0:
+                load[arc[j]] -= 1
+        layer[0], low, high = goal[p], 0, 1
+        seen[goal[p]], cost[goal[p]] = i, 0
+        while low < high:
+            v = layer[low]
+            low += 1
+            for e in range(into[v], into[v + 1]):
+                a = entering[e]
+                u = tail[a]
+                if far[row, u] == far[row, v] - 1:
+                    state, more = random_below(state, 8)
+                    paid = cost[v] + price[min(load[a], last)] * (512 + more)
+                    if seen[u] != i:
+                        seen[u], cost[u] = i, _DEAR
+                        layer[high] = u
+                        high += 1
+                    if paid < cost[u]:
+                        cost[u], by[u] = paid, a
+        u = layer[high - 1]  # the source, which is nearest
+        for j in range(begin, stop):
+            arc[j] = by[u]
+            load[by[u]] += 1
+            u = head[by[u]]
+    return state

@@ -1,0 +1,124 @@
+"""Alltoall over shortest paths chosen by price: on any network, each pair of nodes by itself.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+An arc costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if no arc need carry more than B. Each pair takes the
+cheapest of its shortest ways; pairs choose anew, one after the other, until no arc carries more than B or they have chosen 12
+times. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes
+first.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.lower_bounds import best, bounds
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.plans.all_port.runs import Runs, built_of, listed
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.trees.packed import number_of_seed
+from treecast.ragged import starts
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_ROUNDS, _TRIES = 12, 6
+_MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
+_MOST_WORK = 2**23  # hops of all tries
+_UNIT = 2**20  # the price of an arc that carries what it should
+_NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
+
+
+def _too_many_hops(job: Job[Network]) -> str:
+    network = job.network
+    most = _MOST_OF_ORBIT if network.seen_alike else _MOST_HOPS
+    pairs = network.nodes * (network.nodes - 1)
+    if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
+        return f"finds a way for each pair of nodes, up to about {most:,} hops"
+    return ""
+
+
+@builder(
+    "priced-paths",
+    "alltoall",
+    under=ALL_PORT,
+    fits=_too_many_hops,
+    orbit=False,
+    rank=60,
+    what="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
+)
+def over_priced_paths(job: Job[Network]) -> Built:
+    """All-port: each message goes a shortest way; all M messages of a pair go the same way, as a stream. x = 1.
+
+    As few transmissions as there can be: M times the sum of all distances.
+    """
+    network, messages = job.network, job.collective.messages
+    if network.nodes == 1:
+        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NAMES, ())), Claims(0, 0))
+    least = best(bounds(job.collective, network, 1, job.model), "steps").value
+    found = None
+    work = 0
+    for seed in range(_TRIES):
+        runs = _runs(network, messages, -(-least // messages), seed)
+        for keys in _orders(network, runs, seed):
+            began, steps = listed(network, runs, keys)
+            if found is None or steps < found[2]:
+                found = runs, began, steps
+        work += 2 * len(runs.arc)
+        if found is not None and (found[2] == least or work > _MOST_WORK):
+            break
+    if found is None:
+        raise ValueError("no order was tried")
+    return built_of(network, *found)
+
+
+def _runs(network: Network, messages: int, share: int, seed: int) -> Runs:
+    """Return a run of all messages of each pair, and its way; no arc is to carry more than ``share`` runs."""
+    from treecast.kernels.routing import route
+
+    arcs, far = arcs_of(network), distances_from_all(network)
+    of, goal = np.nonzero(~np.eye(network.nodes, dtype=np.bool_))
+    first = starts(far[of, goal])
+    arc, load = np.full(first[-1], -1, np.int64), np.zeros(len(arcs.head), np.int64)
+    chance, state = np.random.default_rng(seed), number_of_seed(seed)
+    price = prices(share)
+    for _ in range(_ROUNDS):
+        order = chance.permutation(len(of))
+        state = np.uint64(
+            route(arcs.tail, arcs.head, arcs.into, arcs.entering, far, of, goal, first, order, price, state, load, arc)
+        )
+        if load.max() <= share:
+            break
+    chunk = (of * network.nodes + goal) * messages
+    return Runs(first, arc, chunk, np.full_like(chunk, messages), np.full_like(chunk, -1))
+
+
+def prices(share: int) -> Ints:
+    """Return what an arc costs that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
+    used = np.arange(2 * share + 2)
+    exponent = 12 * (used + 1 - share) / share
+    return np.minimum(_UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
+
+
+@lru_cache(4)
+def distances_from_all(network: Network) -> NDArray[np.int16]:
+    """Return how many arcs each node (row) is from each other: int16 (N, N)."""
+    from treecast.kernels.routing import distances_from_all as fill_in
+
+    arcs, far = arcs_of(network), np.empty((network.nodes, network.nodes), np.int16)
+    fill_in(arcs.first, arcs.head, np.arange(network.nodes), far)
+    return far
+
+
+def _orders(network: Network, runs: Runs, seed: int) -> list[list[Ints]]:
+    """Return orders in which hops may go first."""
+    load = np.bincount(runs.arc, minlength=len(arcs_of(network).head))
+    chance = np.random.default_rng(seed).permutation(len(runs.arc)) if seed else np.zeros_like(runs.arc)
+    left = runs.left
+    ahead = load[runs.arc] + left
+    for hop in range(1, int(left.max(initial=1))):  # the most that any arc ahead has to carry
+        later = np.flatnonzero(left > hop)
+        ahead[later] = np.maximum(ahead[later], load[runs.arc[later + hop]] + left[later] - hop)
+    return [[-left, chance], [-ahead, -left, chance]]

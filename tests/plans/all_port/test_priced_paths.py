@@ -1,0 +1,63 @@
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.networks.test_flows import random_graphs
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, schedule_bounds
+from treecast.networks import network
+from treecast.plans import plan, plan_again
+from treecast.verification.verifier import verify
+
+
+@pytest.mark.parametrize(
+    ("where", "steps", "least"),
+    [
+        (network(nx.petersen_graph()), 5, 5),
+        (network("mesh:4x4"), 16, 16),
+        (network("torus:4x4"), 8, 8),
+        (network("torus:4x8"), 33, 32),
+        (network("star:4"), 21, 21),
+        pytest.param(network(nx.random_regular_graph(4, 23, seed=1)), 23, 21, marks=pytest.mark.long),
+        pytest.param(network("torus:4x4x4"), 33, 32, marks=pytest.mark.long),
+        pytest.param(network("torus:3x5x7"), 90, 90, marks=pytest.mark.long),
+        pytest.param(network("mesh:8x8"), 128, 128, marks=pytest.mark.long),
+        pytest.param(network("mesh:4x4x4"), 64, 64, marks=pytest.mark.long),
+    ],
+    ids=lambda what: getattr(what, "spec", None),
+)
+def test_steps_are_nearly_those_of_the_bound(where, steps, least):
+    schedule = plan("alltoall", where, builder="priced-paths")
+    report = verify(schedule)
+    assert report.holds, report.violations
+    assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
+    assert (report.steps, best(schedule_bounds(schedule), "steps").value) == (steps, least)
+    assert report.transmissions == best(schedule_bounds(schedule), "transmissions").value
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 8), st.integers(0, 10**6), st.sampled_from([1, 2, 5, 30]))
+def test_verified_is_claimed_is_expanded_on_random_graphs(size, seed, messages):
+    where, _ = next(iter(random_graphs(1, size, seed=seed)))
+    schedule = plan("alltoall", where, messages=messages)
+    report = verify(schedule)
+    assert report.holds, report.violations
+    assert verify(schedule, method="expanded").holds
+    assert (report.steps, report.transmissions) == (schedule.claims.steps, schedule.claims.transmissions)
+    assert report.steps >= best(schedule_bounds(schedule), "steps").value
+    assert report.transmissions == best(schedule_bounds(schedule), "transmissions").value
+
+
+def test_the_default_on_cayley_networks_is_an_orbit_unless_that_takes_more_steps():
+    assert plan("alltoall", "torus:4x4x4").recipe.builder == "shortest-paths"
+    assert plan("alltoall", "ring:6").steps <= plan("alltoall", "ring:6", builder="shortest-paths").steps
+
+
+def test_a_recipe_makes_the_same_rows_and_one_node_none():
+    schedule = plan("alltoall", "mesh:3x3", messages=3)
+    assert schedule.recipe.builder == "priced-paths"
+    assert plan_again(schedule) == schedule
+    assert plan("alltoall", nx.empty_graph(1), builder="priced-paths").steps == 0
+    with pytest.raises(PlanError, match="finds a way for each pair of nodes"):
+        plan("alltoall", "mesh:100x100", builder="priced-paths")
