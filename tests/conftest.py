@@ -1,5 +1,6 @@
 """Settings that all tests share."""
 
+import gc
 import json
 import os
 import signal
@@ -50,6 +51,13 @@ def pytest_collection_modifyitems(items):
     others = sorted((item for item in items if place(item, BESIDE) == len(BESIDE)), key=lambda item: place(item, FIRST))
     half = len(items) // 2
     items[:] = others[:half] + beside + others[half:]
+
+
+def pytest_collection_finish(session):
+    """Look for garbage rarely, and not among the modules and tests: compiling kernels takes a tenth longer otherwise."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="module")
