@@ -126,7 +126,7 @@ def mutations(schedule):
     """
     rows, network, chunks = schedule.rows, schedule.network, schedule.part.chunks
     table = [rows.payloads.ranges(p) for p in range(len(rows.payloads))]
-    base = [tuple(int(column[r]) for column in rows.columns().values()) for r in range(len(rows))]
+    base = list(zip(*(column.tolist() for column in rows.columns().values()), strict=True))
 
     def built(new_rows, payloads=table):
         return lambda: build(new_rows, payloads)

@@ -24,11 +24,13 @@ def graph_of(network: Network) -> nx.DiGraph:
 def sends_of(schedule):
     """Every single send as (step, src, dst, port, tree, chunk, row), read off the columns row by row."""
     rows = schedule.rows
-    sends = []
-    for r in range(len(rows)):
-        chunks = [c for a, b in rows.payloads.ranges(int(rows.payload[r])) for c in range(a, b)]
-        step, steps = int(rows.step[r]), int(rows.steps[r])
-        ends = int(rows.src[r]), int(rows.dst[r]), int(rows.port[r]), int(rows.tree[r])
+    sends, known = [], {}
+    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
+    columns = (getattr(rows, name).tolist() for name in names)
+    for r, (step, steps, *ends, payload) in enumerate(zip(*columns, strict=True)):
+        if payload not in known:
+            known[payload] = [c for a, b in rows.payloads.ranges(payload) for c in range(a, b)]
+        chunks = known[payload]
         if steps == len(chunks):
             sends += [(step + i, *ends, chunk, r) for i, chunk in enumerate(chunks)]
         else:
@@ -197,9 +199,9 @@ def all_sends_of(schedule):
         return [(*send, 0) for send in sends_of(schedule)]
     kind, nodes, m = schedule.collective.kind, schedule.network.nodes, schedule.collective.messages
     carried = translations_of(schedule.network)
-    sends = []
+    sends, first = [], sends_of(schedule)
     for h in range(nodes):
-        for step, src, dst, port, tree, chunk, row in sends_of(schedule):
+        for step, src, dst, port, tree, chunk, row in first:
             if kind in ("allgather", "reduce-scatter"):
                 number = h * m + chunk
             elif kind == "alltoall":

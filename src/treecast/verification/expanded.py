@@ -152,16 +152,18 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Callable[[str, 
         return
     answered = {(src, dst, chunk) for _, src, dst, _, tree, chunk, _ in sends if tree >= 0}
     start = collective.messages * (plain.initiator or 0)
+    source = [int(collective.source_of(c)) for c in range(collective.chunks)]
+    steps = [list(together) for _, together in groupby(sends, key=lambda send: send[0])]
     for dead in map(set, combinations(things, plain.copies - 1)):
-        has = {(v, c) for c in range(collective.chunks) if (v := int(collective.source_of(c))) not in dead}
+        has = {(v, c) for c, v in enumerate(source) if v not in dead}
         said, heard = set[tuple[int, int, int]](), set[tuple[int, int, int]]()
-        for _, together in groupby(sends, key=lambda send: send[0]):
+        for together in steps:
             now = [
                 (src, dst, chunk)
                 for _, src, dst, _, _, chunk, _ in together
                 if (src, chunk) in has and (src, dst, chunk) not in said
                 if (dst, src, chunk) not in heard or (src, dst, chunk) in answered
-                if plain.initiator in (None, collective.source_of(chunk)) or (src, start) in has
+                if plain.initiator in (None, source[chunk]) or (src, start) in has
             ]
             there = [(u, v, c) for u, v, c in now if v not in dead and frozenset((u, v)) not in dead]
             said.update(now)
@@ -169,7 +171,7 @@ def _check_tolerance(plain: Schedule, sends: list[Send], broken: Callable[[str, 
             has.update((v, c) for _, v, c in there)
         for chunk in range(collective.chunks):
             lost = [v for v in range(nodes) if v not in dead and (v, chunk) not in has]
-            if lost and int(collective.source_of(chunk)) not in dead:
+            if lost and source[chunk] not in dead:
                 broken("copies", -1, f"{plain.network.label(lost[0])} loses chunk {chunk} under some faults")
                 return
 
