@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-lab clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-lab arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -61,6 +61,11 @@ bench-cold: $(VENV)/.dev  ## measure small commands on a machine that has compil
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
 	$(BIN)/python benchmarks/lab.py $(ARGS)
+
+arena: $(VENV)/.demo  ## race against MPI's algorithms in SimGrid (as root, it is installed by apt)
+	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \
+	  { echo "SimGrid cannot be installed here: it needs Debian or Ubuntu and root, for apt-get install libsimgrid-dev" >&2; exit 1; }
+	$(BIN)/python benchmarks/arena.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .benchmarks

@@ -34,6 +34,7 @@ ALLOWED = (
         r"every edge|an edge its source",
         "networkx and GraphML speak of edges",
     ),
+    Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
     Allowed("edge", "src/treecast/kernels/spanning.py", "", "the edge of what a search has reached"),
@@ -57,9 +58,7 @@ ALLOWED = (
             "docs/commands.md",
         )
     ),
-    Allowed(
-        "channel", "src/treecast/formats/simgrid/hosts.py", r"\.channels\(", "it asks the network for wormhole routes"
-    ),
+    Allowed("channel", "src/treecast/formats/*", r"\.channels\(", "it asks the network for wormhole routes"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
     Allowed(

@@ -49,6 +49,8 @@ def test_traces_deliver_every_byte(kind, spec):
         ("allgather", "hypercube:3", {"messages": 2, "copies": 2}),
         ("scatter", "mesh:2x4", {"messages": 2, "model": "wormhole"}),
         ("alltoall", "hypercube:3", {"model": "shouting"}),
+        ("scatter", "hypercube:3", {"model": "shouting", "messages": 4}),
+        ("reduce", "hypercube:3", {"model": "whispering", "messages": 2}),
     ],
 )
 def test_traces_of_other_models_and_copies_deliver(kind, spec, more):

@@ -58,7 +58,10 @@ class Memory:
 
 
 def carried(schedule, key=lambda step, src, dst: (src, dst)):
-    """Return {key: chunks of each message, in order} from the single sends of a schedule, sorted by step, then tree."""
+    """Return {key: chunks of each message, in order} from the single sends of a schedule, sorted by step, then tree.
+
+    Where messages combine, what goes over an arc in a step is one message.
+    """
     plain, found = schedule.plain(), {}
     rows = plain.rows
     for step in range(plain.steps):
@@ -66,9 +69,10 @@ def carried(schedule, key=lambda step, src, dst: (src, dst)):
         messages = {}
         columns = (sends.src, sends.dst, sends.tree, sends.row, sends.chunk)
         for src, dst, tree, row, chunk in zip(*(column.tolist() for column in columns), strict=True):
-            messages.setdefault((src, dst, tree, row), []).append(chunk)
+            one = (src, dst) if plain.model.combining else (src, dst, tree, row)
+            messages.setdefault(one, []).append(chunk)
         for row in np.flatnonzero(rows.control & (rows.step == step)).tolist():
             messages[int(rows.src[row]), int(rows.dst[row]), int(rows.tree[row]), row] = []
-        for (src, dst, _, _), chunks in sorted(messages.items()):
+        for (src, dst, *_), chunks in sorted(messages.items()):
             found.setdefault(key(step, src, dst), []).append(chunks)
     return found

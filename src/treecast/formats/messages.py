@@ -6,6 +6,7 @@ the earliest; a sum needs all messages that add to it. What a node has from the 
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -59,6 +60,14 @@ class Messages:
         """Return the ranges (first, stop) of chunks of one message, in order."""
         part = slice(self.start[message], self.start[message + 1])
         return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
+
+    def spelled(self, between: str = ",") -> list[str]:
+        """Return the chunks of each message as people write them; nothing where it has none."""
+        parts = [_spell(first, stop) for first, stop in zip(self.first.tolist(), self.stop.tolist(), strict=True)]
+        start = self.start.tolist()
+        if len(parts) == len(self) and bool((np.diff(self.start) == 1).all()):
+            return parts
+        return [between.join(parts[a:b]) for a, b in pairwise(start)]
 
     def needs_of(self, message: int) -> list[int]:
         """Return the messages that one message needs."""
@@ -172,7 +181,11 @@ def spell_ranges(ranges: list[tuple[int, int]], between: str = ",") -> str:
     >>> spell_ranges([(4, 6), (0, 1)])
     '4-5,0'
     """
-    return between.join(f"{first}-{stop - 1}" if stop > first + 1 else str(first) for first, stop in ranges)
+    return between.join(_spell(first, stop) for first, stop in ranges)
+
+
+def _spell(first: int, stop: int) -> str:
+    return f"{first}-{stop - 1}" if stop > first + 1 else str(first)
 
 
 def _count(rows: Rows) -> Ints:

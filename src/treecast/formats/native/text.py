@@ -132,7 +132,7 @@ def _rows(claimed: str, numbered: Iterator[tuple[int, str]], network: Network) -
         raise FormatError(f"the file has {len(given['step'])} rows, not {shorten(claimed)!r} as its line 'rows' says")
     unsaid = given["port"] == _NO_PORT
     given["port"][unsaid] = network.port_between(given["src"][unsaid], given["dst"][unsaid])
-    return Rows.of(Payloads.of([_ranges(chunks) for chunks in payloads]), **given)
+    return Rows.of(Payloads.of([read_ranges(chunks) for chunks in payloads]), **given)
 
 
 def _columns(
@@ -173,7 +173,12 @@ def _at(line: tuple[int, str], why: str) -> FormatError:
     return FormatError(f"line {line[0]}: {shorten(line[1])!r}: {why}")
 
 
-def _ranges(chunks: str) -> list[tuple[int, int]]:
+def read_ranges(chunks: str) -> list[tuple[int, int]]:
+    """Return the ranges (first, stop) of chunks as people write them. Raises FormatError when they are none.
+
+    >>> read_ranges("0-3,7")
+    [(0, 4), (7, 8)]
+    """
     if chunks == _NOTHING:
         return []
     parts = [_RANGE.fullmatch(part) for part in chunks.split(",")]

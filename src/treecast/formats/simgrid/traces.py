@@ -78,7 +78,11 @@ def encode(
 def _lines(messages: Messages, sizes: Ints, numbers: Ints) -> list[list[str]]:
     """Return the lines of the trace of each node, from the bytes of each message and the numbers that are added with it."""
     traces = [[f"{u} init\n"] for u in range(messages.schedule.network.nodes)]
-    columns = (messages.step, messages.src, messages.dst, sizes, numbers)
+    columns = np.stack([messages.step, messages.src, messages.dst, messages.port])
+    if messages.schedule.model.combining:  # what goes over an arc in a step is one message
+        columns, one = np.unique(columns, axis=1, return_inverse=True)
+        sizes, numbers = (np.bincount(one.reshape(-1), each).astype(np.int64) for each in (sizes, numbers))
+    columns = (*columns[:3], sizes, numbers)
     every = zip(*(column.tolist() for column in columns), strict=True)
     for step, sends in groupby(every, key=lambda message: message[0]):
         awaited, sent, added = defaultdict[int, list[str]](list), defaultdict[int, list[str]](list), Counter[int]()

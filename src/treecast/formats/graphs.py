@@ -1,0 +1,95 @@
+"""The network of a schedule as GraphML or DOT, with the number of messages that each arc carries."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from treecast.formats.messages import messages_of
+from treecast.formats.registry import Setting, exporter
+from treecast.networks.flows import arcs_of
+from treecast.ragged import Ints
+from treecast.schedule import Schedule
+
+_LOAD = Setting(
+    name="load",
+    keyword="load",
+    what="Say of each arc how many messages it carries, as its weight.",
+    read=bool,
+    flag=True,
+)
+_GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="label" for="node" attr.name="label" attr.type="string"/>
+"""
+
+
+class _Arc(NamedTuple):
+    """All parallel arcs from ``src`` to ``dst``: the first of their ports, how many there are, and their messages."""
+
+    src: int
+    dst: int
+    port: int
+    capacity: int
+    weight: int
+
+
+@exporter("graphml", suffix=".graphml", what="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
+def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
+    """Return the network of a schedule as GraphML."""
+    network, names = schedule.network, _names(load)
+    lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in names]
+    lines.append(f'<graph id={quoteattr(network.spec)} edgedefault="directed">')
+    for u, label in enumerate(network.labels(np.arange(network.nodes))):
+        lines.append(f'<node id="{u}"><data key="label">{escape(label)}</data></node>')
+    for arc in _arcs(schedule, load):
+        said = "".join(f'<data key="{name}">{getattr(arc, name)}</data>' for name in names)
+        lines.append(f'<edge source="{arc.src}" target="{arc.dst}">{said}</edge>')
+    return (_GRAPHML + "\n".join([*lines, "</graph>", "</graphml>"]) + "\n").encode()
+
+
+@exporter("dot", suffix=".dot", what="the network, for Graphviz", settings=(_LOAD,))
+def encode_dot(schedule: Schedule, *, load: bool = False) -> bytes:
+    """Return the network of a schedule in Graphviz's language."""
+    network, names = schedule.network, _names(load)
+    lines = [f"digraph {_quote(network.spec)} {{"]
+    for u, label in enumerate(network.labels(np.arange(network.nodes))):
+        lines.append(f"  {u} [label={_quote(label)}];")
+    for arc in _arcs(schedule, load):
+        said = ", ".join(f"{name}={getattr(arc, name)}" for name in names)
+        lines.append(f"  {arc.src} -> {arc.dst} [{said}];")
+    return "\n".join([*lines, "}", ""]).encode()
+
+
+def _names(load: bool) -> tuple[str, ...]:
+    return ("port", "capacity", "weight") if load else ("port", "capacity")
+
+
+def _quote(text: str) -> str:
+    """Return a text as DOT quotes it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _arcs(schedule: Schedule, load: bool) -> Iterator[_Arc]:
+    """Yield all arcs, by source and destination."""
+    arcs, nodes = arcs_of(schedule.network), schedule.network.nodes
+    key = arcs.tail.astype(np.int64) * nodes + arcs.head
+    order = np.lexsort([arcs.port, key])
+    pair, first, count = np.unique(key[order], return_index=True, return_counts=True)
+    weight = np.zeros(len(pair), np.int64)
+    if load:
+        src, dst = _carriers(schedule)
+        np.add.at(weight, np.searchsorted(pair, src * nodes + dst), 1)
+    columns = (pair // nodes, pair % nodes, arcs.port[order][first], count, weight)
+    for values in zip(*(column.tolist() for column in columns), strict=True):
+        yield _Arc(*values)
+
+
+def _carriers(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Return the ends of the arcs that carry messages, an entry for each message and each arc of its way."""
+    messages, network = messages_of(schedule), schedule.network
+    if not schedule.model.routing:
+        return messages.src, messages.dst
+    node, port = np.divmod(network.channels(messages.src, messages.dst, schedule.model.routing)[1], network.ports)
+    return node, network.neighbor(node, port)

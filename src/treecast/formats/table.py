@@ -1,0 +1,149 @@
+"""A table of messages, a line each, for spreadsheets and data frames; it is also read, and can be verified.
+
+Lines that begin with ``#`` come first. They say the job in the words of the text format, so that a table can be read as a
+schedule, and how many bytes all blocks have.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+
+import numpy as np
+
+from treecast.errors import FormatError, TreecastError
+from treecast.formats.messages import chunk_places, messages_of, spell_ranges
+from treecast.formats.native.header import Header, header_of, is_word, one_line, schedule_of, shorten
+from treecast.formats.native.text import read_ranges
+from treecast.formats.registry import begins_with, exporter, importer
+from treecast.formats.settings import BYTES, read_size
+from treecast.networks import Network
+from treecast.ragged import Ints, starts
+from treecast.schedule import Payloads, Rows, Schedule
+
+_COLUMNS = ("step", "src", "dst", "src_label", "dst_label", "port", "tree", "chunks", "bytes")
+_HEAD = ",".join(_COLUMNS)
+_LONGEST = 18  # digits of a number
+
+
+@exporter("csv", suffix=".csv", what="a table of messages, for spreadsheets and data frames", settings=(BYTES,))
+def encode(schedule: Schedule, *, size: int | None = None) -> bytes:
+    """Return the messages of a schedule as a table. Raises FormatError when they cannot be listed one by one."""
+    messages, begins = messages_of(schedule), chunk_places(schedule, size)
+    collective, network = schedule.collective, schedule.network
+    words = header_of(messages.schedule) | {"bytes": str(begins[collective.sums or collective.chunks])}
+    out = io.StringIO()
+    out.writelines(f"# {word} {value}\n" for word, value in words.items())
+    out.write(f"{_HEAD}\n")
+    lines = csv.writer(out, lineterminator="\n")
+    label = network.labels(np.arange(network.nodes))
+    columns = (messages.step, messages.src, messages.dst, messages.port, messages.tree, messages.sizes(begins))
+    numbers: list[list[int]] = [column.tolist() for column in columns]
+    step, src, dst, port, tree, length = numbers
+    chunks = messages.spelled(";")
+    ends = [label[u] for u in src], [label[v] for v in dst]
+    lines.writerows(zip(step, src, dst, *ends, port, tree, chunks, length, strict=True))
+    return out.getvalue().encode()
+
+
+@importer("csv", recognises=begins_with(b"# network ", _HEAD.encode()))
+def decode(data: bytes) -> Schedule:
+    """Return the schedule of a table: a row for each message. Raises FormatError with the line where it stops being one."""
+    try:
+        lines = iter(data.decode().splitlines())
+    except UnicodeDecodeError:
+        raise FormatError("this is no table of messages: it is not UTF-8") from None
+    header, before = _header(lines)
+    size = header.pop("bytes", None)
+    if not {"network", "collective"} <= set(header):
+        raise FormatError(
+            f"a table of messages says its job before the line {_HEAD}: it needs lines '# network …' and '# collective …', as "
+            "in '# network torus:4x4'"
+        )
+    lengths = [np.empty(0, np.int64), np.empty(0, np.int64)]
+    payloads = Payloads.of([])
+
+    def rows(network: Network) -> Rows:
+        nonlocal payloads
+        payloads, columns = _columns(lines, before, network)
+        lengths[:] = [columns["payload"], columns.pop("bytes")]
+        return Rows.of(payloads, steps=np.ones_like(columns["step"]), **columns)
+
+    schedule = schedule_of(header, rows)
+    if size is not None:
+        _check_bytes(chunk_places(schedule, read_size(size)), payloads, *lengths)
+    return schedule
+
+
+def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) -> None:
+    """Raise FormatError when a message does not have the bytes of its chunks."""
+    total = starts(begins[payloads.stop] - begins[payloads.first])
+    wrong = np.flatnonzero((total[payloads.start[1:]] - total[payloads.start[:-1]])[payload] != said)
+    if len(wrong):
+        message = int(wrong[0])
+        chunks = spell_ranges(payloads.ranges(int(payload[message])), ";")
+        raise FormatError(
+            f"message {message + 1} of the table says {said[message]:,} bytes, which is not what {chunks} have"
+        )
+
+
+def _header(lines: Iterator[str]) -> tuple[Header, int]:
+    """Return the words of the lines before the table, and how many lines there are; leave off behind the names of its columns."""
+    header: Header = {}
+    for number, line in enumerate(lines, 1):
+        if line == _HEAD:
+            return header, number
+        mark, _, rest = line.partition(" ")
+        word, _, value = rest.partition(" ")
+        if word == "option":
+            name, _, value = value.partition(" ")
+            word = f"option {name}"
+        if mark != "#" or not (is_word(word) or word == "bytes") or word in header:
+            raise FormatError(
+                f"line {number}: {shorten(line)!r} is neither '# WORD VALUE', each word once, nor the line {_HEAD}"
+            )
+        header[word] = value.strip()
+    raise FormatError(f"a table of messages has a line {_HEAD}")
+
+
+def _columns(lines: Iterator[str], before: int, network: Network) -> tuple[Payloads, dict[str, Ints]]:
+    """Return the payloads and columns of a table, in the order of its lines."""
+    known: dict[str, int] = {}
+    payloads: dict[str, int] = {}
+    nodes: dict[tuple[str, str], int] = {}
+    found: list[list[int]] = [[] for _ in range(7)]
+    reader = csv.reader(lines, strict=True)
+    try:
+        for cells in reader:
+            if len(cells) != len(_COLUMNS):
+                raise FormatError(f"a message has the columns {_HEAD}")
+            step, src, dst, src_label, dst_label, port, tree, chunks, size = cells
+            for name, node in ((src, src_label), (dst, dst_label)):
+                if (name, node) not in nodes:
+                    nodes[name, node] = _node(name, node, network)
+            found[0].append(nodes[src, src_label])
+            found[1].append(nodes[dst, dst_label])
+            found[2].append(payloads.setdefault(chunks, len(payloads)))
+            for column, text in zip(found[3:], (step, port, tree, size), strict=True):
+                if text not in known:
+                    known[text] = _number(text)
+                column.append(known[text])
+    except (csv.Error, TreecastError) as error:
+        raise FormatError(f"line {before + reader.line_num}: {one_line(str(error))}") from None
+    ranges = [read_ranges(chunks.replace(";", ",") or "-") for chunks in payloads]
+    names = ("src", "dst", "payload", "step", "port", "tree", "bytes")
+    return Payloads.of(ranges), {name: np.array(column, np.int64) for name, column in zip(names, found, strict=True)}
+
+
+def _node(number: str, label: str, network: Network) -> int:
+    """Return a node from its number and its label, which must fit."""
+    node = network.check_node(_number(number))
+    if network.label(node) != label:
+        raise FormatError(f"node {node} is {network.label(node)}, not {shorten(label)}")
+    return node
+
+
+def _number(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST):
+        raise FormatError(f"{shorten(text)!r} is no number")
+    return int(text)
