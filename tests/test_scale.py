@@ -13,16 +13,18 @@ def peak_gib(code: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-@pytest.mark.parametrize("copies", [1, 3, 8])
-def test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib(copies):
+def test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib():
+    """One process for all numbers of copies: their trees are the same."""
     assert (
-        peak_gib(f"""
+        peak_gib("""
 from treecast import plan, verify
-schedule = plan("broadcast", "star:9", messages=1_000_000, copies={copies})
-assert len(schedule) == 8 * 362_879
-report = verify(schedule)
-assert report.holds and report.method == "by streams" and report.depth == 14
-assert report.steps == -(-1_000_000 * {copies} // 8) + 13
+for copies in (1, 3, 8):
+    schedule = plan("broadcast", "star:9", messages=1_000_000, copies=copies)
+    assert len(schedule) == 8 * 362_879
+    report = verify(schedule)
+    assert report.holds and report.method == "by streams" and report.depth == 14
+    assert report.steps == -(-1_000_000 * copies // 8) + 13
+    del schedule, report
 """)
         < 2
     )

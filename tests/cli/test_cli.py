@@ -606,6 +606,15 @@ def test_a_terminal_is_not_flooded(files):
     assert command("show", "large.tc").stdout.count("port=") == 476
 
 
+@pytest.fixture(scope="module")
+def all_compiled():
+    """Compiled functions are kept on disk; compiling them is the one thing that cannot be cut short."""
+    with policy("compile"):
+        assert main(["plan", "broadcast", "star:4", "--copies", "3"]) == 0
+        assert main(["theorems", "star", "--up-to", "4"]) == 0
+
+
+@pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -617,10 +626,6 @@ def test_a_terminal_is_not_flooded(files):
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 @pytest.mark.parametrize("after", [0, 1.5])
 def test_ctrl_c(tmp_path, arguments, after):
-    # compiled functions are kept on disk; compiling them is the one thing that cannot be cut short
-    with policy("compile"):
-        assert main(["plan", "broadcast", "star:4", "--copies", "3"]) == 0
-        assert main(["theorems", "star", "--up-to", "4"]) == 0
     program = subprocess.Popen(
         [*TREECAST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )

@@ -48,6 +48,8 @@ from io import StringIO
 from tests.memory import peak_kib
 from treecast.cli import main
 from treecast.verification import verifier
+with redirect_stdout(StringIO()):
+    main(["verify", sys.argv[1]])  # imports all that the copies will need
 resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
 for path in sys.stdin:
     if not os.fork():
@@ -62,9 +64,13 @@ for path in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def judge():
+def judge(tmp_path_factory):
     """Verify a file in a process that has nothing but treecast in memory: the copy of one that has imported it."""
-    program = subprocess.Popen([sys.executable, "-c", JUDGE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    small = tmp_path_factory.mktemp("small") / "small.tc"
+    small.write_bytes(written(ROW, network="star:3"))
+    program = subprocess.Popen(
+        [sys.executable, "-c", JUDGE, small], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
     def verify(path):
         program.stdin.write(f"{path}\n")
