@@ -63,8 +63,8 @@ def sum_of_depths(spec):
     return found
 
 
+@pytest.mark.parametrize("kind", KINDS)  # all on one network in turn: they share trees and ways
 @pytest.mark.parametrize("spec", STARS + CUBES + TORI + COMPLETE + OTHERS)
-@pytest.mark.parametrize("kind", KINDS)
 def test_every_plan_is_right_by_every_judge(kind, spec):
     where = network(spec)
     graph = graph_of(where) if where.nodes <= 24 else None
@@ -232,8 +232,8 @@ def rows_at(schedule, node):
     return schedule.select((rows.src == node) | (rows.dst == node)).rows
 
 
-@pytest.mark.parametrize("spec", SMALL)
 @pytest.mark.parametrize("kind", ALL_SOURCE)
+@pytest.mark.parametrize("spec", SMALL)
 def test_an_orbit_written_out_is_every_send_of_every_source(kind, spec):
     where = network(spec)
     for builder in all_port(kind, where):
