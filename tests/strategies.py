@@ -10,6 +10,7 @@ from treecast.machine import model
 from treecast.networks import Cayley, network
 from treecast.plans import builders, plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
+from treecast.schedule.recipe import Job
 
 KINDS = tuple(name for name, kind in COLLECTIVES.items() if not kind.lengths and not kind.targets)
 ALL_SOURCE = tuple(name for name in KINDS if COLLECTIVES[name].all_source)
@@ -18,8 +19,9 @@ SMALL = ["star:3", "star:4", "hypercube:3", "mesh:2x3", "torus:3x3", "ring:5", "
 
 
 def all_port(kind, where):
-    """The builders of schedules in which all ports are used and messages do not combine."""
-    return [b for b in builders(kind, where) if "all-port" in b.models]
+    """The builders of schedules in which all ports are used and messages do not combine, and that need no option."""
+    job = Job(where, Collective.over(where, kind), model("all-port"))
+    return [b for b in builders(kind, where) if not b.why_not(job)]
 
 
 @st.composite
