@@ -209,7 +209,7 @@ from treecast.networks.graph import Graph
 @family("windmill", "N", example="windmill:4", what="N triangles that share a node")
 def windmill(triangles):
     """Return the windmill of so many triangles."""
-    return Graph.from_networkx(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
+    return Graph.of(nx.windmill_graph(triangles, 3), f"windmill:{triangles}")
 '''
 BUILDER_FILE = '''
 """Broadcast down one tree, but later, as one that waits."""

@@ -30,9 +30,9 @@ ALLOWED = (
     Allowed("edge", "*", r"add_edges?(?:_from)?|in_edges|\.edges\(", "networkx's names"),
     Allowed(
         "edge",
-        "src/treecast/networks/graph.py",
-        r"every edge|an edge its source",
-        "networkx and GraphML speak of edges",
+        "src/treecast/networks/reading/graphml.py",
+        r'"edge"|an edge its source',
+        "GraphML speaks of edges",
     ),
     Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),

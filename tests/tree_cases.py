@@ -23,7 +23,7 @@ def network_of(parents):
     graph = nx.Graph()
     graph.add_nodes_from(range(len(parents) + 1))
     graph.add_edges_from((above, v) for v, above in enumerate(parents, 1))
-    return Graph.from_networkx(graph)
+    return Graph.of(graph)
 
 
 def random_case(rng, most=40, longest=9):

@@ -195,7 +195,7 @@ def test_no_sum_beats_the_bound(spec):
 def test_arcs_that_lead_one_way_are_with_arcs_reversed():
     """In a ring of one-way arcs what is one arc ahead is far behind."""
     wheel = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)])
-    where = Graph.from_networkx(wheel)
+    where = Graph.of(wheel)
     for kind, expected in (("broadcast", 2), ("reduce", 3), ("scatter", 2), ("gather", 3), ("reduce-broadcast", 5)):
         assert best(bounds(Collective(kind, 4, 1), where, 1, model("all-port")), "steps").value == expected
     to_root = [nx.shortest_path_length(wheel, v, 0) for v in range(4)]
@@ -436,7 +436,7 @@ def test_no_plan_is_faster_than_the_bound():
 def test_bounds_of_lengths_where_arcs_lead_one_way():
     """Three nodes that each have an arc of their own to the root, which has one arc out: 4 steps do."""
     graph = nx.DiGraph([("a", "r"), ("b", "r"), ("c", "r"), ("r", "a"), ("a", "b"), ("a", "c")])
-    where = Graph.from_networkx(graph)
+    where = Graph.of(graph)
     root = where.node("r")
     flits = np.where(np.arange(4) == root, 0, 4)
     job = Collective("gatherv", 4, 1, root, lengths=Lengths.of(flits))

@@ -53,7 +53,7 @@ def test_there_are_graphs_of_both_kinds() -> None:
 
 @pytest.mark.parametrize("truth", GRAPHS, ids=str)
 def test_as_networkx_says(truth: Any) -> None:
-    graph = Graph.from_networkx(truth)
+    graph = Graph.of(truth)
     order = list(truth)
     nodes = np.arange(graph.nodes)
     assert graph.spec == f"graph:{len(order)}"
@@ -77,7 +77,7 @@ def test_as_networkx_says(truth: Any) -> None:
 
 def test_distances_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = nx.petersen_graph()
-    whole, parts = Graph.from_networkx(truth), Graph.from_networkx(truth)
+    whole, parts = Graph.of(truth), Graph.of(truth)
     u, v = np.random.default_rng(1).integers(0, 10, (2, 40, 3))
     wanted = whole.distance(u, v)
     for cells in (1, 80, 130):  # one root at a time, two, three
@@ -87,7 +87,7 @@ def test_distances_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = Graph.from_networkx(nx.cycle_graph(20))
+    graph = Graph.of(nx.cycle_graph(20))
     searched: list[int] = []
     search = module._levels
     monkeypatch.setattr(module, "_levels", lambda *args: searched.append(int(args[2][0])) or search(*args))
@@ -103,7 +103,7 @@ def test_few_distances_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_is_no_arc_outside() -> None:
-    for graph in (Graph.from_networkx(nx.path_graph(4)), Graph.from_networkx(nx.path_graph(1))):
+    for graph in (Graph.of(nx.path_graph(4)), Graph.of(nx.path_graph(1))):
         nodes = np.array([LEAST, -graph.nodes, -1, graph.nodes, MOST])
         assert (graph.neighbor(nodes[:, None], np.arange(-2, 4)) == -1).all()
         assert (graph.neighbor(0, [LEAST, -2, -1, 1, 2, MOST]) == -1).all()
@@ -135,7 +135,7 @@ def connected(draw: st.DrawFn) -> Any:
 
 @given(connected())
 def test_properties(truth: Any) -> None:
-    graph = Graph.from_networkx(truth)
+    graph = Graph.of(truth)
     nodes, ports = np.arange(graph.nodes), np.arange(graph.ports)
     table = graph.neighbor(nodes[:, None], ports)
     assert graph.arcs == np.count_nonzero(table >= 0)
@@ -149,12 +149,12 @@ def test_properties(truth: Any) -> None:
         nearer = graph.distance(table[u, port], at) - graph.distance(u, at)
         assert (nearer >= -1).all()
         assert {int(x) for x in u[nearer == -1]} == set(nodes.tolist()) - set(at.tolist())
-    assert Graph.from_networkx(graph.to_networkx()) == graph
+    assert Graph.of(graph.to_networkx()) == graph
     assert all(graph.node(graph.label(u)) == u for u in nodes)
 
 
 def test_a_name_wins_over_a_number() -> None:
-    graph = Graph.from_networkx(nx.Graph([("2", "a"), ("a", "0b1"), ("0b1", "2")]))
+    graph = Graph.of(nx.Graph([("2", "a"), ("a", "0b1"), ("0b1", "2")]))
     assert [graph.node(text) for text in ("2", "a", "0b1", "0", "1", " a ")] == [0, 1, 2, 0, 1, 1]
     assert graph.node(2) == 2
     with pytest.raises(
@@ -167,10 +167,10 @@ def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
     ring, line = nx.cycle_graph(4), nx.path_graph(4)
     path = str(tmp_path / "net.graphml")
     nx.write_graphml(ring, path)
-    one, other = Graph.from_networkx(ring), Graph.from_networkx(ring.to_directed())
+    one, other = Graph.of(ring), Graph.of(ring.to_directed())
     assert one == other
     assert hash(one) == hash(other)
-    assert one != Graph.from_networkx(line)
+    assert one != Graph.of(line)
     assert one != Graph.read(path) == Graph.read(path)
     assert one != "graph:4"
     again = pickle.loads(pickle.dumps(one))
@@ -179,7 +179,7 @@ def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
 
 
 def test_nothing_can_be_changed() -> None:
-    graph = Graph.from_networkx(nx.cycle_graph(4))
+    graph = Graph.of(nx.cycle_graph(4))
     for name in ("spec", "nodes", "degree", "diameter"):
         with pytest.raises(AttributeError):
             setattr(graph, name, 1)
@@ -196,7 +196,7 @@ def test_nothing_can_be_changed() -> None:
 @pytest.mark.parametrize("truth", GRAPHS, ids=str)
 def test_files(truth: Any, tmp_path: Path) -> None:
     named = nx.relabel_nodes(nx.Graph(truth) if truth.is_multigraph() else truth, lambda name: f"n{name}")
-    wanted = Graph.from_networkx(named)
+    wanted = Graph.of(named)
     for name in ("net.graphml", "NET.XML"):
         nx.write_graphml(named, tmp_path / name)
         graph = Graph.read(str(tmp_path / name))
@@ -226,25 +226,34 @@ def test_an_edge_list_by_hand(tmp_path: Path) -> None:
         (nx.Graph(), "has no node"),
         (nx.Graph([(1, 1), (1, 2)]), "a link from '1' to itself"),
         (nx.DiGraph([(1, 2), (2, 1), (2, 2)]), "a link from '2' to itself"),
-        (nx.Graph([(1, 2, {"capacity": 0})]), "a link from '1' to '2' of capacity 0: write a whole number from 1"),
-        (nx.Graph([(1, 2, {"capacity": -1})]), "of capacity -1"),
-        (nx.Graph([(1, 2, {"capacity": 1.5})]), "of capacity 1.5"),
-        (nx.Graph([(1, 2, {"capacity": float("nan")})]), "of capacity nan"),
-        (nx.Graph([(1, 2, {"capacity": "fast"})]), "of capacity 'fast'"),
-        (nx.Graph([(1, 2, {"capacity": True})]), "of capacity True"),
-        (nx.Graph([(1, 2, {"capacity": 2**30})]), "more than 134,217,728 cables"),
+        (nx.Graph([(1, 2, {"capacity": 0})]), "the link from '1' to '2' has capacity 0: write a whole number from 1"),
+        (nx.Graph([(1, 2, {"capacity": -1})]), "has capacity -1"),
+        (nx.Graph([(1, 2, {"capacity": 1.5})]), "has capacity 1.5"),
+        (nx.Graph([(1, 2, {"capacity": float("nan")})]), "has capacity nan"),
+        (nx.Graph([(1, 2, {"capacity": "fast"})]), "has capacity 'fast'"),
+        (nx.Graph([(1, 2, {"capacity": True})]), "has capacity True"),
+        (nx.Graph([(1, 2, {"capacity": 2**30})]), "1,073,741,824 cables, more than 134,217,728"),
         (nx.Graph([(1, "1")]), "two nodes named '1'"),
         (nx.Graph([("a b", "c")]), "a node named 'a b': rename it without whitespace"),
         (nx.Graph([("a\nb", "c")]), r"a node named 'a\\nb'"),
         (nx.Graph([("", "c")]), "a node named ''"),
-        (nx.grid_2d_graph(2, 2), r"a node named '\(0, 0\)': .*convert_node_labels_to_integers"),
+        (nx.Graph([((0, 1), "0,1")]), "two nodes named '0,1'"),
+        ({"a": "bc"}, "node 'a' has 'bc': write the nodes that arcs lead to"),
+        ({"a": 3}, "node 'a' has 3"),
+        ({"a": {"b": 0}}, "from 'a' to 'b' has capacity 0"),
+        ([[0, 1, 1], [1, 0, 1]], r"a matrix of shape \(2, 3\) is no network"),
+        ([[0, 1], [1]], "a matrix whose rows differ in length"),
+        (np.array([[0, -1], [1, 0]]), "from '0' to '1' has capacity -1"),
+        (np.array([[0, 0.5], [1, 0]]), "has capacity 0.5"),
+        (np.array([[1]]), "a link from '0' to itself"),
+        (np.zeros((0, 0)), "has no node"),
         ("petersen", "a str is no network"),
         (None, "a NoneType is no network"),
     ],
 )
 def test_what_is_no_network(truth: Any, says: str) -> None:
     with pytest.raises(NetworkError, match=says) as caught:
-        Graph.from_networkx(truth)
+        Graph.of(truth)
     assert "\n" not in str(caught.value)
 
 
@@ -263,15 +272,33 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedef
         ("net.txt", b"", "has no node"),
         ("net.txt", b"# nothing\n", "has no node"),
         ("net.txt", b"a b\nc\n", "net.txt': line 2 is no link: write two names"),
-        ("net.txt", b"a,b\n", "line 1 is no link"),
-        ("net.txt", b"a b 3.5\n", "line 1 is no link"),
+        ("net.txt", b"a,b,2,3\n", "line 1 is no link: write two names, and a capacity if you like, as in: a b 2"),
+        ("net.txt", b"a,b\nb c\n", "line 2 is no link"),
+        ("net.txt", b"a b\nb, c\n", "line 2 is no link"),
+        ("net.txt", b"a b 3.5\n", "line 1: the link from 'a' to 'b' has capacity '3.5': write a whole number from 1"),
+        ("net.txt", b"a b 0\n", "capacity '0'"),
+        ("net.txt", b"a b -2\n", "capacity '-2'"),
+        ("net.txt", b"a b x\n", "capacity 'x'"),
+        ("net.txt", b"a b {'capacity': 1.5}\n", "capacity 1.5"),
         ("net.txt", b"a b {oops\n", "cannot read the network"),
-        ("net.txt", b"\xff\xfe\x00garbage\x9c", "cannot read the network"),
-        ("net.txt", b"a b\nb a\n", "the link from '[ab]' to '[ab]' is given twice"),
+        ("net.txt", b"\xff\xfe\x00garbage\x9c", "it is no text in UTF-8, and no GraphML: write two names"),
+        (
+            "net.txt",
+            b"a b\nb a\n",
+            "line 2 gives the link between 'b' and 'a' again, as line 1: write it once, with its capacity",
+        ),
         ("net.txt", b"a a\n", "a link from 'a' to itself"),
-        ("net.graphml", b"", "cannot read the network"),
-        ("net.graphml", b"a b\n", "cannot read the network"),
-        ("net.graphml", b"<html></html>", "cannot read the network"),
+        ("net.graphml", b"", "it is no GraphML: no element found in line 1"),
+        ("net.graphml", b"a b\n", "it is no GraphML: syntax error in line 1"),
+        ("net.graphml", b"<html></html>", "it is no GraphML: it begins with <html>"),
+        ("net.graphml", b"<graphml></graphml>", "it is no GraphML: it holds no graph"),
+        (
+            "net.graphml",
+            GRAPHML.format("").encode().replace(b"</graphml>", b"<graph/></graphml>"),
+            "it holds several graphs",
+        ),
+        ("net.graphml", b"<!DOCTYPE g [<!ENTITY a 'b'>]>" + GRAPHML.encode(), "it declares entities"),
+        ("net.graphml", GRAPHML.format("<node id='a'/><node id='a'/>").encode(), "two nodes named 'a'"),
         ("net.graphml", GRAPHML.format("<edge source='a'/>").encode(), "an edge its source or target"),
         ("net.graphml", GRAPHML.format("<hyperedge/>").encode(), "cannot read the network"),
         ("net.graphml", GRAPHML.format("").encode(), "has no node"),
@@ -316,5 +343,5 @@ def test_networkx_is_imported_only_when_needed() -> None:
 
 
 def test_a_long_ring_is_measured_quickly() -> None:
-    graph = Graph.from_networkx(nx.cycle_graph(500))
+    graph = Graph.of(nx.cycle_graph(500))
     assert graph.diameter == 250

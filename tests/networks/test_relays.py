@@ -100,7 +100,7 @@ def test_distances_between_ranks(truth: Any) -> None:
     assert [graph.eccentricity(u) for u in ranks] == among.max(axis=1).tolist()
     assert all(sum(graph.levels(u)) == np.count_nonzero(row >= 0) for u, row in zip(ranks, among, strict=True))
     assert pickle.loads(pickle.dumps(graph)) == graph
-    assert Graph.from_networkx(graph.to_networkx()) == graph
+    assert Graph.of(graph.to_networkx()) == graph
     assert describe(graph).figures["ranks"] == len(ranks)
 
 
@@ -258,7 +258,7 @@ def test_names_and_attributes() -> None:
         Graph("graph:2", "ab", [(0, 1)], [True])
     wired = nx.Graph([(0, 1)])
     wired.nodes[1]["relay"] = "perhaps"
-    with pytest.raises(NetworkError, match="a node '1' with relay 'perhaps': write true or false"):
+    with pytest.raises(NetworkError, match="node '1' has relay 'perhaps': write true or false"):
         treecast.network(wired)
     wired.nodes[1]["relay"] = "no"
     assert treecast.network(wired).relays is None

@@ -77,7 +77,7 @@ def test_ways_on_any_network(nodes, seed):
     random = np.random.default_rng(seed)
     graph = nx.DiGraph([(v, (v + 1) % nodes) for v in range(nodes)])
     graph.add_edges_from((u, v) for u, v in random.integers(0, nodes, (2 * nodes, 2)).tolist() if u != v)
-    where = Graph.from_networkx(graph)
+    where = Graph.of(graph)
     check(where, graph_of(where), 0, nodes // 2)
 
 

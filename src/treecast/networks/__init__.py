@@ -1,7 +1,8 @@
 """Interconnection networks: one small vectorised interface, one spelling in Python and on the command line."""
 
+from os import PathLike, fspath
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 from treecast.networks import description as description
 from treecast.networks.cayley import Cayley, Rotational
@@ -14,9 +15,6 @@ from treecast.networks.hypercube import Hypercube
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
 from treecast.networks.without import read_without
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 __all__ = [
     "Cayley",
@@ -36,16 +34,20 @@ __all__ = [
 ]
 
 
-def network(what: "str | Network | nx.Graph[Any]") -> Network:
-    """Return the network that is spelled, or that a networkx graph is.
+def network(what: Any) -> Network:
+    """Return the network that is spelled, or that a graph is.
 
     Parameters
     ----------
-    what : str, Network or networkx graph
+    what : str, path, Network or graph
         A spelling like ``star:5``, ``mesh:8x8`` or ``file:net.graphml`` (``treecast networks`` lists them), or the name of a
-        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``; less some parts, as in
-        ``hypercube:4 without links 0b0000-0b0001 nodes 0b0110``. Or a graph, of which every link leads both ways
-        unless it is directed. A Network is returned as it is.
+        file that ends in ``.graphml``, ``.edges`` or ``.edgelist``. With ``without`` behind it and broken parts, as in
+        ``mesh:4x4 without links 0,0-0,1 nodes 3,3``, it is the network less these. A Network is returned as it is. Or a graph:
+
+        - a networkx graph of any kind, with any names. Every link leads both ways unless the graph is directed. The attribute
+          ``capacity`` of a link is how many parallel cables it has, and nodes with the attribute ``relay`` take no part;
+        - an adjacency matrix, of numpy, of scipy or as a list of lists: entry [u, v] is the capacity from u to v;
+        - a mapping from each node to the nodes that arcs lead to, in a list, or in another mapping with their capacities.
 
     Returns
     -------
@@ -54,8 +56,7 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
     Raises
     ------
     NetworkError
-        When the text spells no network, or the graph is none: a network has at least one node, has no loops, and its arcs
-        lead from every node to every other.
+        When the text spells no network, or the graph is none: a network has at least one rank, and no loops.
 
     Examples
     --------
@@ -72,11 +73,17 @@ def network(what: "str | Network | nx.Graph[Any]") -> Network:
     degree    3
     diameter  2
     ports     0, 1, 2
+    >>> network({"a": ["b", "c"], "b": {"c": 2}}).labels([0, 1, 2])
+    ['a', 'b', 'c']
+    >>> network([[0, 3], [1, 0]]).arcs
+    4
     """
     if isinstance(what, Network):
         return what
+    if isinstance(what, PathLike):
+        return Graph.read(fspath(cast("PathLike[str]", what)))
     if not isinstance(what, str):
-        return Graph.from_networkx(what)
+        return Graph.of(what)
     if parted := read_without(what):
         whole, links, nodes = parted
         return network(whole).without(nodes, links)

@@ -6,6 +6,7 @@ read the entries; who only lists them reads them as text, by ``discovery.decorat
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -100,6 +101,8 @@ def families() -> Mapping[str, Family]:
 def no_network(text: str) -> NetworkError:
     """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
     known, name = families(), text.partition(":")[0]
+    if Path(text).is_file():
+        return NetworkError(f"{text!r} is a file, no network: write file:{text}")
     near = closest_name(name, known)
     if near:
         return NetworkError(f"{text!r} is no network: {known[near].hint}{did_you_mean(name, known)}")

@@ -1,8 +1,7 @@
-"""Any network at all: a networkx graph, or a file that networkx reads."""
+"""Any network at all, given arc by arc: a graph in memory, or in a file."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,12 +14,11 @@ from treecast.networks.core import Ints, Network, ints
 from treecast.networks.family import family
 
 if TYPE_CHECKING:
-    import networkx as nx
+    from treecast.networks.reading.links import Parts
 
 _REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
-_MOST_ARCS = 2**27  # a gigabyte of numbers
 
 
 class Graph(Network):
@@ -28,8 +26,8 @@ class Graph(Network):
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
     in the order of the nodes they lead to. A link of capacity c is c parallel arcs each way, and each has a port
-    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by
-    ``Graph.from_networkx`` and ``Graph.read``.
+    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``Graph.of`` and
+    ``Graph.read``.
 
     Examples
     --------
@@ -77,52 +75,39 @@ class Graph(Network):
         self._recent: tuple[tuple[tuple[int, bool], NDArray[np.int32]], ...] = ()
 
     @classmethod
-    def from_networkx(cls, graph: "nx.Graph[Any]", spec: str | None = None) -> Self:
-        """Return ``graph`` as a network, with both arcs of every edge or, if it is a DiGraph, its own.
+    def of(cls, what: Any, spec: str | None = None) -> Self:
+        """Return a graph that is an object in Python as a network: see ``reading.objects.parts_of``.
 
-        It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when
-        ``graph`` is no networkx graph, or one that does not do as a network (see the class).
+        It is spelled ``spec`` or else ``graph:N``, which cannot be looked up again. Raises NetworkError when it is no
+        graph, or one that does not do as a network (see the class).
         """
-        import networkx as nx
+        from treecast.networks.reading.objects import parts_of
 
-        known: Any = graph
-        if not isinstance(known, nx.Graph):
-            raise NetworkError(f"a {type(graph).__name__} is no network: give a networkx graph or a text like star:5")
-        numbers, spec = {name: u for u, name in enumerate(graph)}, spec or f"graph:{len(graph)}"
-        links: list[tuple[int, int, int]] = []
-        for u, v, capacity in graph.edges(data="capacity", default=1):
-            if (many := _whole(capacity)) < 1:
-                raise NetworkError(
-                    f"{spec!r} has a link from {str(u)!r} to {str(v)!r} of capacity {capacity!r}: "
-                    "write a whole number from 1, the number of parallel cables"
-                )
-            links.append((numbers[u], numbers[v], many))
-        if sum(many for _, _, many in links) > _MOST_ARCS:
-            raise NetworkError(f"{spec!r} has more than {_MOST_ARCS:,} cables: too many; divide all capacities")
-        table = np.array(links, np.int64).reshape(-1, 3)
-        arcs = np.repeat(table[:, :2], table[:, 2], axis=0)
-        if not graph.is_directed():
-            arcs = np.concatenate([arcs, arcs[:, ::-1]])
-        relays = [_flag(spec, name, relay) for name, relay in graph.nodes(data="relay", default=False)]
-        return cls(spec, [str(name) for name in numbers], arcs, relays)
+        try:
+            parts = parts_of(what)
+        except NetworkError:
+            raise
+        except ValueError as error:
+            raise NetworkError(f"this graph is no network: {error}") from None
+        return cls(spec or f"graph:{len(parts.names)}", *parts)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
         """Return the network in a file, spelled ``file:PATH``.
 
-        ``.graphml`` and ``.xml`` are read as GraphML, all else as an edge list: two names a line, joined both
-        ways; ``#`` starts a comment. Raises NetworkError when the file cannot be read, or holds no network.
+        ``.graphml`` and ``.xml`` are read as GraphML, all else as an edge list: two names a line, joined both ways, and a
+        capacity behind them if it is not 1. Raises NetworkError when the file cannot be read, or holds no network.
         """
         path = fspath(path)
         if not path:
             raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
         try:
-            graph = _read(path)
-        except Exception as error:  # whatever the parsers behind networkx raise
+            parts = _read(path)
+        except (OSError, ValueError) as error:
             said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             reason = " ".join(said.split()) or type(error).__name__
             raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
-        return cls.from_networkx(graph, f"file:{path}")
+        return cls(f"file:{path}", *parts)
 
     @property
     def spec(self) -> str:
@@ -335,54 +320,22 @@ def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.
     return levels.reshape(roots.size, nodes)
 
 
-def _whole(value: Any) -> int:
-    """Return a capacity as a number, 0 if it is no whole number from 1: GraphML has texts and fractions, too."""
-    if isinstance(value, str):
-        value = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else 0
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        return 0
-    number = float(value)
-    return int(number) if 1 <= number < 2**31 and number.is_integer() else 0
+def _read(path: str) -> "Parts":
+    from treecast.networks.reading.graphml import parts_of_graphml
+    from treecast.networks.reading.plain import parts_of_text
 
-
-def _flag(spec: str, name: Any, value: Any) -> bool:
-    """Return whether a node is a relay, by its attribute. Raises NetworkError for what is neither yes nor no."""
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    text = str(value).strip().lower()
-    if text not in known:
-        raise NetworkError(f"{spec!r} has a node {str(name)!r} with relay {value!r}: write true or false")
-    return known[text]
-
-
-def _name(given: str | None) -> str:
-    if given is None:
-        raise ValueError("a node lacks its id, or an edge its source or target")
-    return given
-
-
-def _read(path: str) -> Any:
-    import networkx
-
-    nx: Any = networkx
     if Path(path).exists() and not Path(path).is_file():  # a device may have no end
         raise ValueError("it is no file")
-    if Path(path).suffix.lower() in {".graphml", ".xml"}:
-        return nx.read_graphml(path, node_type=_name)
-    lines = Path(path).read_text("utf-8-sig").split("\n")
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].split()
-        # networkx skips a line of one word; behind the names it writes, and reads, a dict of attributes.
-        if len(words) == 1 or (len(words) > 2 and not words[2].startswith("{")):
-            raise ValueError(f"line {number} is no link: write two names, as in: a b")
-    # A plain Graph would silently merge links that are given twice.
-    graph = nx.parse_edgelist(lines, create_using=nx.MultiGraph)
-    for u, v, again in graph.edges(keys=True):
-        if again:  # some lists write every link both ways
-            raise ValueError(f"the link from {u!r} to {v!r} is given twice: write its capacity in GraphML")
-    return graph
+    read = parts_of_graphml if Path(path).suffix.lower() in {".graphml", ".xml"} else parts_of_text
+    return read(Path(path).read_bytes())
 
 
-@family("file", "PATH", example="file:net.graphml", what="any graph: GraphML, or an edge list of two names a line")
+@family(
+    "file",
+    "PATH",
+    example="file:net.graphml",
+    what="any graph: GraphML, or an edge list of two names a line, and a capacity",
+)
 def file(path: str) -> Graph:
     """Return the network in a file."""
     return Graph.read(path)

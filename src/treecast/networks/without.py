@@ -74,7 +74,7 @@ class Without(Graph):
         keep[np.flatnonzero(keep)[_among(self.cut, tail[keep], port[keep], whole.ports)]] = False
         found = np.stack([place[tail[keep]], place[head[keep]]], axis=1)
         names = whole.labels(self.kept)
-        super().__init__(self._spell(), names, found)
+        super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
         self.family = ""
 
     @property

@@ -1,7 +1,7 @@
 """From what a person asks for to a job and the builders that can do it, and from what was built to a schedule."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from treecast.machine import MODELS, Model
 from treecast.machine import model as find_model
 from treecast.networks import Network
 from treecast.networks import network as find_network
+from treecast.networks.reading.links import label_of
 from treecast.plans.built import Built, memory
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, all_options, builders, refuse_no_builder
@@ -238,6 +239,8 @@ def node_of(network: Network, value: Any, what: str) -> int:
     PlanError, NetworkError
         For what names no node.
     """
+    if isinstance(value, tuple):  # as networkx names the nodes of grids
+        value = label_of(cast("object", value))
     if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
         raise PlanError(f"{what} must be a node or its label, not {value!r}")
     if not network.named_nodes or isinstance(value, str):

@@ -283,8 +283,8 @@ def test_the_table_of_spanning_trees_in_the_docs():
     """B and the steps of a gather of lengths ``random:3``, by the tree."""
     networks = [
         "complete:64",
-        Graph.from_networkx(nx.wheel_graph(20)),
-        Graph.from_networkx(nx.barabasi_albert_graph(200, 3, seed=0)),
+        Graph.of(nx.wheel_graph(20)),
+        Graph.of(nx.barabasi_albert_graph(200, 3, seed=0)),
         "star:5",
         "hypercube:8",
     ]

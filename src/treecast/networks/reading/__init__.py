@@ -1,0 +1,1 @@
+"""Graphs as people have them: networkx's, matrices, dicts, GraphML, lists of links."""

@@ -1,0 +1,114 @@
+"""The nodes and links of a graph, as they are read one after another: what a capacity is, and a relay."""
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.core import Ints
+
+_MOST_ARCS = 2**27  # a gigabyte of numbers
+_MOST_CABLES = 2**31 - 1
+_NUMBER = re.compile(r"[0-9]{1,10}(\.0*)?")
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False, "none": False}
+
+
+class Parts(NamedTuple):
+    """What a graph is made of: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,)."""
+
+    names: list[str]
+    arcs: Ints
+    relays: NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Links:
+    """Nodes and links, in the order in which they come; a node that only links name comes behind those that are given.
+
+    Examples
+    --------
+    >>> links = Links()
+    >>> links.join("a", "b", capacity="2")
+    >>> links.add("b", relay="true")
+    >>> links.parts().names, links.parts().arcs.tolist(), links.parts().relays.tolist()
+    (['b', 'a'], [[1, 0], [1, 0], [0, 1], [0, 1]], [True, False])
+    """
+
+    _given: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _sources: list[int] = field(default_factory=list[int])
+    _targets: list[int] = field(default_factory=list[int])
+    _cables: list[int] = field(default_factory=list[int])
+    _one_way: list[bool] = field(default_factory=list[bool])
+
+    def add(self, name: Hashable, relay: object = False) -> None:
+        """Add a node. Raises ValueError when it was added before, or when ``relay`` is neither yes nor no."""
+        if name in self._given:
+            raise ValueError(f"it has two nodes named {label_of(name)!r}")
+        flag = _FLAGS.get(str(relay).strip().lower())
+        if flag is None:
+            raise ValueError(f"node {label_of(name)!r} has relay {relay!r}: write true or false")
+        self._given[name] = flag
+
+    def join(self, u: Hashable, v: Hashable, capacity: object = 1, one_way: bool = False) -> None:
+        """Add a link, or an arc. Raises ValueError when its capacity is no whole number from 1."""
+        cables = _whole(capacity)
+        if cables < 1:
+            raise ValueError(
+                f"the link from {label_of(u)!r} to {label_of(v)!r} has capacity {capacity!r}: "
+                "write a whole number from 1, how many parallel cables there are"
+            )
+        numbers = self._numbers
+        self._sources.append(numbers.setdefault(u, len(numbers)))
+        self._targets.append(numbers.setdefault(v, len(numbers)))
+        self._cables.append(cables)
+        self._one_way.append(one_way)
+
+    def parts(self) -> Parts:
+        """Return the nodes and arcs. Raises ValueError when there are too many arcs."""
+        total = sum(self._cables)
+        if total > _MOST_ARCS:
+            raise ValueError(
+                f"it has {total:,} cables, more than {_MOST_ARCS:,}: divide all capacities by the same number"
+            )
+        place = {name: u for u, name in enumerate(self._given)}
+        for name in self._numbers:
+            place.setdefault(name, len(place))
+        number = np.array([place[name] for name in self._numbers], np.int64)
+        ends = np.array([self._sources, self._targets], np.int64).T.reshape(-1, 2)
+        cables, one_way = np.array(self._cables, np.int64), np.array(self._one_way, np.bool_)
+        arcs = np.repeat(number[ends], cables, axis=0)
+        back = arcs[~np.repeat(one_way, cables), ::-1]
+        relays = np.zeros(len(place), np.bool_)
+        relays[: len(self._given)] = list(self._given.values())
+        return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays)
+
+
+def label_of(name: object) -> str:
+    """Return a name as the label of a node: a text as it is, the parts of a tuple with commas, all else without blanks.
+
+    Examples
+    --------
+    >>> label_of((0, (1, "b")))
+    '0,1,b'
+    """
+    if isinstance(name, str):
+        return name
+    if isinstance(name, tuple):
+        return ",".join(map(label_of, cast("tuple[object, ...]", name)))
+    return "".join(str(name).split())
+
+
+def _whole(value: object) -> int:
+    """Return a capacity as a number, 0 if it is no whole number from 1; files have texts."""
+    if isinstance(value, str):
+        text = value.strip()
+        value = float(text) if _NUMBER.fullmatch(text) else 0
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return 0
+    number = float(value)
+    return int(number) if 1 <= number <= _MOST_CABLES and number.is_integer() else 0

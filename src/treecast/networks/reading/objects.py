@@ -1,0 +1,95 @@
+"""Graphs that are objects in Python: of networkx, matrices of numpy or scipy, dicts."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from treecast.errors import NetworkError
+from treecast.networks.reading.links import Links, Parts, label_of
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_WHAT = "give a networkx graph, an adjacency matrix, a dict, or a text like star:5"
+
+
+def parts_of(what: Any) -> Parts:
+    """Return the nodes and arcs of a graph that is an object in Python.
+
+    Parameters
+    ----------
+    what
+        A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency
+        matrix, of numpy, of scipy or a list of lists: entry [u, v] is the capacity from u to v, 0 where no arc leads. Or a
+        mapping from each node to the nodes that arcs lead to: in a list, or in another mapping with their capacities.
+
+    Raises
+    ------
+    NetworkError
+        When it is none of these.
+    ValueError
+        When it is, but its links have no capacity, or its nodes are no relays.
+    """
+    if isinstance(what, Mapping):
+        return _of_mapping(cast("Mapping[Any, Any]", what))
+    if hasattr(what, "tocoo") or isinstance(what, np.ndarray | list | tuple):
+        return _of_matrix(what)
+    import networkx as nx
+
+    if isinstance(what, nx.Graph):
+        return _of_networkx(cast("nx.Graph[Any]", what))
+    raise NetworkError(f"a {type(what).__name__} is no network: {_WHAT}")
+
+
+def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
+    links, one_way = Links(), graph.is_directed()
+    for name, relay in graph.nodes(data="relay", default=False):
+        links.add(name, relay)
+    for u, v, capacity in graph.edges(data="capacity", default=1):
+        links.join(u, v, capacity, one_way)
+    return links.parts()
+
+
+def _of_mapping(what: Mapping[Any, Any]) -> Parts:
+    links = Links()
+    for u in what:
+        links.add(u)
+    for u, there in what.items():
+        if isinstance(there, str) or not hasattr(there, "__iter__"):
+            raise ValueError(
+                f"node {label_of(u)!r} has {there!r}: write the nodes that arcs lead to, as in {{'a': ['b', 'c']}}"
+            )
+        pairs: Iterable[tuple[Any, Any]] = ((v, 1) for v in there)
+        if isinstance(there, Mapping):
+            pairs = cast("Mapping[Any, Any]", there).items()
+        for v, capacity in pairs:
+            if isinstance(capacity, Mapping):  # as networkx has it
+                capacity = cast("Mapping[Any, Any]", capacity).get("capacity", 1)
+            links.join(u, v, capacity, one_way=True)
+    return links.parts()
+
+
+def _of_matrix(what: Any) -> Parts:
+    if hasattr(what, "tocoo"):
+        sparse = what.tocoo()
+        shape, columns = tuple(sparse.shape), (sparse.row, sparse.col, sparse.data)
+    else:
+        try:
+            table = np.asarray(what)
+        except ValueError:
+            raise NetworkError(
+                "a matrix whose rows differ in length is no network: it has a row and a column for each node"
+            ) from None
+        shape, columns = table.shape, (*np.nonzero(table), table[np.nonzero(table)])
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise NetworkError(
+            f"a matrix of shape {shape} is no network: it has a row and a column for each node, and capacities in it"
+        )
+    links = Links()
+    for u in range(shape[0]):
+        links.add(u)
+    for u, v, capacity in zip(*(np.asarray(column).tolist() for column in columns), strict=True):
+        if capacity:
+            links.join(u, v, int(capacity) if isinstance(capacity, bool) else capacity, one_way=True)
+    return links.parts()
