@@ -99,16 +99,6 @@ def test_a_schedule_of_a_graph_in_a_file(tmp_path):
     schedule = plan("broadcast", f"file:{path}", root="7", messages=3)
     for name in ("text", "binary"):
         assert formats.decode(formats.encode(schedule, name)) == schedule
-    path.unlink()
-    with pytest.raises(FormatError, match="cannot read the network"):
-        formats.decode(formats.encode(schedule))
-
-
-def test_a_graph_in_memory_cannot_be_named_in_a_file():
-    schedule = plan("broadcast", nx.petersen_graph(), messages=3)
-    for name in ("text", "binary"):
-        with pytest.raises(FormatError, match="only in memory"):
-            formats.encode(schedule, name)
 
 
 def test_names_that_the_text_format_cannot_tell_apart_are_refused(tmp_path):

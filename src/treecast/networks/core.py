@@ -135,6 +135,11 @@ class Network(Described, ABC):
         return True
 
     @property
+    def stored(self) -> bool:
+        """Whether plans hold its nodes and arcs: its spelling does not find them again for certain."""
+        return False
+
+    @property
     def rank_count(self) -> int:
         """The number of nodes that take part in collectives."""
         return self.nodes if self.relays is None else len(self.ranks)

@@ -122,6 +122,11 @@ class Graph(Network):
         return self._spec.partition(":")[0] in families()
 
     @property
+    def stored(self) -> bool:
+        """Whether plans hold its nodes and arcs: unless a family makes it, as the file may be elsewhere, or other."""
+        return not self.spelled or self._spec.startswith("file:")
+
+    @property
     def nodes(self) -> int:
         """The number of nodes."""
         return len(self._names)
@@ -223,7 +228,7 @@ class Graph(Network):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return False
-        same = self.spec == other.spec and np.array_equal(self._keys, other._keys)
+        same = self.spec == other.spec and self._names == other._names and np.array_equal(self._keys, other._keys)
         return same and np.array_equal(self.ranks, other.ranks)
 
     def __hash__(self) -> int:

@@ -82,6 +82,11 @@ class Without(Graph):
         """Whether the whole network is."""
         return self.whole.spelled
 
+    @property
+    def stored(self) -> bool:
+        """Whether plans hold the nodes and arcs that are left: as they hold those of the whole network."""
+        return self.whole.stored
+
     def whole_arc(self, u: int, port: int) -> tuple[int, int]:
         """Return source and port, in the whole network, of the arc that leaves ``u`` by ``port``.
 

@@ -6,14 +6,16 @@ import numpy as np
 
 from treecast.collectives import Collective, Lengths
 from treecast.errors import FormatError, TreecastError
+from treecast.formats.native import graph
 from treecast.machine import model
-from treecast.networks import Network, network
+from treecast.networks import Network
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
 
 Header = dict[str, str]
 
 WORDS = (
     "network",
+    *graph.WORDS,
     "collective",
     "root",
     "targets",
@@ -38,18 +40,14 @@ VERSION = 2
 NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
 """No rows at all."""
 _LONGEST = 4096  # of a value: as long as a path may be
-_MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28}
+_MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28, **dict.fromkeys(graph.WORDS, 1 << 28)}
 _MOST_COPIES = 2**15 - 1
 
 
 def header_of(schedule: Schedule) -> Header:
-    """Return the header of a schedule. Raises FormatError when the network has no spelling to find it by again."""
-    spec = schedule.network.spec
-    if not schedule.network.spelled:
-        raise FormatError(
-            "a graph that is only in memory cannot be named in a file: write it as GraphML and plan on file:PATH"
-        )
-    header = {"network": spec, "collective": schedule.collective.kind}
+    """Return the header of a schedule. Raises FormatError when its network can be neither found again nor held by it."""
+    header = {"network": schedule.network.spec, **graph.words_of(schedule.network)}
+    header["collective"] = schedule.collective.kind
     if not schedule.collective.all_source:
         header["root"] = schedule.network.label(schedule.collective.root)
     if schedule.collective.targets:
@@ -102,7 +100,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         if header.get(word, "no") not in ("yes", "no"):
             raise FormatError(f"{word} is yes or no, not {shorten(header[word])!r}")
     try:
-        where = network(header["network"])
+        where = graph.network_of(header)
         # a root that is not given is number 0, whatever is labelled "0"
         root = where.node(header["root"]) if "root" in header else 0
         targets = tuple(sorted(where.node(text) for text in header.get("targets", "").split()))

@@ -1,0 +1,118 @@
+"""A graph in the header of a plan: its nodes, links and relays, so that the plan is judged on what it was planned on.
+
+A network that a family makes is found again by its spelling. A graph lived in memory, or in a file that may have changed
+when the plan is read. So its plan holds it.
+"""
+
+import re
+
+import numpy as np
+
+from treecast.errors import FormatError
+from treecast.networks import Graph, Network, families, network
+from treecast.networks.core import Ints
+
+NODES, LINKS, RELAYS = WORDS = ("nodes", "links", "relays")
+"""The words of a header that hold a graph; ``links`` and ``relays`` may be left out."""
+_LINK = re.compile(r"([0-9]{1,10})([->])([0-9]{1,10})(?:\*([0-9]{1,10}))?")
+_MOST_ARCS = 2**22  # a small file is not to become a huge network
+_MOST_CELLS = 2**28  # of a table of nodes and ports: 2 GiB
+_MOST_PORTS = 2**15  # as many as a column of ports can tell apart
+
+
+def words_of(graph: Network) -> dict[str, str]:
+    """Return the words that hold a graph; none for a network that its spelling finds again.
+
+    Raises
+    ------
+    FormatError
+        When the network is neither, or has too many arcs.
+
+    Examples
+    --------
+    >>> words_of(network([[0, 2, 0], [1, 0, 0], [0, 1, 0]]))
+    {'nodes': '0 1 2', 'links': '0-1 0>1 2>1'}
+    """
+    if not graph.stored:
+        if not graph.spelled:
+            raise FormatError(
+                f"{graph.spec} cannot be found again by its name: plan on a graph or on a family's member"
+            )
+        return {}
+    _check_size(graph)
+    first, target, _ = graph.arc_lists()
+    nodes = graph.nodes
+    key, count = np.unique(np.repeat(np.arange(nodes), np.diff(first)) * nodes + target, return_counts=True)
+    u, v = np.divmod(key, nodes)
+    there = np.searchsorted(key, v * nodes + u)
+    found = key[np.minimum(there, max(len(key) - 1, 0))] == v * nodes + u
+    back = np.where(found, count[np.minimum(there, max(len(key) - 1, 0))], 0)
+    both, alone = np.where(u < v, np.minimum(count, back), 0), count - np.minimum(count, back)
+    links = _spell(u, "-", v, both) + _spell(u, ">", v, alone)
+    words = {NODES: " ".join(graph.labels(np.arange(nodes)))}
+    words |= {LINKS: " ".join(links)} if links else {}
+    if graph.relays is not None:
+        words[RELAYS] = " ".join(graph.labels(np.flatnonzero(graph.relays)))
+    return words
+
+
+def network_of(header: dict[str, str]) -> Network:
+    """Return the network of a header: the graph that it holds, or else what its spelling says.
+
+    Raises
+    ------
+    FormatError, NetworkError
+        When there is no such network.
+    """
+    spec = header["network"]
+    if NODES not in header:
+        for word in (LINKS, RELAYS):
+            if word in header:
+                raise FormatError(f"there are {word} without nodes: a graph needs a line 'nodes …'")
+        return network(spec)
+    family = spec.partition(":")[0]
+    if family in families() and family != "file":
+        raise FormatError(f"{spec[:60]!r} is known by its name: delete the lines {', '.join(WORDS)}")
+    names = header[NODES].split()
+    numbers = {name: number for number, name in enumerate(names)}
+    relays = np.zeros(len(names), np.bool_)
+    for name in header.get(RELAYS, "").split():
+        if name not in numbers:
+            raise FormatError(f"relay {name[:60]!r} is none of the nodes")
+        relays[numbers[name]] = True
+    found = Graph(spec, names, _arcs(header.get(LINKS, ""), len(names)), relays)
+    _check_size(found)
+    return found
+
+
+def _check_size(graph: Network) -> None:
+    """Raise FormatError when a graph is larger than a plan can hold."""
+    cells = graph.nodes * graph.ports
+    if graph.arcs > _MOST_ARCS or graph.ports > _MOST_PORTS or cells > _MOST_CELLS:
+        raise FormatError(
+            f"{graph.spec[:60]} has {graph.arcs:,} arcs, and {graph.ports:,} ports at each of {graph.nodes:,} nodes: "
+            f"a plan holds a graph of up to {_MOST_ARCS:,} arcs, {_MOST_PORTS:,} ports, and {_MOST_CELLS:,} of ports x nodes"
+        )
+
+
+def _spell(u: Ints, sign: str, v: Ints, count: Ints) -> list[str]:
+    some = count > 0
+    columns = (column[some].tolist() for column in (u, v, count))
+    return [f"{a}{sign}{b}" + (f"*{c}" if c > 1 else "") for a, b, c in zip(*columns, strict=True)]
+
+
+def _arcs(text: str, nodes: int) -> Ints:
+    """Return the sources and targets of the arcs of some links: int64 (arcs, 2)."""
+    rows = list[tuple[int, int, int, bool]]()
+    for word in text.split():
+        part = _LINK.fullmatch(word)
+        if part is None or max(int(part[1]), int(part[3])) >= nodes or part[4] == "0":
+            raise FormatError(
+                f"{word[:60]!r} is no link: write U-V, U>V one way, U-V*C with C cables, U and V numbers below {nodes:,}"
+            )
+        rows.append((int(part[1]), int(part[3]), int(part[4] or 1), part[2] == "-"))
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    if int(table[:, 2].sum()) > _MOST_ARCS:
+        raise FormatError(f"there are more than {_MOST_ARCS:,} cables: too many for a plan")
+    arcs = np.repeat(table[:, :2], table[:, 2], axis=0)
+    return np.concatenate([arcs, arcs[np.repeat(table[:, 3] > 0, table[:, 2]), ::-1]])
