@@ -11,9 +11,11 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from math import prod
+from pathlib import Path
 
 import numpy as np
 
@@ -246,6 +248,36 @@ def faults() -> None:
     line(f"sweep S_5 under all {sets:,} sets of ≤ 3 dead nodes", f"{taken:.3f} s", f"{sets / taken / 1e6:.1f} M sets/s")
 
 
+def graphs() -> None:
+    """Read a GraphML file of 10^5 nodes and 3 · 10^5 links, each in a process of its own: treecast, and networkx."""
+    nodes, degree = 10**5, 6
+    targets = np.random.default_rng(1).permuted(np.tile(np.arange(nodes), (degree // 2, 1)), axis=1).T
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.graphml"
+        with path.open("w") as file:
+            file.write('<graphml><graph edgedefault="undirected">\n')
+            file.writelines(f'<node id="{u}"/>\n' for u in range(nodes))
+            links = ((u, v) for u, there in enumerate(targets.tolist()) for v in there if u != v)
+            file.writelines(f'<edge source="{u}" target="{v}"/>\n' for u, v in links)
+            file.write("</graph></graphml>\n")
+        ours, theirs = (
+            _read_alone(words.format(str(path)))
+            for words in ("import treecast; treecast.network({!r})", "import networkx; networkx.read_graphml({!r})")
+        )
+    against = f"{ours[0] / theirs[0]:.2f} x networkx; {ours[1]:.2f} GiB, networkx {theirs[1]:.2f} GiB"
+    line(f"read a GraphML of {nodes:,} nodes", f"{ours[0]:.2f} s", against)
+
+
+def _read_alone(code: str) -> tuple[float, float]:
+    """Return the processor seconds and the peak memory, in GiB, of a program."""
+    measured = (
+        "import resource\n{}\nfound = resource.getrusage(resource.RUSAGE_SELF)\nprint(found.ru_utime, found.ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", measured.format(code)], capture_output=True, check=True, text=True)
+    seconds, memory = map(float, done.stdout.split())
+    return seconds, memory / 2**20
+
+
 def start() -> None:
     """Answer --help, against a bare interpreter."""
 
@@ -270,6 +302,7 @@ if __name__ == "__main__":
     options.add_argument("--large", action="store_true", help="S_11, a mesh of 100x100 and a tree of 10^6 nodes too")
     large = options.parse_args().large
     start()
+    graphs()
     verification()
     all_sources()
     gossips()

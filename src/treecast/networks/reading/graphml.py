@@ -10,6 +10,7 @@ from treecast.networks.reading.links import Links, Parts
 
 _LONGEST = 1 << 16  # characters of a value
 _VALUES = ("capacity", "relay")
+_WAYS = {"true": True, "false": False}
 
 
 def parts_of_graphml(data: bytes) -> Parts:
@@ -55,7 +56,7 @@ class _Reader:
         self.links, self.graphs = Links(), 0
         self._keys: dict[str, tuple[str, str]] = {}  # of what, and which value, by the id of a key
         self._defaults: dict[tuple[str, str], str] = {}
-        self._one_way, self._began = False, False
+        self._one_way = False
         self._inside: list[str] = []
         self._of, self._said = dict[str, str](), dict[str, str]()  # attributes of the node or link, and its values
         self._key, self._text = "", list[str]()
@@ -63,10 +64,11 @@ class _Reader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
         name = tag.rpartition(" ")[2]
-        if not self._began and name != "graphml":
+        if not self._inside and name != "graphml":
             raise ValueError(f"it is no GraphML: it begins with <{name[:40]}>")
-        self._began = True
-        if name == "key":
+        if name in ("node", "edge"):
+            self._of, self._said = attributes, {}
+        elif name == "key":
             self._key = attributes.get("id", "")
             value = attributes.get("attr.name", "")
             if value in _VALUES:
@@ -76,8 +78,6 @@ class _Reader:
             if self.graphs > 1:
                 raise ValueError("it holds several graphs: leave one")
             self._one_way = attributes.get("edgedefault") == "directed"
-        elif name in ("node", "edge"):
-            self._of, self._said = attributes, {}
         elif name == "data":
             self._key = attributes.get("key", "")
         elif name == "hyperedge":
@@ -102,17 +102,18 @@ class _Reader:
             elif self._inside[-1] in ("node", "edge"):
                 self._said[value] = "".join(self._text)
         elif name == "node":
-            self.links.add(self._needed("id"), self._value("node", "relay", "false"))
+            self.links.add(self._needed("id"), self._value("node", "relay") or False)
         elif name == "edge":
             ends = self._needed("source"), self._needed("target")
-            one_way = {"true": True, "false": False}.get(self._of.get("directed", ""), self._one_way)
-            self.links.join(*ends, self._value("edge", "capacity", "1"), one_way)
+            one_way = _WAYS.get(self._of.get("directed", ""), self._one_way)
+            self.links.join(*ends, self._value("edge", "capacity"), one_way)
 
     def _needed(self, attribute: str) -> str:
         if attribute not in self._of:
             raise ValueError("a node lacks its id, or an edge its source or target")
         return self._of[attribute]
 
-    def _value(self, of: str, value: str, otherwise: str) -> str:
-        default = self._defaults.get((of, value), self._defaults.get(("all", value), otherwise))
-        return self._said.get(value, default)
+    def _value(self, of: str, value: str) -> str | None:
+        if value in self._said:
+            return self._said[value]
+        return self._defaults.get((of, value), self._defaults.get(("all", value))) if self._defaults else None

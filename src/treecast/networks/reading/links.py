@@ -49,14 +49,14 @@ class Links:
         """Add a node. Raises ValueError when it was added before, or when ``relay`` is neither yes nor no."""
         if name in self._given:
             raise ValueError(f"it has two nodes named {label_of(name)!r}")
-        flag = _FLAGS.get(str(relay).strip().lower())
+        flag = False if relay is False else _FLAGS.get(str(relay).strip().lower())
         if flag is None:
             raise ValueError(f"node {label_of(name)!r} has relay {relay!r}: write true or false")
         self._given[name] = flag
 
-    def join(self, u: Hashable, v: Hashable, capacity: object = 1, one_way: bool = False) -> None:
-        """Add a link, or an arc. Raises ValueError when its capacity is no whole number from 1."""
-        cables = _whole(capacity)
+    def join(self, u: Hashable, v: Hashable, capacity: object = None, one_way: bool = False) -> None:
+        """Add a link, or an arc; its capacity is 1 if none is given. Raises ValueError when that is no whole number from 1."""
+        cables = 1 if capacity is None else _whole(capacity)
         if cables < 1:
             raise ValueError(
                 f"the link from {label_of(u)!r} to {label_of(v)!r} has capacity {capacity!r}: "

@@ -60,7 +60,7 @@ def _of_mapping(what: Mapping[Any, Any]) -> Parts:
             raise ValueError(
                 f"node {label_of(u)!r} has {there!r}: write the nodes that arcs lead to, as in {{'a': ['b', 'c']}}"
             )
-        pairs: Iterable[tuple[Any, Any]] = ((v, 1) for v in there)
+        pairs: Iterable[tuple[Any, Any]] = ((v, None) for v in there)
         if isinstance(there, Mapping):
             pairs = cast("Mapping[Any, Any]", there).items()
         for v, capacity in pairs:
