@@ -12,7 +12,7 @@ from treecast.execution import election, local
 from treecast.machine import Model
 from treecast.machine import model as find_model
 from treecast.networks import network as find_network
-from treecast.plans import collective_of, copies_of
+from treecast.plans import against_of, collective_of, copies_of
 from treecast.progress import Progress, reporting
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
@@ -45,6 +45,7 @@ def bounds(
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
+    against: str | None = None,
     model: str | Model | None = None,
     targets: Sequence[int | str] = (),
     lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
@@ -61,9 +62,8 @@ def bounds(
         The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages : int
         The number of chunks of each source.
-    copies, survive : int, optional
-        Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
-        ``survive`` = ``copies`` - 1. The default is one copy.
+    copies, survive, against : optional
+        Over how many ways each chunk goes, or how many faults do no harm; what the ways must not share; as in ``plan``.
     model : str or Model, optional
         The machine. The default is ``all-port``, and ``bufferless`` where ``lengths`` are given.
     targets : sequence of int or str
@@ -93,7 +93,7 @@ def bounds(
     where = find_network(network)
     what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
     machine = find_model(model or ("all-port" if what.lengths is None else "bufferless"))
-    return lower_bounds.bounds(what, where, copies_of(copies, survive), machine)
+    return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))
 
 
 def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report":
@@ -184,7 +184,7 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
 def sweep(
     schedule: Planned,
     most: int | None = None,
-    kind: Kind = "nodes",
+    kind: Kind | None = None,
     *,
     liars: int = 0,
     sample: int | None = None,
@@ -203,8 +203,8 @@ def sweep(
         The schedule, or the file that holds it.
     most : int, optional
         The most faults of a set. The default is as many as the schedule claims to survive.
-    kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}
-        What fails. A link is both arcs between two nodes.
+    kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}, optional
+        What fails. A link is both arcs between two nodes. The default is what the schedule's copies are against: nodes as a rule.
     liars : int
         Besides, at most so many others lie, and every honest living node is to elect everything as it is. The default of
         ``most`` is then copies - 1 - 2 liars.

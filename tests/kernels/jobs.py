@@ -24,6 +24,7 @@ plan broadcast torus:8x8 --messages 90
 plan broadcast torus:7x7x7 --messages 90
 plan broadcast torus:5x5 --messages 90 --builder packed-trees
 plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
+plan broadcast kautz:2,3 --messages 9 --copies 2 --against links
 plan broadcast complete:6 --copies 3
 plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
 verify whispering.tc --sweep links --most 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from treecast.against import AGAINST
 from treecast.cli import console
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
@@ -27,6 +28,14 @@ Messages = Annotated[int, Parameter(help="How many messages (chunks) the data co
 Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
 Survive = Annotated[
     int | None, Parameter(help="How many unannounced faults must do no harm: copies - 1.", show_default=False)
+]
+AgainstWhat = Annotated[
+    str | None,
+    Parameter(
+        show_default=False,
+        help=f"Against which faults: {', '.join(AGAINST)}. Copies against nodes, the default, are good against links and arcs, "
+        "too; a network may survive more links, or arcs.",
+    ),
 ]
 ModelName = Annotated[
     str | None,
@@ -74,6 +83,7 @@ class JobOptions:
     messages: Messages = 1
     copies: Copies = None
     survive: Survive = None
+    against: AgainstWhat = None
     model: ModelName = None
     targets: Annotated[tuple[str, ...], Several, Parameter(help="The nodes that a multicast is to reach.")] = ()
     lengths: Annotated[

@@ -189,21 +189,23 @@ def shorten(tail, into, entering, up, target, moves, state):
 
 
 @njit
-def _meetings(v, tail, up, mark, stamp):
-    """Return how often the ways to v come to a node where another has been."""
+def _meetings(v, tail, needs, up, mark, stamp):
+    """Return how often the ways to v need what another has used."""
     met = 0
     for i in range(len(up)):
-        w = tail[up[i, v]]
+        w = v
         while up[i, w] >= 0:
-            if mark[w] == stamp:
-                met += 1
-            mark[w] = stamp
-            w = tail[up[i, w]]
+            a = up[i, w]
+            w = tail[a]
+            if needs[a] >= 0:
+                if mark[needs[a]] == stamp:
+                    met += 1
+                mark[needs[a]] = stamp
     return met
 
 
 @njit
-def _recount(mine, count, its, less, tail, up, met, fresh, looked, mark, stamp, turn):
+def _recount(mine, count, its, less, tail, needs, up, met, fresh, looked, mark, stamp, turn):
     """Count the meetings of the ways to some nodes anew in ``fresh``; return by how many there are more, and the last stamp."""
     more = 0
     for at in range(count + less):
@@ -211,17 +213,18 @@ def _recount(mine, count, its, less, tail, up, met, fresh, looked, mark, stamp, 
         if looked[w] != turn:
             looked[w] = turn
             stamp += 1
-            fresh[w] = _meetings(w, tail, up, mark, stamp)
+            fresh[w] = _meetings(w, tail, needs, up, mark, stamp)
             more += fresh[w] - met[0, w]
     return more, stamp
 
 
-@njit(work=lambda tail, into, entering, up, moves, state: 600.0 * moves)
-def separate(tail, into, entering, up, moves, state):
-    """Exchange arcs until the ways to every node share no node but the ends; return how many moves that took, or -1.
+@njit(work=lambda tail, into, entering, needs, up, target, moves, state: 600.0 * moves)
+def separate(tail, into, entering, needs, up, target, moves, state):
+    """Exchange arcs until no two ways to a node need the same and no tree is deeper than ``target``; return the moves, or -1.
 
-    Simulated annealing: the cost is how often the ways to a node meet, for all nodes together. An exchange changes the ways
-    to the nodes below it, in both trees, and no others.
+    ``needs``: int32 (arcs,), what a way needs to take an arc, by number: the node that the arc leaves, or its link; -1: nothing
+    that it may not share. Simulated annealing: the cost is how often the ways to a node meet, and how much too deep it is, for
+    all nodes together. An exchange changes the ways to the nodes below it, in both trees, and no others.
     """
     trees, n = up.shape
     owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
@@ -232,18 +235,23 @@ def separate(tail, into, entering, up, moves, state):
         np.zeros((1, n), np.int32),
         np.empty(n, np.int32),
     )
-    mark, looked = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    mark, looked = np.zeros(len(tail) + n, np.int64), np.zeros(n, np.int64)
     root = _link(tail, up, owner, depth, child, after, ahead, mine)
     cost, stamp = 0, 0
     for v in range(n):
         if v != root:
             stamp += 1
-            met[0, v] = _meetings(v, tail, up, mark, stamp)
+            met[0, v] = _meetings(v, tail, needs, up, mark, stamp)
             cost += met[0, v]
+            for i in range(trees):
+                cost += max(0, depth[i, v] - target)
     for move in range(moves):
         if cost == 0:
             return move
-        i, v, state = _draw(met, move & 1 == 1, 0, tail, up, into, depth, state)
+        if move & 3 == 3:
+            i, v, state = _draw(depth, True, target, tail, up, into, depth, state)
+        else:
+            i, v, state = _draw(met, move & 1 == 1, 0, tail, up, into, depth, state)
         if v < 0:
             continue
         state, e = random_below(state, into[v + 1] - into[v])
@@ -254,13 +262,15 @@ def separate(tail, into, entering, up, moves, state):
         if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
             continue
         shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
-        count = _below(i, v, child, after, mine, 0)
-        less = 0
+        count, less = _below(i, v, child, after, mine, 0), 0
+        deeper = _excess(mine, count, i, shift, target, depth)
         if j >= 0:
             other = depth[j, tail[old]] + 1 - depth[j, v]
             less = _below(j, v, child, after, its, 0)
+            deeper += _excess(its, less, j, other, target, depth)
         _turn(i, v, a, tail, up, owner, child, after, ahead)
-        more, stamp = _recount(mine, count, its, less, tail, up, met, fresh, looked, mark, stamp, move + 1)
+        more, stamp = _recount(mine, count, its, less, tail, needs, up, met, fresh, looked, mark, stamp, move + 1)
+        more += deeper
         state, good = _accepts(more, 0.6 * (1 - move / moves) + 1e-9, state)
         if not good:
             _turn(i, v, old, tail, up, owner, child, after, ahead)

@@ -68,6 +68,26 @@ def meeting(parent, trees, root, start, stop):
     return -1, -1, -1
 
 
+@njit(work=lambda parent, needs, trees, used, root, start, stop: 20 * len(trees) * (stop - start))
+def sharing(parent, needs, trees, used, root, start, stop):
+    """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares what leads to ``w`` with another tree's.
+
+    ``needs``: int32 (k, N), the number of what a tree needs to lead to a node: a link, or an arc. ``used``: int32, as many as
+    there are such numbers, -1 everywhere. All else as in ``meeting``.
+    """
+    for v in range(start, stop):
+        if v == root:
+            continue
+        for i in range(len(trees)):
+            w = v
+            while w != root and parent[trees[i], w] >= 0:
+                if used[needs[trees[i], w]] == v:
+                    return v, trees[i], w
+                used[needs[trees[i], w]] = v
+                w = parent[trees[i], w]
+    return -1, -1, -1
+
+
 @njit
 def shared_arc(parent, port, ports, root):
     """Return (t, v) such that the arc into ``v`` in tree ``t`` is in an earlier tree too, or (-1, -1)."""

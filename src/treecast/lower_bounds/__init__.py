@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
@@ -28,7 +29,13 @@ __all__ = [
 
 
 def bounds(
-    collective: Collective, network: Network, copies: int, model: Model, *, sparing: bool = False
+    collective: Collective,
+    network: Network,
+    copies: int,
+    model: Model,
+    *,
+    sparing: bool = False,
+    against: Against = "nodes",
 ) -> list[Bound]:
     """Return the known lower bounds of schedules of a collective on a network.
 
@@ -45,6 +52,8 @@ def bounds(
         The machine.
     sparing
         Whether the schedules are sparing: whether a chunk need not cross a link again that it has crossed.
+    against
+        What the ways must not share: nodes, links or arcs.
 
     Returns
     -------
@@ -68,7 +77,7 @@ def bounds(
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
-    job, root = Job(network, collective.messages, copies, model), collective.root
+    job, root = Job(network, collective.messages, copies, model, against=against), collective.root
     if (model.combining or sparing) and not collective.personal:
         job = Job(network, collective.messages, 1, model, faults=copies - 1)
     if collective.targets:
@@ -89,7 +98,14 @@ def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Boun
         As ``bounds`` does.
     """
     chosen = model or schedule.model
-    found = bounds(schedule.collective, schedule.network, schedule.copies, chosen, sparing=schedule.sparing)
+    found = bounds(
+        schedule.collective,
+        schedule.network,
+        schedule.copies,
+        chosen,
+        sparing=schedule.sparing,
+        against=schedule.against,
+    )
     told = [replace(bound, of="steps") for bound in found if bound.of == "told"]
     rest = [bound for bound in found if bound.of != "told"]
     return told + [b for b in rest if b.of != "steps"] if told and bool(schedule.rows.control.any()) else rest

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from treecast.against import Against
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -55,17 +56,18 @@ def levels(network: Network, node: int) -> tuple[int, ...]:
 
 
 @lru_cache(1024)
-def ways(network: Network, node: int, copies: int) -> tuple[int, str]:
+def ways(network: Network, node: int, copies: int, against: Against = "nodes") -> tuple[int, str]:
     """Return the least number of arcs of x disjoint ways from ``node`` to each other node, in total, and the formula in words.
 
-    Where a search for the ways would take too long, only their first arcs are looked at: see ``_first_arcs``. On the hypercube
-    there are ways of those lengths (Saad & Schultz 1988). Raises PlanError when some node has fewer ways.
+    Where a search for the ways would take too long, and where they may share nodes, only their first arcs are looked at: see
+    ``_first_arcs``. On the hypercube there are ways of those lengths (Saad & Schultz 1988). Raises PlanError when some node has
+    fewer ways.
     """
     if network.seen_alike and node:
-        return ways(network, 0, copies)
+        return ways(network, 0, copies, against)
     if copies == 1:
         return sum(distance * count for distance, count in enumerate(levels(network, node))), "Σ distances"
-    if network.flips_bits or not searched(network, copies):
+    if against != "nodes" or network.flips_bits or not searched(network, copies):
         return _first_arcs(network, node, copies)
     types = network.types() if network.seen_alike else {v: 1 for v in network.ranks.tolist() if v != node}
     lengths = least_lengths(network, node, list(types), copies)
@@ -106,14 +108,14 @@ def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
     return int(lengths[:copies].sum()), "Σ lengths of x ways"
 
 
-def ways_of_all(network: Network, copies: int) -> tuple[int, str]:
+def ways_of_all(network: Network, copies: int, against: Against = "nodes") -> tuple[int, str]:
     """Return the same, in total for all nodes; where the distances of one node were counted, one arc for each way."""
     nodes = network.rank_count
     if network.seen_alike:
-        total, formula = ways(network, 0, copies)
+        total, formula = ways(network, 0, copies, against)
         return nodes * total, f"N {formula}"
     if nodes > LOOKED_AT:
         return copies * nodes * (nodes - 1), "x N (N - 1)"
-    of = ways if copies == 1 or searched(network, copies, nodes) else _first_arcs
+    of = ways if copies == 1 or (against == "nodes" and searched(network, copies, nodes)) else _first_arcs
     found = [of(network, v, copies) for v in network.ranks.tolist()]
     return sum(total for total, _ in found), f"Σ over all nodes of {found[0][1]}"

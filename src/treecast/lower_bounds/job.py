@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from treecast.against import Against
 from treecast.lower_bounds.bound import Bound
 from treecast.machine import Model
 from treecast.networks import Network
@@ -12,7 +13,7 @@ class Job:
     """M messages over x ways on a network, under a model; what several proofs need of it.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
-    several ways: ways are counted, then.
+    several ways: ways are counted, then. ``against``: what the ways must not share.
     """
 
     network: Network
@@ -20,6 +21,7 @@ class Job:
     copies: int
     model: Model
     faults: int = 0
+    against: Against = "nodes"
 
     @property
     def total(self) -> int:

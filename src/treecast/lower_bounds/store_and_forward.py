@@ -100,7 +100,7 @@ def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
 @bounds_of("scatter")
 def _scatter(job: Job, root: int) -> list[Bound]:
     """A chunk crosses at least as many arcs as its node is away from the root; see ``_through`` for the root's ports."""
-    ways, formula = distances.ways(job.network, root, job.copies)
+    ways, formula = distances.ways(job.network, root, job.copies, job.against)
     sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_reach(job, root)]
@@ -167,7 +167,7 @@ def _gossip(job: Job) -> list[Bound]:
 @bounds_of("alltoall")
 def _alltoall(job: Job, root: int) -> list[Bound]:
     """Each node scatters, and each node gathers."""
-    ways, formula = distances.ways_of_all(job.network, job.copies)
+    ways, formula = distances.ways_of_all(job.network, job.copies, job.against)
     sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_gossip(job)]

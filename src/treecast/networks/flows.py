@@ -4,12 +4,15 @@ The first is the number of arc-disjoint spanning trees with that root (Edmonds 1
 some node off; the second the fewest nodes that do.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.against import Against
 from treecast.networks.core import Ints, Network
 
 _MOST_NODES = 2**12  # whose connectivity is counted
@@ -36,13 +39,19 @@ class Fewest(NamedTuple):
     node: int
 
 
-@lru_cache(8)
-def arcs_of(network: Network) -> Arcs:
-    """Return all arcs of a network, by their sources and by their targets."""
+@lru_cache(16)
+def arcs_of(network: Network, *, single: bool = False) -> Arcs:
+    """Return all arcs of a network, by their sources and by their targets; ``single``: one of those from one node to another."""
     from treecast.kernels.views import read_only
 
     first, head, port = network.arc_lists()
     tail = np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
+    if single:
+        kept = np.unique(tail.astype(np.int64) * network.nodes + head, return_index=True)[1]
+        if len(kept) < len(head):
+            kept = np.sort(kept)
+            head, port, tail = head[kept], port[kept], tail[kept]
+            first = np.searchsorted(tail, np.arange(network.nodes + 1))
     entering = np.argsort(head, kind="stable").astype(np.int32)
     into = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=network.nodes))])
     kinds = (np.int64, np.int32, np.int32, np.int64, np.int32, np.int32)
@@ -50,8 +59,24 @@ def arcs_of(network: Network) -> Arcs:
     return Arcs(*(read_only(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
 
+def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
+    """Return over how few ways some node can be reached from ``root`` that share none of what may fail.
+
+    The ways share no node but the ends, no link or no arc. Several arcs from one node to another are one link.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> [fewest_apart(network("tree:2,2"), 0, against).ways for against in ("nodes", "links", "arcs")]
+    [1, 1, 1]
+    """
+    if against == "arcs" or network.nodes == 1:
+        return fewest_ways(network, root)
+    return fewest_ways(network, root, nodes=against == "nodes", single=True)
+
+
 @lru_cache(64)
-def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
+def fewest_ways(network: Network, root: int, *, nodes: bool = False, single: bool = False) -> Fewest:
     """Return over how few ways some node can be reached from ``root``: ways that share no arc, or no node.
 
     Parameters
@@ -62,6 +87,9 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
         Where the ways begin.
     nodes
         Whether the ways to a node are to share no node but the ends, either; else they share no arc.
+    single
+        Whether of several arcs from one node to another only one counts. Then the ways can share no link either: two that go
+        over a link both ways can exchange what follows, and need neither of its arcs.
 
     Returns
     -------
@@ -81,7 +109,7 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False) -> Fewest:
     """
     from treecast.kernels.flows import fewest_ways as count
 
-    arcs = arcs_of(network)
+    arcs = arcs_of(network, single=single)
     far = network.distance(network.check_node(root), np.arange(network.nodes))
     order = np.argsort(np.where(far < 0, network.nodes, far), kind="stable")
     leaving, entering = np.diff(arcs.first)[root], np.delete(np.diff(arcs.into), root)
@@ -119,21 +147,51 @@ def connectivity(network: Network) -> int:
     return min(least, *ways)
 
 
-def least_cut(network: Network, root: int, node: int) -> list[int]:
-    """Return fewest nodes without which no way leads from ``root`` to ``node`` but the arc between them, if there is one.
+@lru_cache(64)
+def arc_connectivity(network: Network) -> int:
+    """Return over how many ways that share no arc every node reaches every other; of several arcs between two nodes one counts.
+
+    So many arcs lead out of each set of nodes: one of the two sides of a cut has node 0.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> arc_connectivity(network("mesh:3x3")), arc_connectivity(network("path:1"))
+    (2, 1)
+    """
+    if network.nodes == 1:
+        return 1
+    return min(fewest_apart(some, 0, "links").ways for some in (network, network.reversed()))
+
+
+def least_cut(network: Network, root: int, node: int, against: Against = "nodes") -> list[str]:
+    """Return fewest nodes, links or arcs without which no way leads from ``root`` to ``node``, as people write them.
+
+    Where an arc leads from the one to the other, no nodes cut it: then its link stands behind the nodes that cut all other ways.
 
     Examples
     --------
     >>> from treecast.networks import network
     >>> mesh = network("mesh:3x3")
-    >>> mesh.labels(least_cut(mesh, 0, 8))
-    ['1,2', '2,1']
+    >>> least_cut(mesh, 0, 8), least_cut(mesh, 0, 1), least_cut(mesh, 0, 1, "arcs")
+    (['1,2', '2,1'], ['1,0', '0,0-0,1'], ['0,0>0,1', '0,0>1,0'])
     """
     import networkx
 
     nx: Any = networkx
-    graph = nx.restricted_view(nx.DiGraph(network.to_networkx()), [], [(root, node), (node, root)])
+    arcs = arcs_of(network, single=against != "arcs")
+    count = Counter(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(network.nodes))
+    graph.add_edges_from((u, v, {"capacity": many}) for (u, v), many in count.items())
     if not nx.has_path(graph, root, node):
         return []
-    found = nx.minimum_node_cut(graph, root, node)
-    return sorted(int(u) for u in found)
+    label = network.label
+    if against != "nodes":
+        reached = nx.minimum_cut(graph, root, node)[1][0]
+        sign = ">" if against == "arcs" else "-"
+        return [f"{label(u)}{sign}{label(v)}" for u, v in sorted(count) if u in reached and v not in reached]
+    direct = [f"{label(root)}-{label(node)}"] if (root, node) in count else []
+    rest = nx.restricted_view(graph, [], [(root, node), (node, root)])
+    found: Iterable[int] = nx.minimum_node_cut(rest, root, node) if nx.has_path(rest, root, node) else []
+    return network.labels(sorted(found)) + direct

@@ -9,6 +9,7 @@ from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.choice import Alternatives, Candidate, build, choose
 from treecast.plans.choice import alternatives as _alternatives
+from treecast.plans.copies import against_of, copies_of
 from treecast.plans.facts import facts
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
@@ -17,7 +18,6 @@ from treecast.plans.repairs import Repair, repair
 from treecast.plans.request import (
     check_memory,
     collective_of,
-    copies_of,
     job_of,
     node_of,
     recipe_of,
@@ -35,6 +35,7 @@ __all__ = [
     "Candidate",
     "Option",
     "Repair",
+    "against_of",
     "all_builders",
     "all_options",
     "alternatives",
@@ -63,6 +64,7 @@ def plan(
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
+    against: str | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
     targets: Sequence[int | str] = (),
@@ -84,6 +86,9 @@ def plan(
     copies, survive
         Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
+    against
+        Against which faults the copies are: dead ``"nodes"`` (the default; they cover links and arcs), ``"links"`` or ``"arcs"``.
+        A network may survive more dead links, or arcs, than nodes.
     model
         The machine: a Model or the name of a preset. The default is ``all-port``, or what the builder is for.
     builder
@@ -122,6 +127,7 @@ def plan(
         messages=messages,
         copies=copies,
         survive=survive,
+        against=against,
         model=model,
         builder=builder,
         targets=targets,
@@ -152,6 +158,7 @@ def program(
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
+    against: str | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
     **options: Any,
@@ -172,7 +179,7 @@ def program(
         Where.
     node : int or str
         The node whose rows are wanted, or its label.
-    root, messages, copies, survive, model
+    root, messages, copies, survive, against, model
         As ``plan`` takes them.
     builder : str, optional
         The name of a builder. The default is the best of those that know a node's rows from its label.
@@ -206,6 +213,7 @@ def program(
         messages=messages,
         copies=copies,
         survive=survive,
+        against=against,
         model=model,
         builder=builder,
         options=options,

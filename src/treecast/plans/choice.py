@@ -155,7 +155,7 @@ def _least(job: Job[Any]) -> tuple[int, int] | None:
     if job.model.routing:
         return None
     try:
-        known = bounds(job.collective, job.network, job.copies, job.model)
+        known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
     except PlanError:
         return None
     return best(known, "steps").value, best(known, "transmissions").value
@@ -202,9 +202,8 @@ def _distance(job: Job[Any], built: Built) -> int:
 @describe.register
 def _(found: Alternatives) -> Description:
     job, first = found.job, found.candidates[0]
-    steps, transmissions = (
-        best(bounds(job.collective, job.network, job.copies, job.model), of) for of in ("steps", "transmissions")
-    )
+    least = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+    steps, transmissions = (best(least, of) for of in ("steps", "transmissions"))
     rows = [
         [each.builder.name, *(each.cost[:2] or ("", "")), each.builder.what if each.claims else each.reason]
         for each in found.candidates

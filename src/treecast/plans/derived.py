@@ -64,6 +64,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         what=f"{entry.what} ({forward}, {how})",
         build=build,
         most_copies=one_way if kind.adds else entry.most_copies,
+        weaker={} if kind.adds else entry.weaker,
         by_root=entry.by_root and not kind.adds,
         fits=fits,
         claims=claims if entry.claims else None,

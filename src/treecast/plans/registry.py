@@ -5,11 +5,12 @@ how many disjoint ways it can send, and, where a formula tells, how many steps i
 one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
@@ -101,7 +102,9 @@ class Builder:
     build
         Makes the rows, and claims their steps and transmissions.
     most_copies
-        Over how many disjoint ways it can send on a network, from any root.
+        Over how many node-disjoint ways it can send on a network, from any root. They are link- and arc-disjoint, too.
+    weaker
+        Over how many ways that share no link, or no arc, by what they are good against: ``{"arcs": …}``.
     by_root
         Whether ``fits`` says of each root how many ways there are: from some there may be more.
     fits
@@ -134,6 +137,7 @@ class Builder:
     on: Callable[[Network], str]
     build: Build
     most_copies: Callable[[Network], int] = one_way
+    weaker: Mapping[Against, Callable[[Network], int]] = field(default_factory=dict[Against, Callable[[Network], int]])
     by_root: bool = False
     fits: Callable[[Job[Any]], str] = lambda job: ""
     claims: Callable[[Job[Any]], Claims] | None = None
@@ -150,6 +154,11 @@ class Builder:
         """Return whether it has all these options."""
         return set(keywords) <= {option.keyword for option in self.options}
 
+    def most(self, network: Network, against: Against = "nodes") -> int:
+        """Return over how many ways it can send on a network, from any root, that share no node, link or arc."""
+        other = [count(network) for kind, count in self.weaker.items() if covers(kind, against)]
+        return max(1, self.most_copies(network), *other)
+
     def why_not(self, job: Job[Any]) -> str:
         """Return why this builder cannot do a job, as half a sentence; empty when it can."""
         kind = job.collective.kind
@@ -159,8 +168,8 @@ class Builder:
             return reason
         if job.model.name not in self.models:
             return f"needs model {' or '.join(name for name in self.models if ',' not in name)}, not {job.model.name}"
-        if job.copies > 1 and not self.by_root and job.copies > (most := max(1, self.most_copies(job.network))):
-            return f"sends over at most {most} disjoint ways, not {job.copies}"
+        if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
+            return f"sends over at most {most} {apart(job.against)} ways, not {job.copies}"
         if not self.takes(job.options):
             unknown = sorted(set(job.options) - {option.keyword for option in self.options})
             return f"takes no {' and no '.join(unknown)}"

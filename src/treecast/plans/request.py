@@ -14,6 +14,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of
 from treecast.plans.built import Built, memory
+from treecast.plans.copies import against_of, copies_of, lacks_ways
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, all_options, builders, refuse_no_builder
 from treecast.schedule import Schedule
@@ -99,28 +100,13 @@ def _refuse_relay(network: Network, node: int, what: str) -> None:
         )
 
 
-def copies_of(copies: int | None, survive: int | None) -> int:
-    """Return the number of copies that is asked for by ``copies``, or by ``survive`` = copies - 1; 1 by neither.
-
-    Raises
-    ------
-    PlanError
-        When the two contradict each other, or ask for less than one copy.
-    """
-    if copies is not None and survive is not None and survive != copies - 1:
-        raise PlanError(f"{copies} copies survive {copies - 1} faults, not {survive}: give one of the two")
-    wanted = copies if copies is not None else 1 if survive is None else survive + 1
-    if wanted < 1:
-        raise PlanError("at least one copy is needed: copies from 1, faults to survive from 0")
-    return wanted
-
-
 def request(
     kind: str,
     network: Any,
     *,
     copies: int | None = None,
     survive: int | None = None,
+    against: str | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -144,7 +130,8 @@ def request(
         raise PlanError(
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
         )
-    job = Job(where, collective, machine, copies_of(copies, survive), given)
+    wanted = copies_of(copies, survive)
+    job = Job(where, collective, machine, wanted, given, against_of(against, wanted))
     fitting = [entry for entry in entries if not entry.why_not(job)]
     if not fitting:
         raise _refusal(job, entries, model is not None)
@@ -166,6 +153,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
         recipe=recipe_of(job, entry, copies),
         sparing=entry.sparing,
         initiator=built.initiator,
+        against=job.against if copies > 1 else "nodes",
     )
 
 
@@ -201,6 +189,7 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
         targets=network.labels(collective.targets),
         lengths=None if lengths is None else lengths.flits,
         copies=recipe.copies or schedule.copies,
+        against=None if schedule.against == "nodes" else schedule.against,
         model=schedule.model,
         builder=recipe.builder,
         options=_options_of(schedule),
@@ -320,7 +309,9 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
         return PlanError(
             f"{names} takes no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
         )
-    most = max(max(1, entry.most_copies(network)) for entry in taking)
+    if not job.collective.sums and not job.model.routing and (reason := lacks_ways(job)):
+        return PlanError(reason)
+    most = max(entry.most(network, job.against) for entry in taking)
     if job.copies > most:
         why = "; contributions that went two ways would be added twice" if job.collective.sums else ""
         can = (
@@ -328,11 +319,8 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             if most == 1
             else f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
         )
-        best = max(taking, key=lambda entry: entry.most_copies(network))
-        where = next((f"; {b.name} {reason}" for b in taking if b.by_root and (reason := b.fits(job))), "")
-        return PlanError(
-            f"{job.copies} copies are too many: {kind} on {network.spec} by {best.name} sends {can}{why}{where}"
-        )
+        best = max(taking, key=lambda entry: entry.most(network, job.against))
+        return PlanError(f"{job.copies} copies are too many: {kind} on {network.spec} by {best.name} sends {can}{why}")
     return refuse_no_builder(job, taking)
 
 

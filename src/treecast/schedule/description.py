@@ -1,5 +1,6 @@
 """How a schedule is described, and the job that it does, which the results of all that run it repeat."""
 
+from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
 from treecast.schedule.schedule import Schedule
@@ -20,13 +21,13 @@ def describe_job(schedule: Schedule) -> Description:
             "messages": what.messages,
             "copies": schedule.copies,
             "survives": survived,
+            "against": schedule.against,
         }
         | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)}),
         {
             "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}",
-            "copies": f"{schedule.copies:,}, to survive "
-            + (f"any {count_of(survived, 'fault')}" if survived else "no fault"),
+            "copies": f"{schedule.copies:,}, to survive " + _survived(schedule),
         }
         | (
             {}
@@ -34,6 +35,14 @@ def describe_job(schedule: Schedule) -> Description:
             else {"initiator": f"{where.label(schedule.initiator)}, which starts the others"}
         ),
     )
+
+
+def _survived(schedule: Schedule) -> str:
+    """Return what a schedule survives, in words: dead nodes cover all other faults."""
+    survived = schedule.copies - 1
+    if not survived:
+        return "no fault"
+    return f"any {count_of(survived, 'fault') if schedule.against == 'nodes' else dead(survived, schedule.against)}"
 
 
 @describe.register

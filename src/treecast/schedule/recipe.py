@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.machine import Model
 from treecast.networks import Network
@@ -25,6 +26,8 @@ class Job(Generic[Where]):
         Where, what, and on which machine.
     copies
         Over how many disjoint ways each chunk is to reach each node, from 1.
+    against
+        What the ways must not share: nodes, links or arcs.
     options
         The builder's own options by name, with their values as the builder reads them.
     """
@@ -34,6 +37,7 @@ class Job(Generic[Where]):
     model: Model
     copies: int = 1
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    against: Against = "nodes"
 
     def __repr__(self) -> str:
         return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"
@@ -121,6 +125,8 @@ def command_of(schedule: "Schedule") -> str:
     copies = recipe.copies or schedule.copies
     if copies > 1:
         words += ["--copies", str(copies)]
+    if copies > 1 and schedule.against != "nodes":
+        words += ["--against", schedule.against]
     words += ["--model", schedule.model.name, "--builder", recipe.builder]
     for name, value in recipe.options.items():
         words += [f"--{name}"] if value == "yes" else [f"--{name}", value]

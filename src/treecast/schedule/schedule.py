@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.against import AGAINST, Against
 from treecast.collectives import Collective
 from treecast.description import Described, count_of
 from treecast.errors import ScheduleError
@@ -56,6 +57,8 @@ class Schedule(Described):
     initiator : int, optional
         Of a sparing allgather, the node that starts the others: a node sends data of other nodes, and its own, from when it
         holds the initiator's first message. None: all nodes begin by themselves.
+    against : {"nodes", "links", "arcs"}
+        What the ways are claimed not to share: against faults of which kind the copies are. Nodes cover links, and links arcs.
 
     Raises
     ------
@@ -94,6 +97,7 @@ class Schedule(Described):
     recipe: Recipe = NO_RECIPE
     sparing: bool = False
     initiator: int | None = None
+    against: Against = "nodes"
 
     def __post_init__(self) -> None:
         rows, chunks = self.rows, self.part.chunks
@@ -114,6 +118,8 @@ class Schedule(Described):
             self._check_initiator(self.initiator)
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
+        if self.against not in AGAINST:
+            raise ScheduleError(f"copies are against {', '.join(AGAINST)}, not {self.against!r}")
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:
             raise ScheduleError(f"a row names a node that {self.network.spec} does not have")
         if len(rows.payloads.stop) and int(rows.payloads.stop.max()) > chunks:

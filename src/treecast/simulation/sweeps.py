@@ -136,7 +136,7 @@ def _say_who(names: list[str], one: str, many: str) -> str:
 def sweep(
     schedule: Schedule,
     most: int | None = None,
-    kind: Kind = "nodes",
+    kind: Kind | None = None,
     *,
     liars: int = 0,
     sample: int | None = None,
@@ -145,6 +145,7 @@ def sweep(
     progress: Progress | None = None,
 ) -> Sweep:
     """Replay a schedule under every set of at most ``most`` faults, or a sample of the sets, as ``treecast.sweep`` says."""
+    kind = kind or schedule.against
     began = time.perf_counter()
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")

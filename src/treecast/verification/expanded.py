@@ -298,9 +298,9 @@ def _check_sums(
 def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:
     """Check that every chunk reaches every node over enough disjoint ways of trees; return the greatest length of a way."""
     collective, label = plain.collective, plain.network.label
-    source: dict[
-        tuple[int, int, int], int
-    ] = {}  # of (root of the chunk, or the chunk where it is personal; tree; node)
+    # of (root of the chunk, or the chunk where it is personal; tree; node)
+    source: dict[tuple[int, int, int], int] = {}
+    by: dict[tuple[int, int, int], int] = {}  # the port
     when: dict[tuple[int, int, int], int] = {}  # of (tree, chunk, node)
     trees_of: dict[int, set[int]] = defaultdict(set)
 
@@ -310,11 +310,12 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
     if collective.sums:
         return _depth_of_sums(plain, sends)
 
-    for step, src, dst, _, tree, chunk, row in sends:
+    for step, src, dst, port, tree, chunk, row in sends:
         if tree >= 0:
             key = chunk if collective.personal else root_of(chunk)
             if source.setdefault((key, tree, dst), src) != src:
                 broken("copies", row, f"row {row}: a second source of {label(dst)} in tree {tree}")
+            by.setdefault((key, tree, dst), port)
             when.setdefault((tree, chunk, dst), step + 1)
             trees_of[chunk].add(tree)
     for step, src, _, _, tree, chunk, row in sends:
@@ -327,6 +328,7 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
             if node == root or root in relays or node in relays:
                 continue
             ways: list[list[int]] = []
+            needs: list[set[object]] = []
             for tree in sorted(trees_of[chunk]):
                 if (tree, chunk, node) in when:
                     way = [node]
@@ -334,13 +336,23 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
                     while way[-1] != root and len(way) <= plain.network.nodes and (key, tree, way[-1]) in source:
                         way.append(source[key, tree, way[-1]])
                     ways.append(way)
+                    needs.append(_needs(plain.against, way, [by.get((key, tree, v), -1) for v in way[:-1]]))
                     deepest = max(deepest, len(way) - 1)
             if len(ways) < plain.copies:
                 broken("copies", -1, f"chunk {chunk} reaches {label(node)} by {len(ways)} trees, not {plain.copies}")
-            for one, other in combinations(ways, 2):
-                if set(one[1:-1]) & set(other[1:-1]) or len(one) == len(other) == 2:
+            for one, other in combinations(needs, 2):
+                if one & other:
                     broken("copies", -1, f"two ways of chunk {chunk} to {label(node)} meet")
     return deepest
+
+
+def _needs(against: str, way: list[int], ports: list[int]) -> set[object]:
+    """Return what of a way may fail: its inner nodes, and the link of a way of one arc; its links; or its arcs."""
+    if against == "nodes":
+        return set(way[1:-1]) if len(way) != 2 else {frozenset(way)}
+    if against == "links":
+        return {frozenset(ends) for ends in pairwise(way)}
+    return set(zip(way[1:], ports, strict=True))
 
 
 def _depth_of_sums(plain: Schedule, sends: list[Send]) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
+from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.description import Description, describe
 from treecast.errors import PlanError
@@ -26,15 +27,16 @@ class Gap:
     model: Model
     bounds: tuple[Bound, ...]
     reached: Report | None
+    against: Against = "nodes"
 
 
-def find_gap(network: Network, collective: Collective, copies: int, model: Model) -> Gap:
+def find_gap(network: Network, collective: Collective, copies: int, model: Model, *, against: Against = "nodes") -> Gap:
     """Return the lower bounds of a job; under wormhole switching also how far the default builder is from them.
 
     Raises PlanError as ``bounds`` does.
     """
-    found = tuple(bounds(collective, network, copies, model))
-    return Gap(network, collective, copies, model, found, _reach(network, collective, model))
+    found = tuple(bounds(collective, network, copies, model, against=against))
+    return Gap(network, collective, copies, model, found, _reach(network, collective, model), against)
 
 
 def _reach(network: Network, collective: Collective, model: Model) -> Report | None:
@@ -62,6 +64,7 @@ def _(gap: Gap) -> Description:
         "messages": collective.messages,
         "copies": gap.copies,
         "survives": gap.copies - 1,
+        "against": gap.against,
         "steps_lower_bound": best(found, "steps").value,
         **({"told_lower_bound": best(found, "told").value} if "told" in of else {}),
         "transmissions_lower_bound": best(found, "transmissions").value,

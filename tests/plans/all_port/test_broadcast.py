@@ -183,8 +183,10 @@ def test_one_message_takes_the_diameter_on_a_star_network():
     ("asked", "said"),
     [
         ({"copies": 0}, "at least one copy"),
-        ({"copies": 5}, "from 1 to 4 copies"),
-        ({"survive": 4}, "surviving 0 to 3"),
+        ({"copies": 5}, "^survive 4 dead nodes needs 5 node-disjoint ways; .* has 4 "),
+        ({"survive": 4}, "Possible here: dead nodes 3, dead links 3, dead arcs 3$"),
+        ({"survive": 1, "against": "lonks"}, "against nodes, links, arcs, not 'lonks'; did you mean 'links'"),
+        ({"against": "links"}, "one copy is good against no dead links"),
         ({"search": "2"}, r"^no builder of broadcast on star:5 takes search; there is: disjoint-trees, "),
         ({"survive": -1}, "at least one copy"),
         ({"copies": 2, "survive": 2}, "give one of the two"),

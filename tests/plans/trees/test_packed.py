@@ -12,7 +12,8 @@ from treecast.kernels import edmonds
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
 from treecast.networks.flows import arcs_of, fewest_ways
-from treecast.plans.trees.packed import independent_trees, number_of_seed, packed_trees
+from treecast.plans.trees.independent import independent_trees
+from treecast.plans.trees.packed import number_of_seed, packed_trees
 
 PETERSEN = network(nx.petersen_graph())
 

@@ -22,11 +22,13 @@ def bounds(
     from treecast import networks
     from treecast.description import describe
     from treecast.machine import model
-    from treecast.plans import copies_of
+    from treecast.plans import against_of, copies_of
     from treecast.verification.gap import find_gap
 
     network = broken.less(network)
     where = networks.network(network)
     what = job.read_collective(collective, where)
     machine = model(job.model or ("all-port" if what.lengths is None else "bufferless"))
-    return console.show(describe(find_gap(where, what, copies_of(job.copies, job.survive), machine)), as_json)
+    copies = copies_of(job.copies, job.survive)
+    found = find_gap(where, what, copies, machine, against=against_of(job.against, copies))
+    return console.show(describe(found), as_json)

@@ -31,6 +31,7 @@ def builders(
             messages=job.messages,
             copies=job.copies,
             survive=job.survive,
+            against=job.against,
             model=job.model,
             targets=job.targets,
             lengths=job.read_lengths(network),

@@ -70,6 +70,7 @@ def plan(
             messages=job.messages,
             copies=job.copies,
             survive=job.survive,
+            against=job.against,
             model=job.model,
             builder=builder,
             targets=job.targets,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from treecast.against import AGAINST, Against
 from treecast.collectives import Collective, Lengths
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
@@ -23,6 +24,7 @@ WORDS = (
     "sequence",
     "messages",
     "copies",
+    "against",
     "model",
     "orbit",
     "sparing",
@@ -62,6 +64,8 @@ def header_of(schedule: Schedule) -> Header:
         "copies": str(schedule.copies),
         "model": schedule.model.name,
     }
+    if schedule.against != "nodes":
+        header["against"] = schedule.against
     if schedule.orbit:
         header["orbit"] = "yes"
     if schedule.sparing:
@@ -125,6 +129,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             _recipe(header, version),
             sparing=header.get("sparing") == "yes",
             initiator=where.node(header["initiator"]) if "initiator" in header else None,
+            against=_against(header),
         )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
@@ -142,6 +147,13 @@ def _recipe(header: Header, version: int) -> Recipe:
         raise FormatError(f"options are 'unknown', or a line for each of them, not {shorten(header['options'])!r}")
     name = header.get("builder", "")
     return Recipe(name, options, copies, whole=not name or (version > 1 and "options" not in header))
+
+
+def _against(header: Header) -> Against:
+    for against in AGAINST:
+        if header.get("against", "nodes") == against:
+            return against
+    raise FormatError(f"copies are against {', '.join(AGAINST)}, not {shorten(header['against'])!r}")
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

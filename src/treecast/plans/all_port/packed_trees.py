@@ -3,29 +3,31 @@
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each tree is a pipeline, and carries as many messages as its depth leaves it steps for. Few messages go over few trees, which are
 less deep; one message over one tree of shortest paths. Several copies of a message go over trees whose ways to
-each node share no other node.
+each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
 from functools import lru_cache
 from typing import NamedTuple
 
+from treecast.against import Against, apart
 from treecast.description import Description
 from treecast.errors import PlanError
+from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import connectivity, fewest_ways, least_cut
+from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
 from treecast.plans.all_port.pipelines import rows_of_streams, sends_of_streams, uneven_streams
 from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.plans.trees import axes, rotated
 from treecast.plans.trees.disjoint import known_trees
-from treecast.plans.trees.packed import independent_trees, packed_trees
+from treecast.plans.trees.independent import independent_trees
+from treecast.plans.trees.packed import packed_trees
 from treecast.schedule import Claims, Schedule
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 _MOST_ARCS = 2**17  # of larger networks no trees are packed
-_SHOWN = 5  # nodes of a cut
 _NEEDLESS = "is for networks on which no rule gives trees as good: builder"
 
 
@@ -59,29 +61,23 @@ def _lacks_need(network: Network) -> str:
 
 
 def _why_not(job: Job[Network]) -> str:
-    """Return who has better trees for one copy; of several copies which node has fewer ways, and what cuts it off."""
+    """Return who has better trees for one copy; of several copies which node has fewer ways."""
     network, root, copies = job.network, job.collective.root, job.copies
     if copies == 1 and rotated.none_is_less_deep(network):
         return f"{_NEEDLESS} rotated-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
-    found = fewest_ways(network, root, nodes=True)
+    found = fewest_apart(network, root, job.against)
     if copies <= found.ways:
         return ""
-    cut = network.labels(least_cut(network, root, found.node))
-    names = ", ".join(cut[:_SHOWN]) + (" …" if len(cut) > _SHOWN else "")
-    where = f" (cut off by {names})" if cut else ""
-    return (
-        f"needs {copies} node-disjoint ways from {network.label(root)} to every node, but {network.label(found.node)} "
-        f"has {found.ways}{where}: at most {found.ways} {'copies' if found.ways > 1 else 'copy'} here"
-    )
+    return f"needs {copies} {apart(job.against)} ways from {network.label(root)}; {network.label(found.node)} has {found.ways}"
 
 
 def _claims(job: Job[Network]) -> Claims:
     """Return the fewest steps over the trees that are found; Mx(N - 1) transmissions, and those to relays."""
     if job.network.nodes == 1:
         return Claims(0, 0)
-    found = _choice(job.network, job.collective.root, job.collective.messages, job.copies, _seed(job))
+    found = _choice_of(job)
     return Claims(found.steps, sends_of_streams(found.trees, found.carried))
 
 
@@ -97,6 +93,7 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     under=ALL_PORT,
     what="pipelines down arc-disjoint trees packed by Edmonds' theorem, as many as take the fewest steps",
     most_copies=connectivity,
+    weaker={"links": arc_connectivity, "arcs": arc_connectivity},
     by_root=True,
     fits=_why_not,
     claims=_claims,
@@ -111,7 +108,7 @@ def over_packed_trees(job: Job[Network]) -> Built:
     """
     if job.network.nodes == 1:
         return Built(rows_of_streams(packed_trees(job.network, 0, 1), [[]]), Claims(0, 0))
-    found = _choice(job.network, job.collective.root, job.collective.messages, job.copies, _seed(job))
+    found = _choice_of(job)
     return Built(rows_of_streams(found.trees, found.carried), _claims(job))
 
 
@@ -119,41 +116,56 @@ def _seed(job: Job[Network]) -> int:
     return int(job.options.get(SEED.keyword, 1))
 
 
+def _choice_of(job: Job[Network]) -> _Choice:
+    collective = job.collective
+    return _choice(job.network, collective.root, collective.messages, job.copies, against=job.against, seed=_seed(job))
+
+
 @lru_cache(16)
-def _choice(network: Network, root: int, messages: int, copies: int, seed: int) -> _Choice:
+def _choice(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
     """Return the trees that take the fewest steps of all numbers of trees, and what each carries. Raises PlanError."""
-    far, best = network.eccentricity(root), None
-    if copies == 1:
-        best = _over(packed_trees(network, root, 1), messages, 1)
-    total, number = messages * copies, _most(network, root, copies, messages)
-    while number >= max(2, copies):
-        if best is None or -(-total // number) + far - 1 < best.steps:
-            trees = _trees(network, root, number, copies, seed)
+    if copies > 1:
+        return _apart(network, root, messages, copies, against=against, seed=seed)
+    far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
+    number = 1 if messages == 1 else fewest_ways(network, root).ways
+    while number >= 2:
+        if -(-messages // number) + far - 1 < best.steps:
+            trees = _trees(network, root, number, "arcs", seed)
             if trees is not None:
-                found = _over(trees, messages, copies)
-                best = found if best is None or found.steps < best.steps else best
+                found = _over(trees, messages, 1)
+                best = found if found.steps < best.steps else best
         number -= 1
+    return best
+
+
+def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
+    """Return the same of trees whose ways to each node share no node, link or arc. Raises PlanError.
+
+    Of numbers of trees of which each carries as many messages the least is tried: its trees are found more easily.
+    """
+    total, best = messages * copies, None
+    rigid = network.grid is not None and not network.grid.wraps
+    for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
+        if number > copies and not rigid and -(-total // (number - 1)) == -(-total // number):
+            continue
+        if best is not None and -(-total // number) + least_depth(network, root, number) - 1 >= best.steps:
+            continue
+        trees = _trees(network, root, number, against, seed)
+        if trees is not None:
+            found = _over(trees, messages, copies)
+            best = found if best is None or found.steps < best.steps else best
     if best is None:
         raise PlanError(
-            f"no {copies} spanning trees with node-disjoint ways were found on {network.spec}: try another --tree-seed"
+            f"no {copies} spanning trees with {apart(against)} ways were found on {network.spec}: try another --tree-seed"
         )
     return best
 
 
-def _trees(network: Network, root: int, number: int, copies: int, seed: int) -> TreeSet | None:
+def _trees(network: Network, root: int, number: int, against: Against, seed: int) -> TreeSet | None:
     """Return so many trees; None where none are found. On a mesh those of the axes are as many as there can be."""
     if network.grid is not None and not network.grid.wraps:
         return axes.axis_trees(network, root) if number == len(axes.axes_of(network)) else None
-    if copies == 1:
-        return packed_trees(network, root, number, seed)
-    return independent_trees(network, root, number, seed)
-
-
-def _most(network: Network, root: int, copies: int, messages: int) -> int:
-    """Return the most trees that can be of use."""
-    if messages * copies == 1:
-        return 1
-    return fewest_ways(network, root, nodes=copies > 1).ways
+    return independent_trees(network, root, number, seed, against)
 
 
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:

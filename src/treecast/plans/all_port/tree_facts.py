@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from treecast.against import Against
 from treecast.description import Description
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
@@ -13,9 +14,9 @@ _MOST_ARCS = 2**17  # of larger networks the ways are not counted, unless all no
 
 
 def facts_of_trees(job: Job[Any], schedule: Schedule, depth: int) -> Description:
-    """Return what is known of a broadcast down trees from its root, whose ways to a node share no other node if it has copies."""
+    """Return what is known of a broadcast down trees from its root, whose copies are against what the job says."""
     found = about_trees(job.network, job.collective.root, schedule.trees, depth)
-    return found.joined(about_copies(job.copies))
+    return found.joined(about_copies(job.copies, job.against))
 
 
 def about_trees(network: Network, root: int, used: int, depth: int, *, proved: bool = False) -> Description:
@@ -58,11 +59,12 @@ def about_trees(network: Network, root: int, used: int, depth: int, *, proved: b
     return Description(figures, lines)
 
 
-def about_copies(copies: int) -> Description:
-    """Return in what the ways of several copies to a node are disjoint, where a builder takes them disjoint in nodes."""
+def about_copies(copies: int, against: Against = "nodes") -> Description:
+    """Return what the ways of several copies to a node do not share."""
     if copies == 1:
         return Description({})
-    return Description({"ways_share_no": "node"}, {"apart": "the ways to a node share no other node, and no arc"})
+    kept = "other node, and no arc" if against == "nodes" else against[:-1]
+    return Description({"ways_share_no": against[:-1]}, {"apart": f"the ways to a node share no {kept}"})
 
 
 def _fewest(network: Network, root: int) -> tuple[int, str | None]:

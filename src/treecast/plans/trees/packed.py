@@ -3,8 +3,7 @@
 From a root from which k arc-disjoint ways lead to every node there are k arc-disjoint spanning trees (Edmonds, "Edge-disjoint
 branchings", 1973). His condition says of each arc whether it may join a tree; flows decide it. So trees grow by levels, and
 never get stuck. Then they exchange arcs, by simulated annealing, until no tree is deeper than a bound, or the moves are
-used up. Trees whose ways to each node share no other node are found in the same way: by exchanges that make ways meet less often.
-The random numbers begin with a seed, and budgets count moves, so the trees are the same on every machine.
+used up. The random numbers begin with a seed, and budgets count moves, so the trees are the same on every machine.
 """
 
 from functools import lru_cache
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.trees.pruning import pruned
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
@@ -64,46 +63,26 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
     """
     if trees == 1:
         return TreeSet.of(breadth_first(network, root))
-    up = _pack(network, root, trees, seed)
+    up = pack(network, root, trees, seed)
     return tree_set(network, root, _shortened(network, root, up, seed))
-
-
-@lru_cache(16)
-def independent_trees(network: Network, root: int, trees: int, seed: int = 1) -> TreeSet | None:
-    """Return so many spanning trees whose ways to each node share no other node and no arc; None where none were found.
-
-    The parameters are those of ``packed_trees``.
-
-    Examples
-    --------
-    >>> from treecast.networks import network
-    >>> len(independent_trees(network("mesh:3x3"), 4, 2))
-    2
-    """
-    from treecast.kernels.exchanges import separate
-
-    if trees == 1:
-        return packed_trees(network, root, 1)
-    arcs, left, turn = arcs_of(network), _budget(network, trees, network.eccentricity(root)), 0
-    while left > 0:
-        up = _pack(network, root, trees, seed + turn)
-        moves = min(left, _AT_ONCE * (1 + turn) * up.size)
-        if separate(arcs.tail, arcs.into, arcs.entering, up, moves, number_of_seed(seed + turn)) >= 0:
-            return tree_set(network, root, up)
-        left, turn = left - moves, turn + 1
-    return None
 
 
 def _budget(network: Network, trees: int, height: int) -> int:
     return min(_MOVES * trees * network.nodes, _MOST_MOVES, _MOST_STEPS // max(height, 1))
 
 
-def _pack(network: Network, root: int, trees: int, seed: int) -> NDArray[np.int32]:
-    """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root. Raises PlanError."""
-    from treecast.kernels.edmonds import pack
+def pack(network: Network, root: int, trees: int, seed: int, arcs: Arcs | None = None) -> NDArray[np.int32]:
+    """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root; ``arcs``: those that there are.
+
+    Raises
+    ------
+    PlanError
+        When there are not so many trees.
+    """
+    from treecast.kernels.edmonds import pack as fill_in
 
     up, depth = np.full((2, trees, network.nodes), -1, np.int32)
-    few = int(pack(*arcs_of(network)[:5], network.check_node(root), number_of_seed(seed), up, depth))
+    few = int(fill_in(*(arcs or arcs_of(network))[:5], network.check_node(root), number_of_seed(seed), up, depth))
     if few >= 0 or (np.delete(up, root, axis=1) < 0).any():
         raise PlanError(
             f"{network.spec} has no {trees} arc-disjoint spanning trees from {network.label(root)}: "
@@ -128,13 +107,13 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
             up = base = tried
             height = tree_set(network, root, up).height
         elif turn % _TRIES == 0:
-            base = _pack(network, root, trees, seed + turn)
+            base = pack(network, root, trees, seed + turn)
     return up
 
 
-def tree_set(network: Network, root: int, up: NDArray[np.int32]) -> TreeSet:
-    """Return the trees in which each node hears by the arc of ``up``, int32 (k, N), -1 at the root."""
-    arcs = arcs_of(network)
+def tree_set(network: Network, root: int, up: NDArray[np.int32], arcs: Arcs | None = None) -> TreeSet:
+    """Return the trees of which ``up`` has the arc by which each node hears, by its number among ``arcs``."""
+    arcs = arcs or arcs_of(network)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
     port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
     trees = [pruned(network, *each) for each in zip(parent, port, strict=True)]

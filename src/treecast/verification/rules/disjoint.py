@@ -1,18 +1,19 @@
 """The rule ``copies``: every chunk reaches every node over disjoint ways."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
+from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.steps import NEVER
 from treecast.verification.case import BLOCK, Case
 from treecast.verification.report import SHOWN, Broken, Violation
 
 
 def copies(case: Case) -> Broken:
-    """Rule ``copies``: every chunk reaches every node by the claimed number of node-disjoint ways.
+    """Rule ``copies``: every chunk reaches every node by the claimed number of ways that share no node, link or arc, as claimed.
 
     The ways are those of the trees that the rows name; where every node spreads its data, each root has trees of its own. In
     each tree every node has one source, and gets what it sends on over the same tree. Then at least one way avoids any
@@ -75,7 +76,7 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
 
     yield len(few), [breach(a, v) for a, v in few[:SHOWN].tolist()]
     if not clash.any() and not (missing >= 0).any():  # else the parents may run in circles
-        yield _meetings(case, carried, parent, root)
+        yield (_meetings if case.schedule.against == "nodes" else _sharings)(case, carried, parent, root)
 
 
 def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
@@ -92,14 +93,49 @@ def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
 
 def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
     """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
-    from treecast.kernels.compiled import in_parallel
     from treecast.kernels.trees import meeting
     from treecast.kernels.views import read_only
 
     parent = read_only(parent, np.int32)
+    text = "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
+    return _first_of_each(case, carried, lambda trees, a, b: meeting(parent, trees, root, a, b), text)
+
+
+def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
+    """Return the same of two ways that share a link, or an arc."""
+    from treecast.kernels.trees import sharing
+    from treecast.kernels.views import read_only
+
+    nodes, node, row = (
+        case.nodes,
+        np.arange(case.nodes),
+        trees_of_rows(case.rows.src, case.rows.dst, case.nodes, case.rows.tree).row,
+    )
+    if case.schedule.against == "arcs":
+        number = np.where(row < 0, -1, parent.astype(np.int64) * case.schedule.network.ports + case.rows.port[row])
+    else:
+        number = np.minimum(parent, node).astype(np.int64) * nodes + np.maximum(parent, node)
+    known, needs = np.unique(number, return_inverse=True)
+    needs = read_only(needs.reshape(number.shape), np.int32)
+    parent = read_only(parent, np.int32)
+
+    def first(trees: Ints, start: int, stop: int) -> tuple[int, int, int]:
+        return sharing(parent, needs, trees, np.full(len(known), -1, np.int32), root, start, stop)
+
+    what = case.schedule.against[:-1]
+    return _first_of_each(
+        case, carried, first, f"two ways to {{}} share the {what} that leads to {{}} in tree {{}}: one fault cuts both"
+    )
+
+
+def _first_of_each(
+    case: Case, carried: NDArray[np.bool_], look: Callable[[Ints, int, int], tuple[int, int, int]], text: str
+) -> Broken:
+    """Return the first breach of each set of trees that carries a chunk; ``look`` finds that of some trees at some nodes."""
+    from treecast.kernels.compiled import in_parallel
 
     def first(trees: Ints) -> tuple[int, int, int]:
-        found = in_parallel(lambda a, b: meeting(parent, trees, root, a, b), case.nodes, 1 << 16)
+        found = in_parallel(lambda a, b: look(trees, a, b), case.nodes, 1 << 16)
         return next((hit for hit in found if hit[0] >= 0), (-1, -1, -1))
 
     if first(np.arange(case.trees))[0] < 0:
@@ -109,8 +145,5 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
         v, tree, w = first(np.flatnonzero(trees))
         if v >= 0:
             count += 1
-            text = (
-                f"two ways to {case.label(v)} meet at {case.label(w)}, the second in tree {tree}: one fault cuts both"
-            )
-            shown.append(Violation("copies", text, -1, (v, w)))
+            shown.append(Violation("copies", text.format(case.label(v), case.label(w), tree), -1, (v, w)))
     return count, shown

@@ -72,7 +72,7 @@ def delivered(visits: Visits) -> Broken:
 
 
 def copies(visits: Visits) -> Broken:
-    """Rule ``copies``: every chunk reaches its node over the claimed number of node-disjoint ways.
+    """Rule ``copies``: every chunk reaches its node over the claimed number of ways that share no node, link or arc, as claimed.
 
     The rows of a chunk in one tree are one way: each node on it has one source, and gets the chunk over the same tree.
     """
@@ -112,9 +112,17 @@ def copies(visits: Visits) -> Broken:
     for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True):
         text = f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
         shown.append(_breach(case, text, "copies", v, a))
-    met = _meetings(visits, entry, came_from, ends)
+    by = visits.row[used][first]
+    met = (
+        _meetings(visits, entry, came_from, ends)
+        if case.schedule.against == "nodes"
+        else _sharings(visits, entry, by, ends)
+    )
+    what = (
+        "meet" if case.schedule.against == "nodes" else f"share the {case.schedule.against[:-1]} over which one arrives"
+    )
     shown += [
-        _breach(case, f"two ways of {_chunks(case, a)} meet at {case.label(v)}: one fault cuts both", "copies", v, a)
+        _breach(case, f"two ways of {_chunks(case, a)} {what} at {case.label(v)}: one fault cuts both", "copies", v, a)
         for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())
     ]
     return len(few) + len(met), shown[:SHOWN]
@@ -135,6 +143,27 @@ def _meetings(visits: Visits, entry: Ints, came_from: Ints, ends: Ints) -> Ints:
         way, node = way[inside], before[inside]
     seen, times = np.unique(np.concatenate(passed) if passed else np.empty(0, np.int64), return_counts=True)
     return seen[times > 1]
+
+
+def _sharings(visits: Visits, entry: Ints, by: Ints, ends: Ints) -> Ints:
+    """Return visits to which two ways of an atom come over the same link, or arc; ``by``: the row of each entry."""
+    case = visits.case
+    nodes, trees, rows = case.nodes, case.trees, case.rows
+    way, node = np.divmod(ends, nodes)
+    passed = [np.empty((3, 0), np.int64)]
+    while len(way):
+        atom, row = way // trees, by[np.searchsorted(entry, way * nodes + node)]
+        src = rows.src[row].astype(np.int64)
+        used = src * case.schedule.network.ports + rows.port[row]
+        if case.schedule.against == "links":
+            used = np.minimum(src, node) * nodes + np.maximum(src, node)
+        passed.append(np.array([atom, used, node]))
+        on = src != visits.source[atom]
+        way, node = way[on], src[on]
+    atom, used, node = np.concatenate(passed, axis=1)
+    order = np.lexsort((used, atom))
+    again = (np.diff(atom[order]) == 0) & (np.diff(used[order]) == 0)
+    return np.unique(visits.at(node, atom)[order[1:][again]])
 
 
 def _earliest(keys: Ints, times: Ints) -> tuple[Ints, Ints]:

@@ -1,0 +1,90 @@
+"""How many copies are asked for, how many a network allows, and what cuts off a node to which too few ways lead."""
+
+from functools import lru_cache
+from typing import Any
+
+from treecast.against import AGAINST, Against, apart, dead
+from treecast.errors import PlanError, did_you_mean
+from treecast.networks import Network
+from treecast.networks.flows import Fewest, fewest_apart, least_cut
+from treecast.schedule.recipe import Job
+
+_MOST_ARCS = 2**17  # of networks on which ways are counted
+_MOST_ROOTS = 2**9  # from which they are
+_SHOWN = 5  # parts of a cut
+
+
+def copies_of(copies: int | None, survive: int | None) -> int:
+    """Return the number of copies that is asked for by ``copies``, or by ``survive`` = copies - 1; 1 by neither.
+
+    Raises
+    ------
+    PlanError
+        When the two contradict each other, or ask for less than one copy.
+    """
+    if copies is not None and survive is not None and survive != copies - 1:
+        raise PlanError(f"{copies} copies survive {copies - 1} faults, not {survive}: give one of the two")
+    wanted = copies if copies is not None else 1 if survive is None else survive + 1
+    if wanted < 1:
+        raise PlanError("at least one copy is needed: copies from 1, faults to survive from 0")
+    return wanted
+
+
+def against_of(against: str | None, copies: int) -> Against:
+    """Return against which faults some copies are to be: nodes by default, which cover links and arcs.
+
+    Raises
+    ------
+    PlanError
+        For any other word, and when there is one copy, which is good against nothing.
+    """
+    if against is None:
+        return "nodes"
+    if against not in AGAINST:
+        raise PlanError(f"copies are against {', '.join(AGAINST)}, not {against!r}{did_you_mean(against, AGAINST)}")
+    if copies == 1:
+        raise PlanError(
+            f"one copy is good against no dead {against}: say how many faults to survive, or how many copies"
+        )
+    return against
+
+
+def lacks_ways(job: Job[Any]) -> str:
+    """Return why a network has not the ways for so many copies, as a sentence that begins with what is asked; empty if it has.
+
+    It names a node to which too few ways lead, what cuts it off, and what is possible. Of large networks nothing is said.
+    """
+    network, found = job.network, None
+    if job.copies == 1 or network.nodes == 1 or network.arcs > _MOST_ARCS:
+        return ""
+    root, found = _worst(job, job.against)
+    if job.copies <= found.ways:
+        return ""
+    where = _cut(network, root, found.node, job.against)
+    can = ", ".join(f"dead {against} {_worst(job, against)[1].ways - 1}" for against in AGAINST)
+    asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} {apart(job.against)} ways"
+    start = f" from {network.label(root)}" if job.collective.all_source else ""
+    return f"{asked}; {network.label(found.node)} has {found.ways}{start}{where}. Possible here: {can}"
+
+
+def _worst(job: Job[Any], against: Against) -> tuple[int, Fewest]:
+    """Return a root, and a node to which no more ways lead from it than from any root to any node."""
+    network, collective = job.network, job.collective
+    if not collective.all_source:
+        along = network.reversed() if collective.direction == "to" else network
+        return collective.root, fewest_apart(along, collective.root, against)
+    return _worst_root(network, against)
+
+
+@lru_cache(64)
+def _worst_root(network: Network, against: Against) -> tuple[int, Fewest]:
+    roots = range(1 if network.seen_alike else min(network.nodes, _MOST_ROOTS))
+    return min(((root, fewest_apart(network, root, against)) for root in roots), key=lambda each: each[1].ways)
+
+
+def _cut(network: Network, root: int, node: int, against: Against) -> str:
+    """Return what cuts a node off, in brackets; empty where no way leads there at all."""
+    names = least_cut(network, root, node, against)
+    if not names:
+        return ""
+    return f" (cut off by {', '.join(names[:_SHOWN])}{f' and {len(names) - _SHOWN:,} more' if len(names) > _SHOWN else ''})"

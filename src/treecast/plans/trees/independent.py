@@ -1,0 +1,89 @@
+"""Spanning trees of any network whose ways to each node share no other node, or no link: one fault stops one way at most.
+
+Packed trees share no arc. Then they exchange arcs, by simulated annealing, until no two ways to a node meet and no tree is deeper
+than a target. That there are such trees wherever so many disjoint ways lead to every node is proved for up to four where every
+link leads both ways (nodes: Itai & Rodeh 1988, Cheriyan & Maheshwari 1988, Zehavi & Itai 1989, Curran, Lee & Yu 2006; links:
+Gopalan & Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved for two trees (Whitty 1987), and false
+for more (Huck 1995).
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.against import Against
+from treecast.lower_bounds.depths import least_depth
+from treecast.networks import Network
+from treecast.networks.flows import Arcs, arcs_of
+from treecast.plans.trees.packed import number_of_seed, pack, packed_trees, tree_set
+from treecast.schedule.trees import TreeSet
+
+_AT_ONCE = 100  # moves of an attempt, for each node of each tree
+_SHORTENING = 200  # the same of all attempts after the first that finds trees
+_MOST_MOVES = 2**20
+
+
+@lru_cache(16)
+def independent_trees(
+    network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes"
+) -> TreeSet | None:
+    """Return so many spanning trees whose ways to each node share no other node and no link; None where none were found.
+
+    Parameters
+    ----------
+    network
+        Where.
+    root
+        Where they begin.
+    trees
+        Their number k, at most ``fewest_apart(network, root, against).ways``.
+    seed
+        What the random numbers begin with: the same seed gives the same trees.
+    against
+        What the ways to a node are not to share: ``"nodes"``, ``"links"`` alone, or ``"arcs"`` alone, as packed trees do.
+
+    Returns
+    -------
+    TreeSet or None
+        The trees.
+
+    Raises
+    ------
+    PlanError
+        When there are not so many arc-disjoint trees.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> len(independent_trees(network("mesh:3x3"), 4, 2))
+    2
+    """
+    from treecast.kernels.exchanges import separate
+
+    if trees == 1 or against == "arcs":
+        return packed_trees(network, root, trees, seed)
+    arcs, least = arcs_of(network, single=True), least_depth(network, root, trees)
+    needs, found, turn, more = _needs(arcs, root, against), None, 0, 1
+    tried, most, few = 0, _MOST_MOVES, min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
+    while tried < most and (found is None or found.height > least):
+        up, start = pack(network, root, trees, seed + turn, arcs), number_of_seed(seed + turn)
+        target = least + more if found is None else found.height - 1
+        moves = min(_AT_ONCE * up.size * (1 if found else more), most - tried)
+        used = int(separate(arcs.tail, arcs.into, arcs.entering, needs, up, target, moves, start))
+        tried, turn = tried + (moves if used < 0 else used + 1), turn + 1
+        if used >= 0:
+            found = tree_set(network, root, up, arcs)
+            most = min(most, tried + few)
+        elif found is None:  # deeper trees are found more easily, and slowly
+            more = min(2 * more, network.nodes)
+    return found
+
+
+def _needs(arcs: Arcs, root: int, against: Against) -> NDArray[np.int32]:
+    """Return what a way needs to take each arc, by number: the node that the arc leaves, -1 for the root, or its link."""
+    if against == "nodes":
+        return np.where(arcs.tail == root, -1, arcs.tail).astype(np.int32)
+    nodes = len(arcs.first) - 1
+    low, high = np.minimum(arcs.tail, arcs.head).astype(np.int64), np.maximum(arcs.tail, arcs.head)
+    return np.unique(low * nodes + high, return_inverse=True)[1].astype(np.int32)
