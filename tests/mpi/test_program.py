@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import treecast
 from treecast import plan, verify
 from treecast.errors import PlanError
-from treecast.mpi.engine.choose import check_survive, messages_of, most_survived, network_of, paper_network
+from treecast.mpi.engine.choose import check_survive, messages_of, most_survived, network_of, paper_network, trees_of
 from treecast.mpi.engine.transfers import Expected, Transfer, transfers_of
 from treecast.mpi.job import run
 from treecast.networks import network
@@ -161,3 +161,18 @@ def test_chunks_grow_with_the_data_and_with_the_rate_of_links(spec, survive):
     straight = network("complete:8")
     assert messages_of("broadcast", straight, 10**9, 0) == 1
     assert messages_of("broadcast", straight, 3 * 2**30, 0) == 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "survive", "trees"),
+    [
+        ("torus:3x4", 1, 4),
+        ("torus:3x4", 0, 4),
+        ("mesh:3x4", 1, 2),
+        ("petersen", 1, 3),
+        ("complete:6", 0, 1),
+        ("complete:6", 1, 5),
+    ],
+)
+def test_trees_are_as_many_as_builders_have(spec, survive, trees):
+    assert trees_of(network(spec), survive) == trees

@@ -111,9 +111,15 @@ def chunk_of(share: int, arcs: int, rate: float) -> int:
 
 
 def trees_of(where: Network, survive: int) -> int:
-    """Return over how many trees a broadcast goes."""
-    disjoint = where.ports_alike or (where.every_pair_joined and survive)
-    return max(1, where.ports) if disjoint else 1
+    """Return over how many trees a broadcast goes, as builders say; straight to all on a complete network where none fails."""
+    return 1 if where.every_pair_joined and not survive else _most_ways(where)
+
+
+@lru_cache(_KEPT)
+def _most_ways(where: Network, *, by_rule: bool = False) -> int:
+    """Return over how many ways any builder broadcasts; ``by_rule``: one by which a rank learns its part from its number."""
+    known = [b for b in builders("broadcast", where) if "all-port" in b.models and (b.at or not by_rule)]
+    return max([1, *(b.most_copies(where) for b in known)])
 
 
 class Operation(NamedTuple):
@@ -139,7 +145,8 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
     """Return what one rank does in an operation; tags are from 0 to ``tags`` - 1."""
     kind, where, root, messages, survive = what
     check_survive(kind, where, survive)
-    if COLLECTIVES[kind].one_to_all and trees_of(where, survive) > 1:
+    straight = where.every_pair_joined and not survive
+    if COLLECTIVES[kind].one_to_all and not straight and _most_ways(where, by_rule=True) > max(1, survive):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
     else:
         mine = schedule_of(what).at(rank)
