@@ -181,6 +181,7 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
         targets=still,
         lengths=flits,
         copies=schedule.copies,
+        against=schedule.against if schedule.copies > 1 else None,
         model=schedule.model,
     )
     return build(job, entries)
