@@ -11,17 +11,23 @@ from networkx.algorithms.connectivity import (
 from networkx.algorithms.flow import build_residual_network
 
 from treecast.networks import network
-from treecast.networks.flows import connectivity, fewest_ways, least_cut
+from treecast.networks.flows import arcs_of, connectivity, fewest_apart, fewest_ways, least_cut
 
 
-def random_graphs(count, most, seed=1):
-    """Yield random graphs and digraphs of 2 … ``most`` nodes in which every node reaches every other, and a root."""
+def random_graphs(count, most, seed=1, *, several=False):
+    """Yield random graphs and digraphs of 2 … ``most`` nodes in which every node reaches every other, and a root.
+
+    ``several``: two in five have several links, or arcs, between the same nodes.
+    """
     rng = Random(seed)
     while count:
         n, directed = rng.randint(2, most), rng.random() < 0.5
         graph = nx.gnp_random_graph(n, rng.uniform(1.5 / n, 0.8), seed=rng.randint(0, 10**9), directed=directed)
         if (nx.is_strongly_connected if directed else nx.is_connected)(graph):
             count -= 1
+            if several and rng.random() < 0.4:
+                graph = (nx.MultiDiGraph if directed else nx.MultiGraph)(graph)
+                graph.add_edges_from([ends for ends in list(graph.edges()) for _ in range(rng.choice((0, 0, 1, 2)))])
             yield network(graph), rng.randrange(n)
 
 
@@ -32,6 +38,15 @@ def arc_ways(where, root):
     residual = build_residual_network(auxiliary, "capacity")
     others = [v for v in graph if v != root]
     return {v: local_edge_connectivity(graph, root, v, auxiliary=auxiliary, residual=residual) for v in others}
+
+
+def arc_flows(where, root):
+    """Return the least flow to any node, by networkx, where there may be several arcs between the same nodes."""
+    arcs, graph = arcs_of(where), nx.DiGraph()
+    graph.add_nodes_from(range(where.nodes))
+    for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True):
+        graph.add_edge(u, v, capacity=graph.get_edge_data(u, v, {"capacity": 0})["capacity"] + 1)
+    return min(nx.maximum_flow_value(graph, root, v) for v in graph if v != root)
 
 
 def node_ways(where, root):
@@ -71,6 +86,16 @@ def test_the_fewest_node_disjoint_ways_are_those_of_networkx():
 def test_networks_of_which_it_is_known(spec, ways):
     where = network(spec)
     assert fewest_ways(where, 0).ways == fewest_ways(where, 0, nodes=True).ways == ways
+
+
+def test_ways_that_share_no_link_and_several_arcs_between_two_nodes():
+    for where, root in random_graphs(20, 8, seed=14, several=True):
+        assert fewest_ways(where, root).ways == arc_flows(where, root)
+        single = network(nx.DiGraph(where.to_networkx()))
+        assert fewest_apart(where, root, "links").ways == fewest_apart(single, root, "arcs").ways
+        assert fewest_apart(where, root, "nodes").ways == min(node_ways(single, root).values())
+        found = fewest_apart(where, root, "links")
+        assert len(set(least_cut(where, root, found.node, "links"))) == found.ways
 
 
 def test_a_node_that_cuts_others_off():

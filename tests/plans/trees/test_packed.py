@@ -1,17 +1,18 @@
 """Packed trees: Edmonds' condition by brute force, and the trees against networkx."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from tests.networks.test_flows import arc_ways, node_ways, random_graphs
+from tests.networks.test_flows import arc_flows, arc_ways, node_ways, random_graphs
+from treecast import plan, verify
 from treecast.errors import PlanError
 from treecast.kernels import edmonds
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
-from treecast.networks.flows import arcs_of, fewest_ways
+from treecast.networks.flows import arcs_of, fewest_apart, fewest_ways
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import number_of_seed, packed_trees
 
@@ -136,6 +137,41 @@ def test_as_many_trees_as_the_least_flow():
 @pytest.mark.long
 def test_as_many_trees_as_the_least_flow_on_many_graphs():
     assert_packed(1000, 24, 5)
+
+
+def assert_all_there(count, most, seed):
+    """Find k trees, and as many apart as ways, on graphs, digraphs and those with several arcs from node to node; verify plans."""
+    for where, root in random_graphs(count, most, seed, several=True):
+        k = arc_flows(where, root)
+        assert fewest_ways(where, root).ways == k
+        check(packed_trees(where, root, k), k)
+        for against in ("nodes", "links"):
+            ways = fewest_apart(where, root, against).ways
+            trees = independent_trees(where, root, ways, against=against)
+            check(trees, ways)
+            (check_apart if against == "nodes" else check_links)(trees)
+            schedule = plan(
+                "broadcast", where, root=root, messages=2, copies=ways, against=against if ways > 1 else None
+            )
+            assert verify(schedule).holds
+            if where.nodes <= 12:
+                assert verify(schedule, method="expanded").holds
+
+
+def check_links(trees):
+    """Assert that the ways to each node share no link."""
+    for v in set(range(trees.network.nodes)) - {trees.root}:
+        links = [frozenset(link) for tree in trees for link in pairwise(tree.way(v))]
+        assert len(links) == len(set(links))
+
+
+def test_trees_apart_and_schedules_over_them():
+    assert_all_there(12, 8, 8)
+
+
+@pytest.mark.long
+def test_trees_apart_and_schedules_over_them_on_many_graphs():
+    assert_all_there(1000, 24, 9)
 
 
 def test_as_many_trees_apart_as_the_fewest_node_disjoint_ways():
