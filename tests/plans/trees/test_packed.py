@@ -140,7 +140,7 @@ def test_as_many_trees_as_the_least_flow_on_many_graphs():
 
 
 def assert_all_there(count, most, seed):
-    """Find k trees, and as many apart as ways, on graphs, digraphs and those with several arcs from node to node; verify plans."""
+    """Find k trees, and as many apart as ways, on graphs, digraphs and those with several arcs to a node; verify plans."""
     for where, root in random_graphs(count, most, seed, several=True):
         k = arc_flows(where, root)
         assert fewest_ways(where, root).ways == k
