@@ -18,6 +18,7 @@ plan reduce-scatter hypercube:3 --messages 3 -o sums.tc
 simulate sums.tc --kill-nodes 0b101@2
 plan allreduce torus:3x3
 plan allgather mesh:3x4 --messages 2
+plan allgather mesh:3x4 --copies 2
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90

@@ -48,7 +48,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     trees = trees_of_job(job).disjoint_trees(network)
     each, rest = divmod(messages * copies, max(k, 1))
     carried = streams(messages, k, copies) if copies > 1 or not rest else streams(messages - rest, k, 1)
-    more = _least_crowded(trees, rest) if rest and copies > 1 else []
+    more = least_crowded(trees, rest) if rest and copies > 1 else []
     if more:  # these trees carry one message more than the others
         long, short = ([c for c in carried if (sum(b - a for a, b in c) > each) == extra] for extra in (True, False))
         carried = [long.pop() if tree in more else short.pop() for tree in range(k)]
@@ -170,7 +170,7 @@ def _walk(network: Rotational, trees: TreeSet) -> list[Ints]:
     return [network.rotate(walk, times) for times in range(len(trees))]
 
 
-def _least_crowded(trees: TreeSet, count: int) -> list[int]:
+def least_crowded(trees: TreeSet, count: int) -> list[int]:
     """Return the ``count`` trees whose arcs are spread most evenly over the ports, of those sets that are looked at."""
     k = len(trees)
     crowd = np.array([np.bincount(port[port >= 0], minlength=k) for port in trees.port])

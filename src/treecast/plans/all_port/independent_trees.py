@@ -1,0 +1,197 @@
+"""Allgather in several copies on any network: down trees at every root whose ways to each node share no other node.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+Each root deals its messages over its trees, x trees to a message. An arc that is free begins the send that has most sends
+below it: a list schedule. Where the network looks the same from every node, node 0's trees stand for all, its ports for the arcs.
+"""
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of, connectivity
+from treecast.plans.all_port.allgather import least_crowded
+from treecast.plans.all_port.pipelines import streams
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every
+from treecast.plans.trees import axes
+from treecast.plans.trees.disjoint import known_trees
+from treecast.plans.trees.packed import independent_trees
+from treecast.ragged import starts
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+from treecast.schedule.trees import TreeSet
+
+_MOST_SENDS = 2**21  # arcs of all trees of all roots
+_MOST_TREES = 2**10  # of all roots that are looked for where fewer would do
+_PASSES = 12  # of choosing which trees carry more
+
+
+def _looks_alike(network: Network) -> str:
+    return "has translated trees for networks that look the same from every node" if network.seen_alike else ""
+
+
+def _looks_different(network: Network) -> str:
+    return "" if network.seen_alike else "has other trees at every root of networks that do not look the same from it"
+
+
+def _lacks_rotation(network: Network) -> str:
+    return "is for networks that look different over their ports: builder disjoint-trees is for others" * (
+        network.ports_alike
+    )
+
+
+def _lacks_need(job: Job[Network]) -> str:
+    network = job.network
+    if network.relays is not None:
+        return f"has no plan with relays yet, and {network.spec} has some"
+    sources = 1 if network.seen_alike else network.nodes
+    if sources * network.nodes * job.copies > _MOST_SENDS:
+        return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
+    return ""
+
+
+@builder(
+    "independent-trees",
+    "allgather",
+    on=_looks_alike,
+    under=ALL_PORT,
+    most_copies=connectivity,
+    fits=_lacks_need,
+    orbit=False,
+    backwards=False,
+    rank=60,
+    what="trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
+)
+def over_trees_of_every_root(job: Job[Network]) -> Built:
+    """All-port: each root's messages go down x trees of its own with node-disjoint ways; Mx(N-1) transmissions for each root.
+
+    The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
+    schedule leaves no gaps; each schedule shows how far it is from it.
+    """
+    network, arcs = job.network, arcs_of(job.network)
+    number = np.full(network.nodes * network.ports, -1)
+    number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
+    found = [_trees(job, root) for root in range(network.nodes if network.nodes > 1 else 0)]
+    return _listed(job, found, _spread_evenly(job, found, number), number)
+
+
+@builder(
+    "independent-trees",
+    "allgather",
+    on=every(_looks_different, _lacks_rotation),
+    under=ALL_PORT,
+    most_copies=connectivity,
+    fits=_lacks_need,
+    backwards=False,
+    rank=60,
+    what="trees with node-disjoint ways, translated to every root, a list schedule: a port sends what has most below it",
+)
+def over_translated_trees(job: Job[Network]) -> Built:
+    """All-port: node 0's messages go down x trees with node-disjoint ways, and all others' down the translates of these.
+
+    The bound is ⌈M x (N - 1) / k⌉ steps. It is met where all ports are used alike and the list schedule leaves no gaps.
+    """
+    network = job.network
+    number = np.tile(np.arange(network.ports), network.nodes)
+    found = [_trees(job, 0)] if network.nodes > 1 else []
+    longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
+    return _listed(job, found, longer, number)
+
+
+def _trees(job: Job[Network], root: int) -> TreeSet:
+    """Return x trees of a root or more, any two of which have node-disjoint ways to each node. Raises PlanError."""
+    network, copies = job.network, job.copies
+    if copies > 1 and network.grid is not None and not network.grid.wraps:
+        return axes.axis_trees(network, root)
+    known = known_trees().get(network.family)
+    if copies > 1 and known is not None:
+        return known.disjoint_trees(network, root)
+    roots = 1 if network.seen_alike else network.nodes
+    most = connectivity(network) if copies > 1 else 1
+    found = independent_trees(network, root, most) if most * roots <= _MOST_TREES else None
+    found = independent_trees(network, root, copies) if found is None else found
+    if found is None:
+        raise PlanError(
+            f"no {copies} spanning trees with node-disjoint ways were found on {network.spec} from {network.label(root)}"
+        )
+    return found
+
+
+def _left_over(job: Job[Network], trees: TreeSet) -> int:
+    """Return how many trees carry one chunk more than the others."""
+    return job.collective.messages * job.copies % len(trees)
+
+
+def _spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list[list[int]]:
+    """Return for each root the trees that carry a chunk more, chosen such that the busiest arcs have little more than others.
+
+    No arc is in two trees of a root. So each root takes the trees that cost least beside those of the others, a few times over.
+    """
+    load = np.zeros(int(number.max(initial=0)) + 1, np.int64)
+    arcs = [
+        [
+            number[trees.network.arc(up[up >= 0], port[up >= 0])]
+            for up, port in zip(trees.parent, trees.port, strict=True)
+        ]
+        for trees in found
+    ]
+    longer: list[list[int]] = [[] for _ in found]
+    for root, trees in enumerate(found):
+        for tree in range(len(trees)):
+            load[arcs[root][tree]] += job.collective.messages * job.copies // len(trees)
+    for _ in range(_PASSES):
+        for root, trees in enumerate(found):
+            for tree in longer[root]:
+                load[arcs[root][tree]] -= 1
+            least = load.min()
+            costs = [int(((load[used] - least + 1) ** 4).sum()) for used in arcs[root]]
+            longer[root] = sorted(range(len(trees)), key=lambda tree: costs[tree])[: _left_over(job, trees)]
+            for tree in longer[root]:
+                load[arcs[root][tree]] += 1
+    return longer
+
+
+def _dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tuple[int, int]]]:
+    """Return the ranges of chunks that each tree carries, those of ``longer`` one chunk more than the others, if some do."""
+    carried = streams(job.collective.messages, len(trees), job.copies)
+    ordered = sorted(carried, key=lambda ranges: sum(b - a for a, b in ranges))
+    last = len(ordered) - len(longer)
+    short, long = iter(ordered[:last]), iter(ordered[last:])
+    return [next(long if tree in longer else short) for tree in range(len(trees))]
+
+
+def _listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
+    """Return the rows of a list schedule of what goes down some trees. ``number``: which arcs take turns, by Network.arc."""
+    from treecast.kernels.packing import list_schedule, weigh
+
+    network, messages = job.network, job.collective.messages
+    table, columns, above, count = list[list[tuple[int, int]]](), list[Ints](), list[Ints](), 0
+    for trees, more in zip(found, longer, strict=True):
+        for tree, ranges in enumerate(_dealt(job, trees, more)):
+            if not ranges:
+                continue
+            parent, port = trees.parent[tree].astype(np.int64), trees.port[tree].astype(np.int64)
+            dst = np.flatnonzero(parent >= 0)
+            place = np.full(network.nodes, -1)
+            place[dst] = count + np.arange(len(dst))
+            above.append(place[parent[dst]])
+            facts = np.array([[sum(b - a for a, b in ranges)], [tree], [len(table)]])
+            ends = np.stack([parent[dst], dst, port[dst]])
+            columns.append(np.concatenate([ends, np.broadcast_to(facts, (3, len(dst)))]))
+            table.append([(trees.root * messages + a, trees.root * messages + b) for a, b in ranges])
+            count += len(dst)
+    src, dst, port, lasts, tree, payload = np.concatenate([np.empty((6, 0), np.int64), *columns], axis=1)
+    up, below = np.concatenate([np.empty(0, np.int64), *above]), np.empty(count, np.int64)
+    weigh(up, below)
+    ranked = np.argsort(-below * lasts, kind="stable")
+    rank, step = np.empty_like(ranked), np.empty(count, np.int64)
+    rank[ranked] = np.arange(count)
+    up = np.where(up < 0, count, up)
+    first, child = starts(np.bincount(up, minlength=count + 1)), np.argsort(up, kind="stable")
+    arc = number[network.arc(src, port)]
+    room = starts(np.bincount(arc, minlength=int(number.max(initial=0)) + 1))
+    steps = int(list_schedule(first, child, arc, rank, ranked, lasts, room, step))
+    rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
+    return Built(rows, Claims(steps, messages * job.copies * network.nodes * (network.nodes - 1)))
