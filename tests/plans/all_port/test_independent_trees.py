@@ -84,7 +84,9 @@ def test_all_judges_agree_on_random_graphs(nodes, seed, messages, data):
 
 
 def test_copies_that_there_are_no_ways_for_are_refused():
-    where = network(nx.barbell_graph(4, 0))
-    with pytest.raises(PlanError, match="2 copies are too many") as error:
+    where = network(nx.barbell_graph(4, 1))
+    with pytest.raises(PlanError, match=r"2 copies are too many.*but 0 has 1 to \d \(cut by \d\)") as error:
         plan("allgather", where, copies=2)
     assert "\n" not in str(error.value)
+    with pytest.raises(PlanError, match=r"4 copies are too many.*from 1 to 3 copies, surviving 0 to 2 faults"):
+        plan("allgather", network(nx.petersen_graph()), copies=4)

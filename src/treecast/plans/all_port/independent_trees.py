@@ -10,7 +10,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of, connectivity
+from treecast.networks.flows import arcs_of, connectivity, fewest_ways, least_cut
 from treecast.plans.all_port.allgather import least_crowded
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
@@ -25,6 +25,7 @@ from treecast.schedule.trees import TreeSet
 
 _MOST_SENDS = 2**21  # arcs of all trees of all roots
 _MOST_TREES = 2**10  # of all roots that are looked for where fewer would do
+_SHOWN = 5  # nodes of a cut
 _PASSES = 12  # of choosing which trees carry more
 
 
@@ -49,7 +50,22 @@ def _lacks_need(job: Job[Network]) -> str:
     sources = 1 if network.seen_alike else network.nodes
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
-    return ""
+    return _cut_off(job) if job.copies > connectivity(network) else ""
+
+
+def _cut_off(job: Job[Network]) -> str:
+    """Return between which nodes there are fewer ways than copies, and what cuts them."""
+    network = job.network
+    for root in network.views:
+        found = fewest_ways(network, root, nodes=True)
+        if found.ways < job.copies:
+            cut = network.labels(least_cut(network, root, found.node))
+            names = f" (cut by {', '.join(cut[:_SHOWN])}{' …' if len(cut) > _SHOWN else ''})" if cut else ""
+            return (
+                f"needs {job.copies} node-disjoint ways between any two nodes, but {network.label(root)} has {found.ways} "
+                f"to {network.label(found.node)}{names}"
+            )
+    return f"needs {job.copies} node-disjoint ways between any two nodes"
 
 
 @builder(
@@ -58,6 +74,7 @@ def _lacks_need(job: Job[Network]) -> str:
     on=_looks_alike,
     under=ALL_PORT,
     most_copies=connectivity,
+    by_root=True,
     fits=_lacks_need,
     orbit=False,
     backwards=False,
@@ -83,6 +100,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     on=every(_looks_different, _lacks_rotation),
     under=ALL_PORT,
     most_copies=connectivity,
+    by_root=True,
     fits=_lacks_need,
     backwards=False,
     rank=60,

@@ -79,8 +79,8 @@ def over_node_matchings(job: Job[Network]) -> Built:
         times, rest = divmod(messages, each)
         if rest:  # goes with the last of the others: what is sent together fills the arcs better
             times, rest = times - 1, rest + each
-        parts = [_Part(_matched(network, each), times, 0)] if times else []
-        parts += [_Part(_matched(network, rest), 1, each * times)] if rest else []
+        parts = [_Part(matched(network, each), times, 0)] if times else []
+        parts += [_Part(matched(network, rest), 1, each * times)] if rest else []
         found.append((sum(part.plan.steps * part.size for part in parts), parts))
         if found[-1][0] == least:
             break
@@ -107,7 +107,7 @@ def _least(network: Network, messages: int) -> int:
 
 
 @lru_cache(8)
-def _matched(network: Network, messages: int) -> _Plan:
+def matched(network: Network, messages: int) -> _Plan:
     """Return the best plan that was found for so few messages of each node. Raises PlanError."""
     from treecast.kernels.hearing import hear
 
