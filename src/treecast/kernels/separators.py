@@ -1,6 +1,7 @@
 """Inner loops that look for cuts of few arcs between many nodes, and for prices of arcs that make all ways dear.
 
-Arcs as in networks.flows.Arcs. A cut is the set of nodes that are ``inside``; its arcs lead out.
+Arcs as in networks.flows.Arcs. A cut is the set of nodes that are ``inside``; its arcs lead out. Nodes of ``weight`` 1 send to
+each other; those of weight 0 only pass on.
 """
 # pyright: basic
 
@@ -11,11 +12,13 @@ from treecast.kernels.heaps import put, take
 
 
 @njit(work=lambda first, head, *others: 8 * len(head))
-def best_prefix(first, head, tail, into, entering, order):
+def best_prefix(first, head, tail, into, entering, weight, order):
     """Return how many of the nodes in some order, from the first on, are the best cut: most pairs for each arc that leads out."""
     nodes = len(order)
     inside = np.zeros(nodes, np.bool_)
-    out, best, pairs, arcs = 0, 0, 0, 1
+    out, best, pairs, arcs, count, total = 0, 0, 0, 1, 0, 0
+    for v in range(nodes):
+        total += weight[v]
     for i in range(nodes - 1):
         v = order[i]
         for a in range(first[v], first[v + 1]):
@@ -23,18 +26,20 @@ def best_prefix(first, head, tail, into, entering, order):
         for e in range(into[v], into[v + 1]):
             out -= inside[tail[entering[e]]]
         inside[v] = True
-        here = (i + 1) * (nodes - i - 1)
+        count += weight[v]
+        here = count * (total - count)
         if out > 0 and here * arcs > pairs * out:
             best, pairs, arcs = i + 1, here, out
     return best
 
 
 @njit(work=lambda first, head, *others: 40 * len(head))
-def improve(first, head, tail, into, entering, inside):
+def improve(first, head, tail, into, entering, weight, inside):
     """Move single nodes into a cut or out of it while that leaves more pairs for each arc; return its nodes and its arcs."""
-    nodes, count, out = len(inside), 0, 0
+    nodes, total, count, out = len(inside), 0, 0, 0
     for v in range(nodes):
-        count += inside[v]
+        total += weight[v]
+        count += weight[v] * inside[v]
         for a in range(first[v], first[v + 1]):
             out += inside[v] and not inside[head[a]]
     better = True
@@ -47,18 +52,18 @@ def improve(first, head, tail, into, entering, inside):
             for e in range(into[v], into[v + 1]):
                 entered += inside[tail[entering[e]]]
             if inside[v]:
-                n, c = count - 1, out - leaving + entered
+                n, c = count - weight[v], out - leaving + entered
             else:
-                n, c = count + 1, out + leaving - entered
-            if 0 < n < nodes and c > 0 and n * (nodes - n) * out > count * (nodes - count) * c:
+                n, c = count + weight[v], out + leaving - entered
+            if 0 < n < total and c > 0 and n * (total - n) * out > count * (total - count) * c:
                 inside[v] = not inside[v]
                 count, out, better = n, c, True
     return count, out
 
 
-@njit(work=lambda first, head, tail, times, best: 30 * times * len(head) * len(first))
-def raise_prices(first, head, tail, times, best):
-    """Look for prices of arcs for which the cheapest ways between all pairs are dear, for what all arcs cost.
+@njit(work=lambda first, head, tail, ranks, times, best: 30 * times * len(head) * len(first))
+def raise_prices(first, head, tail, ranks, times, best):
+    """Look for prices of arcs for which the cheapest ways between all pairs of ranks are dear, for what all arcs cost.
 
     Each time the arcs that cheapest ways use most become dearer. Fill ``best``, int64 (arcs,), with the best prices; return what
     all cheapest ways cost together, and all arcs.
@@ -75,9 +80,12 @@ def raise_prices(first, head, tail, times, best):
         for a in range(arcs):
             load[a] = 0
             every += price[a]
-        for s in range(nodes):
+        for i in range(len(ranks)):
+            s = ranks[i]
             for v in range(nodes):
-                cost[v], by[v], below[v] = -1, -1, 1
+                cost[v], by[v], below[v] = -1, -1, 0
+            for j in range(len(ranks)):
+                below[ranks[j]] = 1
             heap[0], size, found = s, 1, 0
             cost[s] = 0
             while size > 0:
@@ -88,15 +96,15 @@ def raise_prices(first, head, tail, times, best):
                     continue
                 order[found] = u
                 found += 1
-                paid += cost[u]
+                paid += cost[u] * below[u]
                 for a in range(first[u], first[u + 1]):
                     v, there = head[a], cost[u] + price[a]
                     if cost[v] < 0 or there < cost[v]:
                         cost[v], by[v] = there, a
                         put(heap, 0, size, there * nodes + v)
                         size += 1
-            for i in range(found - 1, 0, -1):
-                v = order[i]
+            for j in range(found - 1, 0, -1):
+                v = order[j]
                 load[by[v]] += below[v]
                 below[tail[by[v]]] += below[v]
         if paid * total > ways * every:

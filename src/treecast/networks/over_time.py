@@ -21,7 +21,7 @@ _MOST_WORK, _FOREVER = 2**24, 2**62  # steps times arcs of a flow, times units t
 
 
 class Cut(NamedTuple):
-    """Nodes that take long to reach: ``nodes`` of them, ``distance`` arcs from the root or more, ``arcs`` leading to them."""
+    """Ranks that take long to reach: ``nodes`` of them, ``distance`` arcs from the root or more, ``arcs`` leading to them."""
 
     distance: int
     nodes: int
@@ -60,10 +60,10 @@ def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
     """
     arcs = arcs_of(network)
     far = network.distance(network.check_node(root), np.arange(network.nodes))
-    outwards = far[arcs.head] > far[arcs.tail]
+    outwards = (far[arcs.head] > far[arcs.tail]) & (far[arcs.tail] >= 0)
     lead = np.bincount(far[arcs.head[outwards]], minlength=2)
-    beyond = np.cumsum(np.bincount(far)[::-1])[::-1]
-    layers = int(far.max(initial=0))
+    beyond = np.cumsum(np.bincount(far[network.ranks])[::-1])[::-1]
+    layers = len(beyond) - 1
     found = [Cut(d, int(beyond[d]), int(lead[d])) for d in range(1, layers + 1)]
     if network.nodes * len(arcs.head) * max(layers, 1) > _MOST_CUT:
         return tuple(found)
@@ -74,20 +74,21 @@ def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
     """Return the worst cut at the distance of one that is known, or farther."""
     from treecast.kernels.over_time import fill_still
 
-    arcs, source = arcs_of(network), far < cut.distance
-    wants = np.ones(network.nodes, np.bool_)
+    arcs, source = arcs_of(network), (far >= 0) & (far < cut.distance)
+    wants = np.zeros(network.nodes, np.bool_)
+    wants[network.ranks] = True
     while True:
         seen, flow = np.zeros(network.nodes, np.int64), np.zeros(len(arcs.head), np.int64)
         if fill_still(*arcs[:5], source, wants, cut.nodes, cut.arcs, flow, seen):
             return cut
         inside = seen == seen.max()
         crossing = int(np.count_nonzero(inside[arcs.head] & ~inside[arcs.tail]))
-        cut = Cut(cut.distance, int(np.count_nonzero(inside)), crossing)
+        cut = Cut(cut.distance, int(np.count_nonzero(inside & wants)), crossing)
 
 
 def searched(network: Network) -> bool:
     """Whether a network is small enough for cuts and flows to be searched for."""
-    return network.nodes > 1 and network.nodes * network.degree <= _MOST_ARCS
+    return network.rank_count > 1 and network.nodes * network.degree <= _MOST_ARCS
 
 
 def least_steps(network: Network, root: int, chunks: int) -> int:
@@ -102,18 +103,18 @@ def size(network: Network, root: int, chunks: int) -> int:
 
 @lru_cache(8)
 def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) -> Flow | None:
-    """Return a flow that brings each node so many units from ``root`` in the fewest steps there can be.
+    """Return a flow that brings each rank so many units from ``root`` in the fewest steps there can be.
 
     Of all such flows it is one with the fewest sends.
 
     Parameters
     ----------
     network
-        Where; of two nodes or more.
+        Where; of two ranks or more, which are all reached.
     root
         Where the units begin.
     chunks
-        The units of each other node.
+        The units of each other rank.
     patient
         Whether to go on however long it takes; else None is returned where it takes more than about a second, where that shows.
 
@@ -127,7 +128,8 @@ def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) 
 
     arcs, steps = arcs_of(network), least_steps(network, root, chunks)
     far = network.distance(root, np.arange(network.nodes)).astype(np.int32)
-    order = np.argsort(-far, kind="stable")[:-1]  # the farthest first, without the root
+    others = network.ranks[network.ranks != root]
+    order = others[np.argsort(-far[others], kind="stable")]  # the farthest first
     left = 1
     while left > 0:
         flow, held = np.zeros((steps, len(arcs.head)), np.int8), np.zeros((steps, network.nodes), np.int32)

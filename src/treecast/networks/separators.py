@@ -15,7 +15,7 @@ _STARTS, _SMOOTHED, _ATTEMPTS = 12, 40, 32
 
 
 class Separator(NamedTuple):
-    """A set of ``nodes`` nodes that ``arcs`` arcs leave for the ``others``: every pair across has to use them."""
+    """A set with ``nodes`` ranks that ``arcs`` arcs leave for the ``others``: every pair across has to use them."""
 
     nodes: int
     others: int
@@ -52,11 +52,18 @@ def best_separator(network: Network) -> Separator | None:
     """
     if network.grid is not None:
         return _across_axis(network.grid)
-    if not 1 < network.nodes <= _MOST_NODES:
+    if network.rank_count == 1 or network.nodes > _MOST_NODES:
         return None
     arcs = arcs_of(network)
-    found = [_improved(arcs, order) for order in _orders(network, arcs)]
+    found = [_improved(arcs, _weights(network), order) for order in _orders(network, arcs)]
     return max(found, key=lambda cut: cut.pairs / cut.arcs)
+
+
+def _weights(network: Network) -> Ints:
+    """Return 1 for ranks, 0 for relays."""
+    weight = np.zeros(network.nodes, np.int64)
+    weight[network.ranks] = 1
+    return weight
 
 
 def _across_axis(grid: Grid) -> Separator | None:
@@ -75,7 +82,7 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
         far = network.distance(start, every)
         found += [np.argsort(far, kind="stable"), np.argsort(-far, kind="stable")]
         level = far - far.mean()
-        degree = np.bincount(arcs.tail, minlength=network.nodes) + np.bincount(arcs.head, minlength=network.nodes)
+        degree = np.maximum(np.diff(arcs.first) + np.diff(arcs.into), 1)
         for _ in range(_SMOOTHED):
             around = np.bincount(arcs.tail, level[arcs.head], network.nodes)
             around += np.bincount(arcs.head, level[arcs.tail], network.nodes)
@@ -86,13 +93,13 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
     return found
 
 
-def _improved(arcs: Arcs, order: Ints) -> Separator:
+def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
     from treecast.kernels.separators import best_prefix, improve
 
     inside = np.zeros(len(order), np.bool_)
-    inside[order[: int(best_prefix(*arcs[:5], order))]] = True
-    nodes, out = improve(*arcs[:5], inside)
-    return Separator(int(nodes), len(order) - int(nodes), int(out))
+    inside[order[: int(best_prefix(*arcs[:5], weight, order))]] = True
+    nodes, out = improve(*arcs[:5], weight, inside)
+    return Separator(int(nodes), int(weight.sum()) - int(nodes), int(out))
 
 
 @lru_cache(64)
@@ -123,4 +130,4 @@ def best_prices(network: Network) -> Prices | None:
     if arcs is None or times < 2:
         return None
     best = np.zeros(len(arcs.head), np.int64)
-    return Prices(*map(int, raise_prices(*arcs[:3], times, best)))
+    return Prices(*map(int, raise_prices(*arcs[:3], network.ranks, times, best)))

@@ -28,7 +28,7 @@ _MOST_UNITS = 2**13  # of all nodes, where they are not
 def _too_large(job: Job[Network]) -> str:
     """Return why no flow is found for a job; empty when one is."""
     network = job.network
-    if network.nodes > 1 and not (searched(network) and size(network, job.collective.root, 1) <= _MOST_SIZE):
+    if network.rank_count > 1 and not (searched(network) and size(network, job.collective.root, 1) <= _MOST_SIZE):
         return f"finds flows where steps times arcs are at most {_MOST_SIZE:,}"
     return ""
 
@@ -48,9 +48,9 @@ def over_time(job: Job[Network]) -> Built:
     in all steps, or nearly so.
     """
     network, root, messages = job.network, job.collective.root, job.collective.messages
-    if network.nodes == 1:
+    if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NO_ROWS, ())), Claims(0, 0))
-    if messages == 1 or (messages <= _FEW and messages * (network.nodes - 1) <= _MOST_UNITS):
+    if messages == 1 or (messages <= _FEW and messages * (network.rank_count - 1) <= _MOST_UNITS):
         flow = quickest(network, root, messages, patient=messages == 1)
         if flow is not None:
             runs, step = _of_flow(job, flow, 0, 1)
@@ -92,12 +92,12 @@ def _flow(network: Network, root: int, units: int) -> Flow:
 
 def _of_flow(job: Job[Network], flow: Flow, begun: int, size: int) -> tuple[Runs, Ints]:
     """Return a run of ``size`` chunks for each unit of a flow, from chunk ``begun`` of its node on; and the step of each hop."""
-    nodes, messages = job.network.nodes, job.collective.messages
+    targets, messages = job.network.rank_count - 1, job.collective.messages
     order = np.lexsort((flow.step, flow.unit))
     first = np.searchsorted(flow.unit[order], np.arange(len(flow.end) + 1))
     by_node = np.argsort(flow.end, kind="stable")
     place = np.empty_like(by_node)
-    place[by_node] = np.tile(np.arange(len(by_node) // (nodes - 1)), nodes - 1)
+    place[by_node] = np.tile(np.arange(len(by_node) // targets), targets)
     chunk = flow.end * messages + begun + place * size
     runs = Runs(first, flow.arc[order], chunk, np.full_like(chunk, size), np.full_like(chunk, -1))
     return runs, flow.step[order]

@@ -34,7 +34,7 @@ _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 def _too_many_hops(job: Job[Network]) -> str:
     network = job.network
     most = _MOST_OF_ORBIT if network.seen_alike else _MOST_HOPS
-    pairs = network.nodes * (network.nodes - 1)
+    pairs = network.rank_count * (network.rank_count - 1)
     if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
         return f"finds a way for each pair of nodes, up to about {most:,} hops"
     return ""
@@ -55,7 +55,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
     As few transmissions as there can be: M times the sum of all distances.
     """
     network, messages = job.network, job.collective.messages
-    if network.nodes == 1:
+    if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NAMES, ())), Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     found = None
@@ -79,7 +79,8 @@ def _runs(network: Network, messages: int, share: int, seed: int) -> Runs:
     from treecast.kernels.routing import route
 
     arcs, far = arcs_of(network), distances_from_all(network)
-    of, goal = np.nonzero(~np.eye(network.nodes, dtype=np.bool_))
+    of, to = np.nonzero(~np.eye(network.rank_count, dtype=np.bool_))
+    goal = network.ranks[to]
     first = starts(far[of, goal])
     arc, load = np.full(first[-1], -1, np.int64), np.zeros(len(arcs.head), np.int64)
     chance, state = np.random.default_rng(seed), number_of_seed(seed)
@@ -91,7 +92,7 @@ def _runs(network: Network, messages: int, share: int, seed: int) -> Runs:
         )
         if load.max() <= share:
             break
-    chunk = (of * network.nodes + goal) * messages
+    chunk = (network.ranks[of] * network.nodes + goal) * messages
     return Runs(first, arc, chunk, np.full_like(chunk, messages), np.full_like(chunk, -1))
 
 
@@ -104,11 +105,11 @@ def prices(share: int) -> Ints:
 
 @lru_cache(4)
 def distances_from_all(network: Network) -> NDArray[np.int16]:
-    """Return how many arcs each node (row) is from each other: int16 (N, N)."""
+    """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
     from treecast.kernels.routing import distances_from_all as fill_in
 
-    arcs, far = arcs_of(network), np.empty((network.nodes, network.nodes), np.int16)
-    fill_in(arcs.first, arcs.head, np.arange(network.nodes), far)
+    arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
+    fill_in(arcs.first, arcs.head, network.ranks, far)
     return far
 
 
