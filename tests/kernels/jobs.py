@@ -12,6 +12,7 @@ plan allgather star:4 --copies 2 --search 1
 plan allgather torus:3x4 --copies 2
 plan alltoall star:4 --copies 2
 plan alltoall mesh:3x4 --messages 2
+plan scatter mesh:3x4 --copies 2
 plan scatter star:4 --copies 2
 plan scatter kautz:2,3 --messages 20
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc

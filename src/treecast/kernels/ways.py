@@ -9,21 +9,25 @@ import numpy as np
 
 from treecast.kernels.compiled import njit
 
-_FAR = 1 << 30
+_FAR = 1 << 60
 
 
 @njit
-def one_more(first, target, source, root, goal, used, into):
-    """Change the ways from ``root`` to ``goal`` to one more, of the least total length; return by how much it grows.
+def one_more(first, target, source, root, goal, price, used, into):
+    """Change the ways from ``root`` to ``goal`` to one more, at the least total price; return by how much it grows.
 
-    -1, and nothing changed, where there is no more. ``used``: whether an arc lies on a way. ``into``: the arc by which a way
-    enters a node between the ends, -1 where none does.
+    -1, and nothing changed, where there is no more. ``price``: of each arc, int64; 1 makes ways as short as can be. ``used``:
+    whether an arc lies on a way. ``into``: the arc by which a way enters a node between the ends, -1 where none does. Of several
+    arcs from root to goal only one is used: they are one link.
     """
     states = 2 * (len(first) - 1)
-    far, before = np.full(states, _FAR, np.int32), np.zeros(states, np.int32)
+    far, before, by = np.full(states, _FAR, np.int64), np.zeros(states, np.int32), np.zeros(states, np.int32)
     waiting, queue = np.zeros(states, np.bool_), np.zeros(states + 1, np.int32)
     size, low, high = len(queue), 0, 1
     far[2 * root + 1], queue[0] = 0, 2 * root + 1
+    straight = False
+    for i in range(first[root], first[root + 1]):
+        straight = straight or (used[i] and target[i] == goal)
     while low != high:
         state = queue[low]
         low = (low + 1) % size
@@ -32,23 +36,25 @@ def one_more(first, target, source, root, goal, used, into):
         begin, stop = first[v], first[v + 1]
         if state & 1 == 0:
             begin = stop
-        other, price = state ^ 1, 0  # the state beside this one, where a step to it exists
+        other, paid = state ^ 1, 0  # the state beside this one, where a step to it exists
         if state & 1 == 0:
             if v == goal:
                 continue
             if into[v] >= 0:  # the way through v is called back
-                other, price = 2 * source[into[v]] + 1, -1
+                other, paid = 2 * source[into[v]] + 1, -price[into[v]]
         elif into[v] < 0:
             other = -1
-        if other >= 0 and here + price < far[other] and other != 2 * root + 1:
-            far[other], before[other] = here + price, state
+        if other >= 0 and here + paid < far[other] and other != 2 * root + 1:
+            far[other], before[other] = here + paid, state
             if not waiting[other]:
                 waiting[other], queue[high] = True, other
                 high = (high + 1) % size
         for i in range(begin, stop):
             other = 2 * target[i]
-            if here + 1 < far[other] and not used[i] and target[i] != root:
-                far[other], before[other] = here + 1, state
+            if here + price[i] < far[other] and not used[i] and target[i] != root:
+                if straight and v == root and target[i] == goal:
+                    continue
+                far[other], before[other], by[other] = here + price[i], state, i
                 if not waiting[other]:
                     waiting[other], queue[high] = True, other
                     high = (high + 1) % size
@@ -64,12 +70,9 @@ def one_more(first, target, source, root, goal, used, into):
                         used[into[last >> 1]] = False
                         into[last >> 1] = -1
                 elif adding:
-                    i = first[last >> 1]
-                    while target[i] != state >> 1 or used[i]:
-                        i += 1
-                    used[i] = True
+                    used[by[state]] = True
                     if state >> 1 != goal:
-                        into[state >> 1] = i
+                        into[state >> 1] = by[state]
             state = last
     return far[2 * goal]
 
@@ -77,12 +80,13 @@ def one_more(first, target, source, root, goal, used, into):
 @njit(work=lambda first, target, source, root, goals, lengths: 2 * len(target) * lengths.size)
 def least_lengths(first, target, source, root, goals, lengths):
     """Fill in the least total length of 1, 2 … ways from ``root`` to each goal, int64 (goals, most); -1: not so many."""
+    price = np.ones(len(target), np.int64)
     for g in range(len(goals)):
         used, into = np.zeros(len(target), np.bool_), np.full(len(first) - 1, -1, np.int32)
         total, more = 0, 0
         for x in range(lengths.shape[1]):
             if more >= 0:
-                more = one_more(first, target, source, root, goals[g], used, into)
+                more = one_more(first, target, source, root, goals[g], price, used, into)
             total += more
             lengths[g, x] = total if more >= 0 else -1
 
@@ -90,7 +94,58 @@ def least_lengths(first, target, source, root, goals, lengths):
 @njit(work=lambda first, target, source, root, goal, used, copies: 2 * len(target) * copies)
 def arcs_of_ways(first, target, source, root, goal, used, copies):
     """Mark in ``used`` the arcs of so many ways from ``root`` to ``goal``; return how many ways there are, at most that."""
-    into, found = np.full(len(first) - 1, -1, np.int32), 0
-    while found < copies and one_more(first, target, source, root, goal, used, into) >= 0:
+    into, found, price = np.full(len(first) - 1, -1, np.int32), 0, np.ones(len(target), np.int64)
+    while found < copies and one_more(first, target, source, root, goal, price, used, into) >= 0:
         found += 1
     return found
+
+
+@njit(work=lambda first, target, source, start, goal, order, copies, *others: 8 * len(target) * len(order) * copies)
+def priced_ways(first, target, source, start, goal, order, copies, table, load, price, way, length):
+    """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
+
+    The ways of pair p, from ``start[p]`` to ``goal[p]``, are the arcs in ``way[p]``, one way behind the other, and ``length[p]``
+    says how long each is; 0 where it has none yet. ``load`` counts the ways over each arc; an arc that n ways use costs
+    ``table[n]``, as ``price`` has it. Return whether there are so many ways for all pairs.
+    """
+    nodes, last = len(first) - 1, len(table) - 1
+    used, into, after = np.zeros(len(target), np.bool_), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    for i in range(len(order)):
+        p = order[i]
+        total = 0
+        for x in range(copies):
+            total += length[p, x]
+        for j in range(total):
+            a = way[p, j]
+            load[a] -= 1
+            price[a] = table[min(load[a], last)]
+        for v in range(nodes):
+            into[v] = -1
+        for _ in range(copies):
+            if one_more(first, target, source, start[p], goal[p], price, used, into) < 0:
+                return False
+        for v in range(nodes):
+            if into[v] >= 0 and used[into[v]]:
+                after[source[into[v]]] = into[v]
+        for a in range(len(target)):
+            if used[a] and target[a] == goal[p]:
+                after[source[a]] = a
+        x, j = 0, 0
+        for a in range(first[start[p]], first[start[p] + 1]):
+            if used[a]:
+                u, b, begun = start[p], a, j
+                while True:
+                    way[p, j] = b
+                    j += 1
+                    u = target[b]
+                    if u == goal[p]:
+                        break
+                    b = after[u]
+                length[p, x] = j - begun
+                x += 1
+        for k in range(j):
+            a = way[p, k]
+            used[a] = False
+            load[a] += 1
+            price[a] = table[min(load[a], last)]
+    return True

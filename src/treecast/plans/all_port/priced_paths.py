@@ -16,7 +16,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
-from treecast.plans.all_port.runs import Runs, built_of, listed
+from treecast.plans.all_port.runs import Runs, built_of, listed, orders
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
@@ -24,10 +24,11 @@ from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
-_ROUNDS, _TRIES = 12, 6
+_TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _MOST_WORK = 2**23  # hops of all tries
-_UNIT = 2**20  # the price of an arc that carries what it should
+UNIT = 2**20
+"""The price of an arc that carries what it should."""
 _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
@@ -50,7 +51,7 @@ def _too_many_hops(job: Job[Network]) -> str:
     what="a shortest way for each pair of nodes, chosen by price so that arcs are used alike",
 )
 def over_priced_paths(job: Job[Network]) -> Built:
-    """All-port: each message goes a shortest way; all M messages of a pair go the same way, as a stream. x = 1.
+    """All-port: each message goes a shortest way; those of a pair in one stream, or in up to 4 of equal length. x = 1.
 
     As few transmissions as there can be: M times the sum of all distances.
     """
@@ -60,9 +61,9 @@ def over_priced_paths(job: Job[Network]) -> Built:
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     found = None
     work = 0
-    for seed in range(_TRIES):
-        runs = _runs(network, messages, -(-least // messages), seed)
-        for keys in _orders(network, runs, seed):
+    for parts, seed in _tries(messages):
+        runs = _runs(network, messages // parts, parts, -(-least * parts // messages), seed)
+        for keys in orders(network, runs, seed):
             began, steps = listed(network, runs, keys)
             if found is None or steps < found[2]:
                 found = runs, began, steps
@@ -74,33 +75,39 @@ def over_priced_paths(job: Job[Network]) -> Built:
     return built_of(network, *found)
 
 
-def _runs(network: Network, messages: int, share: int, seed: int) -> Runs:
-    """Return a run of all messages of each pair, and its way; no arc is to carry more than ``share`` runs."""
+def _tries(messages: int) -> list[tuple[int, int]]:
+    """Return for each attempt into how many runs the messages of a pair are divided, and the seed of the ways."""
+    some = [(parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)]
+    return [*((1, seed) for seed in range(_TRIES)), *some]
+
+
+def _runs(network: Network, size: int, parts: int, share: int, seed: int) -> Runs:
+    """Return so many runs of ``size`` chunks for each pair, and their ways; no arc is to carry more than ``share`` runs."""
     from treecast.kernels.routing import route
 
     arcs, far = arcs_of(network), distances_from_all(network)
     of, to = np.nonzero(~np.eye(network.rank_count, dtype=np.bool_))
-    goal = network.ranks[to]
+    of, goal = np.repeat(of, parts), np.repeat(network.ranks[to], parts)
     first = starts(far[of, goal])
     arc, load = np.full(first[-1], -1, np.int64), np.zeros(len(arcs.head), np.int64)
     chance, state = np.random.default_rng(seed), number_of_seed(seed)
     price = prices(share)
-    for _ in range(_ROUNDS):
+    for _ in range(_TURNS):
         order = chance.permutation(len(of))
         state = np.uint64(
             route(arcs.tail, arcs.head, arcs.into, arcs.entering, far, of, goal, first, order, price, state, load, arc)
         )
         if load.max() <= share:
             break
-    chunk = (network.ranks[of] * network.nodes + goal) * messages
-    return Runs(first, arc, chunk, np.full_like(chunk, messages), np.full_like(chunk, -1))
+    chunk = ((network.ranks[of] * network.nodes + goal) * parts + np.tile(np.arange(parts), len(to))) * size
+    return Runs(first, arc, chunk, np.full_like(chunk, size), np.full_like(chunk, -1))
 
 
 def prices(share: int) -> Ints:
     """Return what an arc costs that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
     used = np.arange(2 * share + 2)
     exponent = 12 * (used + 1 - share) / share
-    return np.minimum(_UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
+    return np.minimum(UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
 
 
 @lru_cache(4)
@@ -111,15 +118,3 @@ def distances_from_all(network: Network) -> NDArray[np.int16]:
     arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
     fill_in(arcs.first, arcs.head, network.ranks, far)
     return far
-
-
-def _orders(network: Network, runs: Runs, seed: int) -> list[list[Ints]]:
-    """Return orders in which hops may go first."""
-    load = np.bincount(runs.arc, minlength=len(arcs_of(network).head))
-    chance = np.random.default_rng(seed).permutation(len(runs.arc)) if seed else np.zeros_like(runs.arc)
-    left = runs.left
-    ahead = load[runs.arc] + left
-    for hop in range(1, int(left.max(initial=1))):  # the most that any arc ahead has to carry
-        later = np.flatnonzero(left > hop)
-        ahead[later] = np.maximum(ahead[later], load[runs.arc[later + hop]] + left[later] - hop)
-    return [[-left, chance], [-ahead, -left, chance]]

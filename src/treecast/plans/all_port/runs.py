@@ -77,3 +77,15 @@ def built_of(network: Network, runs: Runs, began: Ints, steps: int) -> Built:
         payload=run,
     )
     return Built(rows, Claims(steps, int(runs.size[run].sum())))
+
+
+def orders(network: Network, runs: Runs, seed: int) -> list[list[Ints]]:
+    """Return the keys of orders in which hops may go first: those farthest from the end, or with the most waiting ahead."""
+    load = np.bincount(runs.arc, minlength=len(arcs_of(network).head))
+    chance = np.random.default_rng(seed).permutation(len(runs.arc)) if seed else np.zeros_like(runs.arc)
+    left = runs.left
+    ahead = load[runs.arc] + left
+    for hop in range(1, int(left.max(initial=1))):  # the most that any arc ahead has to carry
+        later = np.flatnonzero(left > hop)
+        ahead[later] = np.maximum(ahead[later], load[runs.arc[later + hop]] + left[later] - hop)
+    return [[-left, chance], [-ahead, -left, chance]]

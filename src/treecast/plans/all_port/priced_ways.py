@@ -1,0 +1,140 @@
+"""Scatter and alltoall in several copies, on any network: disjoint ways to each node, chosen by price.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+Each pair of nodes takes x ways that share no node between the ends and are cheapest together: a flow of least cost. An arc has a
+price for its length, and costs more, the more ways use it. Pairs choose anew, one after the other, while that makes the most used
+arc less used. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go goes first. At least one
+of the ways avoids any x - 1 nodes or links, whenever they fail.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.errors import PlanError
+from treecast.lower_bounds import best, bounds
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of, connectivity
+from treecast.networks.ways import least_lengths
+from treecast.plans.all_port.priced_paths import UNIT, prices
+from treecast.plans.all_port.runs import Runs, built_of, listed, orders
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder
+from treecast.ragged import starts
+from treecast.schedule.recipe import Job
+
+_TURNS, _TRIES = 12, 4
+_MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
+_LENGTH = UNIT // 8  # the price of a hop beside what an arc costs for being used
+
+
+class _Pairs(NamedTuple):
+    """The source and the target of each pair of nodes, and the first chunk of its messages, if there is one of them."""
+
+    source: Ints
+    target: Ints
+    block: Ints
+
+
+def _why_not(job: Job[Network]) -> str:
+    """Return why there are no such copies: who has better schedules of one copy, or which node has too few ways."""
+    network, copies = job.network, job.copies
+    if copies == 1:
+        return "is for several copies"
+    if network.rank_count == 1:
+        return ""
+    count = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1)
+    if network.nodes * network.degree * count * copies > _MOST_WORK:
+        return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
+    for source in network.ranks.tolist() if job.collective.all_source else [job.collective.root]:
+        few = _fewest(network, source, copies)
+        if few is not None:
+            node, found = few
+            start, end = network.labels([source, node])
+            return f"needs {copies} node-disjoint ways from {start} to every node, but {end} has {found}"
+    return ""
+
+
+@lru_cache(256)
+def _fewest(network: Network, source: int, copies: int) -> tuple[int, int] | None:
+    """Return a rank to which fewer ways lead than there are copies, and how many do; None where there is none."""
+    others = network.ranks[network.ranks != source]
+    found = np.count_nonzero(least_lengths(network, source, others, copies) >= 0, axis=1)
+    at = int(found.argmin())
+    return (int(others[at]), int(found[at])) if found[at] < copies else None
+
+
+def _pairs(job: Job[Network]) -> _Pairs:
+    collective, ranks = job.collective, job.network.ranks
+    if not collective.all_source:
+        others = ranks[ranks != collective.root]
+        return _Pairs(np.full_like(others, collective.root), others, others)
+    of, to = np.nonzero(~np.eye(len(ranks), dtype=np.bool_))
+    return _Pairs(ranks[of], ranks[to], ranks[of] * job.network.nodes + ranks[to])
+
+
+_WAYS: dict[str, Any] = {
+    "under": ALL_PORT,
+    "most_copies": connectivity,
+    "by_root": True,
+    "fits": _why_not,
+    "rank": 65,
+    "what": "disjoint ways to each node, chosen by price so that arcs are used alike: copies on any network",
+}
+
+
+@builder("priced-ways", "scatter", **_WAYS)
+@builder("priced-ways", "alltoall", orbit=False, **_WAYS)
+def over_priced_ways(job: Job[Network]) -> Built:
+    """All-port: each message goes over x disjoint ways, as a stream over each, and survives any x-1 faults.
+
+    Raises
+    ------
+    PlanError
+        When there are not so many ways.
+    """
+    network, messages, found = job.network, job.collective.messages, None
+    least = best(bounds(job.collective, network, job.copies, job.model), "steps").value
+    for seed in range(_TRIES if network.rank_count > 1 else 1):
+        runs = _runs(job, -(-least // messages), seed)
+        for keys in orders(network, runs, seed):
+            began, steps = listed(network, runs, keys)
+            if found is None or (steps, len(runs.arc)) < (found[2], len(found[0].arc)):
+                found = runs, began, steps
+        if found is None or found[2] == least:
+            break
+    if found is None:
+        raise PlanError(f"no ways were found on {network.spec}")
+    return built_of(network, *found)
+
+
+def _runs(job: Job[Network], share: int, seed: int) -> Runs:
+    """Return a run of all messages for each way of each pair; no arc is to carry more than ``share`` runs."""
+    from treecast.kernels.ways import priced_ways
+
+    network, copies, messages, pairs = job.network, job.copies, job.collective.messages, _pairs(job)
+    arcs, count = arcs_of(network), len(pairs.source)
+    table = prices(share) + _LENGTH
+    load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
+    way, length = np.zeros((count, network.nodes + copies), np.int32), np.zeros((count, copies), np.int32)
+    kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
+    for turn in range(_TURNS):
+        order = chance.permutation(count)
+        if not priced_ways(
+            arcs.first, arcs.head, arcs.tail, pairs.source, pairs.target, order, copies, table, load, price, way, length
+        ):
+            raise PlanError(f"there are no {copies} node-disjoint ways from each node to each on {network.spec}")
+        if int(load.max(initial=0)) < most:
+            kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
+        elif turn > 3:
+            break
+        if most <= share:
+            break
+    way, length = kept
+    total = length.sum(axis=1)
+    arc = way[np.arange(way.shape[1]) < total[:, None]].astype(np.int64)
+    chunk = np.repeat(pairs.block * messages, copies)
+    tree = np.tile(np.arange(copies), count)
+    return Runs(starts(length.reshape(-1)), arc, chunk, np.full_like(chunk, messages), tree)
