@@ -23,6 +23,11 @@ from treecast.schedule.trees import TreeSet
 _AT_ONCE, _MOVES = 40, 400  # moves of an attempt and of all, for each node of each tree
 _MOST_MOVES, _MOST_STEPS = 2**20, 2**24  # of all at most; and moves times depth, which is about what they cost
 _TRIES = 4  # attempts to shorten trees before they are packed anew
+_SHORT_TRIES, _LONG = (
+    10,
+    1000,
+)  # attempts to shorten that are as short as the others, and the moves of those that follow
+_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = 4000, 2**23, 2**26  # moves to shorten, as above
 
 
 def number_of_seed(seed: int) -> Any:
@@ -98,9 +103,10 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = tree_set(network, root, up).height, 0, up
-    left = _budget(network, trees, height)
+    left = min(_ALL_TRIES * up.size, _MOST_TRIED, _MOST_CLIMBED // max(height, 1))
     while height > least and left > 0:
-        tried, moves, turn = base.copy(), min(left, _AT_ONCE * up.size), turn + 1
+        once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
+        tried, moves, turn = base.copy(), min(left, once * up.size), turn + 1
         used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, height - 1, moves, number_of_seed(seed + turn)))
         left -= moves if used < 0 else used + 1
         if used >= 0:
