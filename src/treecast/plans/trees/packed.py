@@ -27,7 +27,7 @@ _SHORT_TRIES, _LONG = (
     10,
     1000,
 )  # attempts to shorten that are as short as the others, and the moves of those that follow
-_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = 4000, 2**23, 2**26  # moves to shorten, as above
+_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = 4000, 2**23, 2**27  # moves to shorten, as above
 
 
 def number_of_seed(seed: int) -> Any:
@@ -106,12 +106,13 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
     left = min(_ALL_TRIES * up.size, _MOST_TRIED, _MOST_CLIMBED // max(height, 1))
     while height > least and left > 0:
         once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
+        target = height - 1 if turn else least  # most is gained by all nodes that are too deep at once
         tried, moves, turn = base.copy(), min(left, once * up.size), turn + 1
-        used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, height - 1, moves, number_of_seed(seed + turn)))
+        used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, target, moves, number_of_seed(seed + turn)))
         left -= moves if used < 0 else used + 1
-        if used >= 0:
-            up = base = tried
-            height = tree_set(network, root, up).height
+        now = tree_set(network, root, tried).height
+        if now < height:
+            up, base, height = tried, tried, now
         elif turn % _TRIES == 0:
             base = pack(network, root, trees, seed + turn)
     return up
