@@ -212,7 +212,7 @@ def check_memory(rows: int, what: str, ruled: str = "") -> None:
     """Raise PlanError when so many rows do not fit in this machine's memory; ``ruled``: whose rows ``program`` can still tell."""
     needed = rows * _BYTES_PER_ROW
     if needed > memory():
-        instead = f"; program() still gives one node's rows of {ruled}" if ruled else ""
+        instead = f"; 'program' still gives one node's rows of {ruled}" if ruled else ""
         raise PlanError(
             f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory{instead}"
         )
