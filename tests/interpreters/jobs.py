@@ -17,7 +17,7 @@ JOBS = [
 
 @cache
 def planned(kind, spec):
-    """Return the schedule of a job: three messages, or two flits for each node under the bufferless model."""
+    """Return the schedule of a job: two messages, or two flits for each node under the bufferless model."""
     if COLLECTIVES[kind].lengths:
         return plan(kind, spec, lengths=2, model="bufferless")
-    return plan(kind, spec, messages=3)
+    return plan(kind, spec, messages=2)

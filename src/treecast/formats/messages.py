@@ -142,6 +142,17 @@ def messages_of(schedule: Schedule) -> Messages:
     return Messages(schedule, **columns, **ranges, place=bare.place, needs_start=needs_start, needs=needs)
 
 
+def parcels(messages: Messages) -> Ints:
+    """Return which messages go together, as numbers from 0 in the order of messages: int64 (messages,).
+
+    Where the model lets messages combine, those that go over an arc in a step; else each goes by itself.
+    """
+    if not messages.schedule.model.combining:
+        return np.arange(len(messages))
+    columns = np.stack([messages.step, messages.src, messages.dst, messages.port])
+    return np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
+
+
 def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
     """Return where each chunk begins in the user's data, and where the last ends: int64 (chunks + 1,), in bytes.
 

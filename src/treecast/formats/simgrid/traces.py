@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.formats.messages import Messages, chunk_places, messages_of
+from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BANDWIDTH, BYTES, LATENCY, read_number
 from treecast.formats.simgrid.hosts import network_file
@@ -78,11 +78,10 @@ def encode(
 def _lines(messages: Messages, sizes: Ints, numbers: Ints) -> list[list[str]]:
     """Return the lines of the trace of each node, from the bytes of each message and the numbers that are added with it."""
     traces = [[f"{u} init\n"] for u in range(messages.schedule.network.nodes)]
-    columns = np.stack([messages.step, messages.src, messages.dst, messages.port])
-    if messages.schedule.model.combining:  # what goes over an arc in a step is one message
-        columns, one = np.unique(columns, axis=1, return_inverse=True)
-        sizes, numbers = (np.bincount(one.reshape(-1), each).astype(np.int64) for each in (sizes, numbers))
-    columns = (*columns[:3], sizes, numbers)
+    one = parcels(messages)
+    first = np.unique(one, return_index=True)[1]
+    sizes, numbers = (np.bincount(one, each, len(first)).astype(np.int64) for each in (sizes, numbers))
+    columns = (messages.step[first], messages.src[first], messages.dst[first], sizes, numbers)
     every = zip(*(column.tolist() for column in columns), strict=True)
     for step, sends in groupby(every, key=lambda message: message[0]):
         awaited, sent, added = defaultdict[int, list[str]](list), defaultdict[int, list[str]](list), Counter[int]()

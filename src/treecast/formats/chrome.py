@@ -1,0 +1,185 @@
+"""A trace of what each node sends and receives when, as Perfetto and Chrome's ``about:tracing`` show it.
+
+A node is a process, with two threads for each port: what it sends there, and what it receives. Arrows lead from what brought a
+chunk to what sends it on.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import FormatError
+from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
+from treecast.formats.registry import Setting, exporter
+from treecast.formats.settings import BANDWIDTH, BYTES
+from treecast.networks import Network
+from treecast.networks.flows import arcs_of
+from treecast.ragged import Ints, places
+from treecast.schedule import Schedule
+
+_MOST_EVENTS = 1_000_000
+_Event = dict[str, Any]
+
+_NODES = Setting(
+    name="nodes",
+    keyword="nodes",
+    what="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
+)
+_STEPS = Setting(name="steps", keyword="steps", what="Show these steps only, as in 3:8 for steps 3 to 7.")
+
+
+@exporter(
+    "chrome",
+    suffix=".trace.json",
+    what="a timeline of each node, for Perfetto",
+    settings=(BYTES, BANDWIDTH, _NODES, _STEPS),
+)
+def encode(
+    schedule: Schedule, *, size: int | None = None, bandwidth: float = 125e6, nodes: str = "", steps: str = ":"
+) -> bytes:
+    """Return the messages of a schedule as events in JSON. Raises FormatError when they are too many to show."""
+    if schedule.model.routing:
+        raise FormatError(
+            "under wormhole switching messages leave by no port of their own: a timeline shows those of other models; "
+            "--to simgrid takes routes"
+        )
+    messages, begins = messages_of(schedule), chunk_places(schedule, size)
+    shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
+    _check_number(messages, *shown)
+    microseconds = 1e6 * int(np.diff(begins).max()) / bandwidth
+    events = list(_threads(schedule.network, shown[0]))
+    events += _events(messages, messages.sizes(begins), microseconds, *shown)
+    head = json.dumps(
+        {
+            "network": schedule.network.spec,
+            "collective": schedule.collective.kind,
+            "messages": schedule.collective.messages,
+            "steps": schedule.steps,
+            "step_microseconds": microseconds,
+            "command": schedule.command,
+        }
+    )
+    lines = ",\n".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events)
+    return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{lines}\n]}}\n'.encode()
+
+
+def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
+    """Return which nodes are shown: bool (nodes,)."""
+    shown = np.full(network.nodes, not nodes.split())
+    shown[[network.node(name) for name in nodes.split()]] = True
+    return shown
+
+
+def _shown_steps(messages: Messages, steps: str) -> NDArray[np.bool_]:
+    """Return which messages are of steps that are shown: bool (messages,)."""
+    first, colon, stop = steps.partition(":")
+    if not colon or not all(
+        not part or (part.isascii() and part.isdigit() and len(part) < 10) for part in (first, stop)
+    ):
+        raise FormatError(f"{steps!r} are no steps: write FIRST:STOP, as in 3:8")
+    return (messages.step >= int(first or 0)) & (messages.step < int(stop or messages.schedule.steps))
+
+
+def _check_number(messages: Messages, nodes: NDArray[np.bool_], steps: NDArray[np.bool_]) -> None:
+    """Raise FormatError when there are too many events to show."""
+    of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
+    arrows = int((steps[of] & steps[messages.needs] & nodes[messages.src[of]]).sum())
+    ends = int((steps & nodes[messages.src]).sum()) + int((steps & nodes[messages.dst]).sum())
+    if ends + 2 * arrows > _MOST_EVENTS:
+        raise FormatError(
+            f"{ends + 2 * arrows:,} events are too many to show: the most are {_MOST_EVENTS:,}; choose some by --nodes or --steps"
+        )
+
+
+def _receiving_ports(network: Network, src: Ints, dst: Ints, port: Ints) -> Ints:
+    """Return the port of the arc back of each arc; where no arc leads back, a number of its own behind all ports.
+
+    Of parallel arcs the first ones belong together, and so on.
+    """
+    arcs = arcs_of(network)
+    tail, head, out = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
+    there, back = _numbered(tail * network.nodes + head, out), _numbered(head * network.nodes + tail, out)
+    order = np.argsort(there)
+    place = np.minimum(np.searchsorted(there[order], back), len(order) - 1)
+    found = np.where(there[order][place] == back, out[order][place], -1)
+    alone = np.flatnonzero(found < 0)
+    alone = alone[np.argsort(head[alone], kind="stable")]
+    found[alone] = network.ports + places(np.bincount(head[alone], minlength=network.nodes))
+    number = np.full(network.nodes * network.ports, -1)
+    number[network.arc(tail, out)] = found
+    return number[network.arc(src, port)]
+
+
+def _numbered(pair: Ints, port: Ints) -> Ints:
+    """Return a number for each arc that says its ends, and which of the parallel arcs it is, in the order of ports."""
+    order = np.lexsort([port, pair])
+    _, count = np.unique(pair, return_counts=True)
+    which = np.empty(len(pair), np.int64)
+    which[order] = places(count)
+    return pair * (len(pair) + 1) + which
+
+
+def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+    """Yield the names of nodes and of what they do at each port."""
+    arcs = arcs_of(network)
+    tail, head, port = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
+    receiving = _receiving_ports(network, tail, head, port)
+    label = network.labels(np.arange(network.nodes))
+    for u in np.flatnonzero(shown).tolist():
+        yield {"ph": "M", "name": "process_name", "pid": u, "args": {"name": label[u]}}
+    for u, v, p, q in zip(tail.tolist(), head.tolist(), port.tolist(), receiving.tolist(), strict=True):
+        for node, thread, words in ((u, 2 * p, f"to {label[v]}"), (v, 2 * q + 1, f"from {label[u]}")):
+            if shown[node]:
+                yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
+
+
+def _events(
+    messages: Messages, sizes: Ints, microseconds: float, nodes: NDArray[np.bool_], steps: NDArray[np.bool_]
+) -> Iterator[_Event]:
+    """Yield a message at both ends, what goes together as one, and arrows from what brought a chunk to what sends it on."""
+    one, label = parcels(messages), messages.schedule.network.labels(np.arange(len(nodes)))
+    members = np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1)
+    arriving = 2 * _receiving_ports(messages.schedule.network, messages.src, messages.dst, messages.port) + 1
+    long = round(microseconds, 3)
+    for which in members:
+        m = int(which[0])
+        src, dst, step = int(messages.src[m]), int(messages.dst[m]), int(messages.step[m])
+        if not steps[m] or not (nodes[src] or nodes[dst]):
+            continue
+        ranges = [pair for each in which for pair in messages.ranges(int(each))]
+        trees = {int(messages.tree[each]) for each in which}
+        said = {"step": step, "src": label[src], "dst": label[dst], "port": int(messages.port[m])}
+        event = {
+            "ph": "X",
+            "name": f"chunks {', '.join(_spell(pair) for pair in ranges)}" if ranges else "control",
+            "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
+            "ts": round(step * microseconds, 3),
+            "dur": long,
+            "args": said | {"chunks": ranges, "bytes": int(sizes[which].sum())},
+        }
+        for node, thread in ((src, 2 * int(messages.port[m])), (dst, int(arriving[m]))):
+            if nodes[node]:
+                yield event | {"pid": node, "tid": thread}
+    yield from _arrows(messages, arriving, microseconds, (nodes, steps))
+
+
+def _spell(pair: tuple[int, int]) -> str:
+    return f"{pair[0]}-{pair[1] - 1}" if pair[1] > pair[0] + 1 else str(pair[0])
+
+
+def _arrows(
+    messages: Messages, arriving: Ints, microseconds: float, shown: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> Iterator[_Event]:
+    """Yield the two ends of each arrow: in the middle of what is received, and where it begins to be sent on."""
+    nodes, steps = shown
+    of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
+    seen = np.flatnonzero(steps[of] & steps[messages.needs] & nodes[messages.src[of]])
+    for number, entry in enumerate(seen.tolist()):
+        m, need = int(of[entry]), int(messages.needs[entry])
+        shared = {"name": "sent on", "cat": "needs", "id": number, "pid": int(messages.src[m])}
+        middle, begin = (int(messages.step[need]) + 0.5) * microseconds, int(messages.step[m]) * microseconds
+        yield shared | {"ph": "s", "ts": round(middle, 3), "tid": int(arriving[need])}
+        yield shared | {"ph": "f", "bp": "e", "ts": round(begin, 3), "tid": 2 * int(messages.port[m])}
