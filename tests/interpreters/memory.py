@@ -23,6 +23,7 @@ class Memory:
         for node, first, stop in collective.given():
             for chunk in range(first, stop):
                 self.held[node, chunk] = draw(chunk)
+        self.given = dict(self.held)
         if not self.sums:
             self.right = {chunk: data for (_, chunk), data in self.held.items()}
         else:
@@ -32,10 +33,19 @@ class Memory:
             ]
             self.right = dict(enumerate(total + (total if collective.results else [])))
 
-    def take(self, node, chunk):
-        """Return the bytes of a chunk that a node sends; a finished sum at its owner is what the owner has of the sum."""
+    def take(self, node, chunk, known=None):
+        """Return the bytes of a chunk that a node sends; a finished sum at its owner is what the owner has of the sum.
+
+        ``known``: (chunk, bytes) of all that has surely come to the node; by default all that has come.
+        """
         at_owner = self.sums and chunk >= self.sums and int(self.collective.source_of(chunk)) == node
-        found = self.held.get((node, chunk - self.sums if at_owner else chunk))
+        name = chunk - self.sums if at_owner else chunk
+        found = self.held.get((node, name))
+        if known is not None:
+            found = self.given.get((node, name))
+            for other, data in known:
+                if other == name and (found is None or name < self.sums):
+                    found = data if found is None else found + data
         if found is None:
             raise WrongError(f"node {node} sends chunk {chunk}, which it has not got")
         return found.copy()
@@ -57,10 +67,10 @@ class Memory:
                     raise WrongError(f"chunk {chunk} at node {node} is missing or wrong")
 
 
-def carried(schedule, key=lambda step, src, dst: (src, dst)):
+def carried(schedule, key=lambda step, src, dst: (src, dst), alone=False):
     """Return {key: chunks of each message, in order} from the single sends of a schedule, sorted by step, then tree.
 
-    Where messages combine, what goes over an arc in a step is one message.
+    Where messages combine, what goes over an arc in a step is one message, unless rows are to stand ``alone``.
     """
     plain, found = schedule.plain(), {}
     rows = plain.rows
@@ -69,7 +79,7 @@ def carried(schedule, key=lambda step, src, dst: (src, dst)):
         messages = {}
         columns = (sends.src, sends.dst, sends.tree, sends.row, sends.chunk)
         for src, dst, tree, row, chunk in zip(*(column.tolist() for column in columns), strict=True):
-            one = (src, dst) if plain.model.combining else (src, dst, tree, row)
+            one = (src, dst) if plain.model.combining and not alone else (src, dst, tree, row)
             messages.setdefault(one, []).append(chunk)
         for row in np.flatnonzero(rows.control & (rows.step == step)).tolist():
             messages[int(rows.src[row]), int(rows.dst[row]), int(rows.tree[row]), row] = []
