@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from tests.interpreters.graphs import read_dot
-from tests.interpreters.jobs import SPECS
+from tests.interpreters.jobs import CUT, SPECS, WIRED
 from treecast import formats
 from treecast.networks import network
 from treecast.plans import plan
@@ -16,7 +16,7 @@ READERS = {"graphml": lambda data: nx.read_graphml(io.BytesIO(data), node_type=i
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("spec", [*SPECS, "debruijn:2,3", "complete:5"])
+@pytest.mark.parametrize("spec", [*SPECS, CUT, "debruijn:2,3", "complete:5"])
 def test_the_same_arcs_are_read_back(spec, name):
     schedule = plan("broadcast", spec, messages=2)
     found = READERS[name](formats.encode(schedule, name))
@@ -54,6 +54,24 @@ def test_graphml_is_a_network_again(tmp_path):
     formats.save(plan("broadcast", "torus:3x4"), tmp_path / "net.graphml")
     again, torus = network(f"file:{tmp_path / 'net.graphml'}"), network("torus:3x4")
     assert [again.neighbors(u) for u in again] == [sorted(torus.neighbors(u)) for u in torus]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_parallel_arcs_are_a_capacity_and_relays_are_marked(name, tmp_path):
+    schedule, where = plan("broadcast", WIRED, messages=3), network(WIRED)
+    data = formats.encode(schedule, name, load=True)
+    found = READERS[name](data)
+    count = Counter((u, v) for u in where for v in where.neighbors(u))
+    assert max(count.values()) > 1
+    assert {(u, v): capacity for u, v, capacity in found.edges(data="capacity")} == dict(count)
+    assert [u for u, relay in found.nodes(data="relay") if relay] == [4, 5]
+    sent = Counter((send.src, send.dst) for send in schedule)
+    assert {(u, v): weight for u, v, weight in found.edges(data="weight") if weight} == dict(sent)
+    if name == "graphml":
+        (tmp_path / "net.graphml").write_bytes(data)
+        again = network(f"file:{tmp_path / 'net.graphml'}")
+        assert [again.neighbors(u) for u in again] == [where.neighbors(u) for u in where]
+        assert again.relays.tolist() == where.relays.tolist()
 
 
 def test_strange_names_are_quoted(tmp_path):

@@ -4,12 +4,13 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections import Counter
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from tests.interpreters.jobs import JOBS, SPECS, planned
+from tests.interpreters.jobs import CUT, JOBS, SPECS, WIRED, planned
 from tests.interpreters.memory import WrongError
 from tests.interpreters.traces import interpret
 from treecast import formats
@@ -114,7 +115,7 @@ def read_network(data):
     return hosts, links, routes
 
 
-@pytest.mark.parametrize("spec", [*SPECS, "debruijn:2,3", "complete:5"])
+@pytest.mark.parametrize("spec", [*SPECS, CUT, "debruijn:2,3", "complete:5"])
 def test_the_network_has_every_arc_and_shortest_routes(spec):
     where = network(spec)
     hosts, links, routes = read_network(encoded(plan("broadcast", spec))["platform.xml"])
@@ -150,6 +151,14 @@ def test_half_duplex_links_one_port_and_wormhole_routes():
     worm = plan("broadcast", "mesh:3x3", model="wormhole-last")
     routes = read_network(encoded(worm)["platform.xml"])[2]
     assert set(routes["h0", "h8"]) == {"up0", "l0_1", "l1_2", "l2_5", "l5_8", "down8"}
+
+
+def test_parallel_arcs_are_one_wider_link():
+    where = network(WIRED)
+    _, links, _ = read_network(encoded(plan("broadcast", WIRED))["platform.xml"])
+    count = Counter((u, v) for u in where for v in where.neighbors(u))
+    assert links == {f"l{u}_{v}": 125e6 * many for (u, v), many in count.items()}
+    assert len(set(links.values())) > 1
 
 
 def test_links_are_as_fast_as_one_says():

@@ -4,7 +4,7 @@ import re
 
 import networkx as nx
 
-NODE = re.compile(r'  (\d+) \[label="((?:[^"\\]|\\.)*)"\];')
+NODE = re.compile(r'  (\d+) \[label="((?:[^"\\]|\\.)*)"(, shape=box)?\];')
 ARC = re.compile(r"  (\d+) -> (\d+) \[((?:\w+=\d+(?:, )?)+)\];")
 
 
@@ -17,7 +17,7 @@ def read_dot(data):
     for line in lines:
         node, arc = NODE.fullmatch(line), ARC.fullmatch(line)
         if node:
-            graph.add_node(int(node[1]), label=re.sub(r"\\(.)", r"\1", node[2]))
+            graph.add_node(int(node[1]), label=re.sub(r"\\(.)", r"\1", node[2]), relay=bool(node[3]))
         elif arc:
             u, v = int(arc[1]), int(arc[2])
             if not {u, v} <= set(graph) or graph.has_edge(u, v):

@@ -1,17 +1,26 @@
-"""The schedules that every format is tried on: all collectives that can be planned, on five small networks."""
+"""The schedules that every format is tried on: all collectives that can be planned, on small networks of many kinds."""
 
 from functools import cache
+from pathlib import Path
+
+import pytest
 
 from treecast.collectives import COLLECTIVES
 from treecast.networks import network
 from treecast.plans import builders, plan
 
 SPECS = ("star:4", "hypercube:3", "torus:3x3", "mesh:3x4", "tree:2,2")
+CUT = "hypercube:3 without links 0b000-0b001 nodes 0b110"
+WIRED = f"file:{Path(__file__).with_name('wired.graphml')}"
+"""Four nodes and two switches, with parallel cables and a link that leads one way."""
+NAMES = dict.fromkeys(SPECS) | {CUT: "cut", WIRED: "wired"}
 JOBS = [
-    (kind, spec)
-    for spec in SPECS
+    pytest.param(kind, spec, id=f"{kind}-{NAMES[spec] or spec}")
+    for spec in NAMES
     for kind, traits in COLLECTIVES.items()
     if not traits.targets and builders(kind, network(spec)) and (not traits.lengths or spec.startswith("tree"))
+    if spec != WIRED
+    or kind in ("broadcast", "scatter", "reduce", "reduce-broadcast")  # the others have no plan with relays
 ]
 
 

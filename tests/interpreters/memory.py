@@ -27,10 +27,10 @@ class Memory:
         if not self.sums:
             self.right = {chunk: data for (_, chunk), data in self.held.items()}
         else:
-            total = [
-                sum(self.held[node, chunk] for node in range(collective.nodes)).astype(np.uint8)
-                for chunk in range(self.sums)
-            ]
+            zero = {chunk: np.zeros(max(sizes[chunk], 8), np.uint8) for chunk in range(self.sums)}
+            for (_, chunk), data in self.held.items():
+                zero[chunk] = zero[chunk] + data
+            total = list(zero.values())
             self.right = dict(enumerate(total + (total if collective.results else [])))
 
     def take(self, node, chunk, known=None):
@@ -52,7 +52,7 @@ class Memory:
 
     def put(self, node, chunk, data):
         """Take in the bytes of a chunk: sums are added up, anything else is kept."""
-        if chunk < self.sums:
+        if chunk < self.sums and (node, chunk) in self.held:  # a relay has no contribution of its own
             self.held[node, chunk] = self.held[node, chunk] + data
         else:
             self.held[node, chunk] = data

@@ -95,31 +95,16 @@ def _check_number(messages: Messages, nodes: NDArray[np.bool_], steps: NDArray[n
 
 
 def _receiving_ports(network: Network, src: Ints, dst: Ints, port: Ints) -> Ints:
-    """Return the port of the arc back of each arc; where no arc leads back, a number of its own behind all ports.
-
-    Of parallel arcs the first ones belong together, and so on.
-    """
+    """Return the port of the arc back of each arc; where no arc leads back, a number of its own behind all ports."""
     arcs = arcs_of(network)
     tail, head, out = (column.astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
-    there, back = _numbered(tail * network.nodes + head, out), _numbered(head * network.nodes + tail, out)
-    order = np.argsort(there)
-    place = np.minimum(np.searchsorted(there[order], back), len(order) - 1)
-    found = np.where(there[order][place] == back, out[order][place], -1)
+    found = network.back(tail, out)
     alone = np.flatnonzero(found < 0)
     alone = alone[np.argsort(head[alone], kind="stable")]
     found[alone] = network.ports + places(np.bincount(head[alone], minlength=network.nodes))
     number = np.full(network.nodes * network.ports, -1)
     number[network.arc(tail, out)] = found
     return number[network.arc(src, port)]
-
-
-def _numbered(pair: Ints, port: Ints) -> Ints:
-    """Return a number for each arc that says its ends, and which of the parallel arcs it is, in the order of ports."""
-    order = np.lexsort([port, pair])
-    _, count = np.unique(pair, return_counts=True)
-    which = np.empty(len(pair), np.int64)
-    which[order] = places(count)
-    return pair * (len(pair) + 1) + which
 
 
 def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from treecast.formats.messages import messages_of
 from treecast.formats.registry import Setting, exporter
+from treecast.networks import Network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -22,6 +23,7 @@ _LOAD = Setting(
 _GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="label" for="node" attr.name="label" attr.type="string"/>
+<key id="relay" for="node" attr.name="relay" attr.type="boolean"/>
 """
 
 
@@ -41,8 +43,9 @@ def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
     network, names = schedule.network, _names(load)
     lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in names]
     lines.append(f'<graph id={quoteattr(network.spec)} edgedefault="directed">')
-    for u, label in enumerate(network.labels(np.arange(network.nodes))):
-        lines.append(f'<node id="{u}"><data key="label">{escape(label)}</data></node>')
+    for u, (label, relay) in enumerate(_nodes(network)):
+        said = '<data key="relay">true</data>' if relay else ""
+        lines.append(f'<node id="{u}"><data key="label">{escape(label)}</data>{said}</node>')
     for arc in _arcs(schedule, load):
         said = "".join(f'<data key="{name}">{getattr(arc, name)}</data>' for name in names)
         lines.append(f'<edge source="{arc.src}" target="{arc.dst}">{said}</edge>')
@@ -54,12 +57,18 @@ def encode_dot(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule in Graphviz's language."""
     network, names = schedule.network, _names(load)
     lines = [f"digraph {_quote(network.spec)} {{"]
-    for u, label in enumerate(network.labels(np.arange(network.nodes))):
-        lines.append(f"  {u} [label={_quote(label)}];")
+    for u, (label, relay) in enumerate(_nodes(network)):
+        lines.append(f"  {u} [label={_quote(label)}{', shape=box' if relay else ''}];")
     for arc in _arcs(schedule, load):
         said = ", ".join(f"{name}={getattr(arc, name)}" for name in names)
         lines.append(f"  {arc.src} -> {arc.dst} [{said}];")
     return "\n".join([*lines, "}", ""]).encode()
+
+
+def _nodes(network: Network) -> Iterator[tuple[str, bool]]:
+    """Yield the label of each node, and whether it is a relay."""
+    relays = np.zeros(network.nodes, bool) if network.relays is None else network.relays
+    yield from zip(network.labels(np.arange(network.nodes)), relays.tolist(), strict=True)
 
 
 def _names(load: bool) -> tuple[str, ...]:
