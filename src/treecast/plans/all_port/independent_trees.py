@@ -17,7 +17,7 @@ from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
-from treecast.plans.trees.packed import independent_trees
+from treecast.plans.trees.independent import independent_trees
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
