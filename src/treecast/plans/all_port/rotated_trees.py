@@ -29,7 +29,7 @@ def over_rotated_trees_at(job: Job[Network], node: int) -> Built:
     "broadcast",
     on=rotated.lacks_equal_sides,
     under=ALL_PORT,
-    what="pipelines down 2n trees of a torus with equal sides, rotations of one another and less deep than disjoint-trees",
+    what="pipelines down 2n trees of a torus with equal sides, less deep than disjoint-trees",
     claims=_claims,
     at=over_rotated_trees_at,
     facts=facts_of_trees,
