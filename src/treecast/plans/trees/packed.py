@@ -20,14 +20,17 @@ from treecast.plans.trees.pruning import pruned
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
 
-_AT_ONCE, _MOVES = 40, 400  # moves of an attempt and of all, for each node of each tree
-_MOST_MOVES, _MOST_STEPS = 2**20, 2**24  # of all at most; and moves times depth, which is about what they cost
-_TRIES = 4  # attempts to shorten trees before they are packed anew
-_SHORT_TRIES, _LONG = (
-    10,
+_AT_ONCE, _LONG, _SHORT_TRIES = (
+    40,
     1000,
-)  # attempts to shorten that are as short as the others, and the moves of those that follow
-_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = 4000, 2**23, 2**27  # moves to shorten, as above
+    10,
+)  # moves of an attempt, for each node of each tree: of the first ones, and after
+_TRIES = 4  # attempts to shorten trees before they are packed anew
+_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = (
+    4000,
+    2**23,
+    2**27,
+)  # moves of all; at most; and moves times depth, about what they cost
 
 
 def number_of_seed(seed: int) -> Any:
@@ -70,10 +73,6 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
         return TreeSet.of(breadth_first(network, root))
     up = pack(network, root, trees, seed)
     return tree_set(network, root, _shortened(network, root, up, seed))
-
-
-def _budget(network: Network, trees: int, height: int) -> int:
-    return min(_MOVES * trees * network.nodes, _MOST_MOVES, _MOST_STEPS // max(height, 1))
 
 
 def pack(network: Network, root: int, trees: int, seed: int, arcs: Arcs | None = None) -> NDArray[np.int32]:
