@@ -1,6 +1,8 @@
 """Lower bounds: what no schedule can beat, each with its formula and its source."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from treecast.against import Against
 from treecast.collectives import Collective
@@ -66,6 +68,13 @@ def bounds(
         When a source has fewer arcs than copies, when sums are asked for with several copies, when there are too many nodes
         to count distances, and when ranks are not reached.
     """
+    return list(_bounds(collective, network, copies, model, sparing, against))
+
+
+@lru_cache(128)  # planning, choosing and judging ask for the same ones
+def _bounds(
+    collective: Collective, network: Network, copies: int, model: Model, sparing: bool, against: Against
+) -> Sequence[Bound]:
     check_reach(collective, network)
     if network.rank_count == 1:
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))

@@ -101,7 +101,7 @@ def size(network: Network, root: int, chunks: int) -> int:
     return least_steps(network, root, chunks) * network.arcs
 
 
-@lru_cache(8)
+@lru_cache(32)
 def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) -> Flow | None:
     """Return a flow that brings each rank so many units from ``root`` in the fewest steps there can be.
 

@@ -15,7 +15,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of, fewest_ways
 from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
-from treecast.schedule.trees import TreeSet
+from treecast.schedule.trees import Ports, TreeSet
 
 _MOVES = 40  # of a search for less deep trees, for each node of each tree
 
@@ -141,7 +141,7 @@ def _new_nodes(before: Network, network: Network) -> Ints:
     return np.array([number.get(label, -1) for label in before.labels(np.arange(before.nodes))], np.int64)
 
 
-def _arc_numbers(network: Network, u: NDArray[np.int32], port: Ints) -> Ints:
+def _arc_numbers(network: Network, u: NDArray[np.int32], port: Ports) -> Ints:
     """Return the numbers that arcs have in ``arcs_of``, by their sources and ports."""
     arcs = arcs_of(network)
     return np.searchsorted(
