@@ -24,7 +24,7 @@ def survives(where, against="nodes"):
     for kind in AGAINST:
         if covers(against, kind):
             found = sweep(schedule, 1, kind)
-            assert found.holds, found.describe()
+            assert found.holds, found
             assert found.exhaustive
     return schedule
 

@@ -6,8 +6,9 @@ import networkx as nx
 import pytest
 
 from tests.networks.test_flows import random_graphs
-from treecast import load, plan, save, sweep, verify
+from treecast import elect, load, plan, save, sweep, verify
 from treecast.against import AGAINST, covers
+from treecast.description import describe
 from treecast.errors import ScheduleError, TreecastError
 from treecast.networks import network
 from treecast.networks.flows import fewest_apart
@@ -57,6 +58,14 @@ def test_more_links_than_nodes_are_survived_where_a_node_cuts_others_off():
         assert not sweep(schedule, 1, "nodes").holds
         assert plan_again(schedule) == schedule
     assert agreed(plan("gather", "tree:2,2", messages=2))
+
+
+def test_liars_are_of_the_kind_that_copies_are_against():
+    schedule = plan("broadcast", "star:4", messages=6, copies=3, against="links")
+    found = elect(schedule, bytes(range(60)), ["1234-2134"])
+    assert found.tolerates == 1
+    assert len(found.right) == 24
+    assert str(describe(found).lines["tolerates"]).startswith("any c dead and l lying links while c + 2 l < 3")
 
 
 def broadcast_of(where, trees, copies, against):

@@ -79,7 +79,7 @@ class Election(Outcome):
 
     @property
     def tolerates(self) -> int:
-        """How many liars can be outvoted when nothing fails, whichever nodes they are: ⌊(copies-1)/2⌋."""
+        """How many liars of what the copies are against can be outvoted when nothing fails: ⌊(copies-1)/2⌋."""
         return (self.schedule.copies - 1) // 2
 
     @property
@@ -151,7 +151,7 @@ def _(election: Election) -> Description:
         "elected": f"the right data at all {honest:,} honest nodes",
         "liars": list_few(election.liars.describe(schedule.network)),
         "faults": list_few(election.faults.describe(schedule.network)),
-        "tolerates": describe_tolerance(schedule.copies),
+        "tolerates": describe_tolerance(schedule.copies, schedule.against),
         "input": count_of(election.size, "byte"),
         "sha256": election.digest,
     }

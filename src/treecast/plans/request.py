@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from treecast.against import dead
 from treecast.collectives import Collective, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
@@ -320,7 +321,8 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             else f"from 1 to {most} copies, surviving 0 to {most - 1} faults"
         )
         best = max(taking, key=lambda entry: entry.most(network, job.against))
-        return PlanError(f"{job.copies} copies are too many: {kind} on {network.spec} by {best.name} sends {can}{why}")
+        asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} copies"
+        return PlanError(f"{asked}; {kind} on {network.spec} by {best.name} sends {can}{why}")
     return refuse_no_builder(job, taking)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecast.against import Against
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.schedule import Schedule, describe_job
@@ -205,11 +206,12 @@ def _more(some: list[int], others: list[int]) -> int:
     return more
 
 
-def describe_tolerance(copies: int) -> str:
+def describe_tolerance(copies: int, against: Against = "nodes") -> str:
     """Return how many dead and lying nodes and arcs elections among so many copies get over, in words."""
     if copies < 3:
         return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
-    return f"any c dead and l lying ones while c + 2 l < {copies:,}: most copies decide"
+    what = "ones" if against == "nodes" else against
+    return f"any c dead and l lying {what} while c + 2 l < {copies:,}: most copies decide"
 
 
 @describe.register
@@ -229,7 +231,7 @@ def _(found: Lies) -> Description:
         "elected": f"the right data at all {honest:,} honest nodes",
         "liars": list_few(liars),
         "faults": list_few(dead),
-        "tolerates": describe_tolerance(found.schedule.copies),
+        "tolerates": describe_tolerance(found.schedule.copies, found.schedule.against),
     }
     if not found.holds:
         wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"

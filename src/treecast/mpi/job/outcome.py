@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from treecast.against import dead
 from treecast.description import (
     Described,
     Description,
@@ -93,7 +94,7 @@ def _(outcome: MpiRun) -> Description:
         "input": f"{request.input}, {count_of(found['bytes'], 'byte')}",
         "collective": f"{collective.kind} {source}, {count_of(collective.chunks, 'chunk')}",
         "network": f"{network.spec}, {count_of(network.nodes, 'node')}, a process each",
-        "copies": f"{schedule.copies:,}, to survive any {count_of(schedule.copies - 1, 'failure')}",
+        "copies": f"{schedule.copies:,}, to survive any {_failures(schedule)}",
         "programs": "each rank's own rows, " + ("from its label alone" if request.rule else "read from the plan"),
         "messages": found["messages_sent"],
         "seconds": f"{spell(float(found['transfer_seconds']))} for the transfer",
@@ -101,6 +102,11 @@ def _(outcome: MpiRun) -> Description:
     begin = describe_delivery(found["delivered"], found["living"], found["killed"], words=("rank", "killed"))
     job = Description(describe_job(schedule).figures)
     return begin.joined(job).adding({"input": request.input, **found}, lines, _node_table(found["node_reports"]))
+
+
+def _failures(schedule: Schedule) -> str:
+    survived = schedule.copies - 1
+    return count_of(survived, "failure") if schedule.against == "nodes" else dead(survived, schedule.against)
 
 
 def _node_table(nodes: list[dict[str, Any]]) -> Table:
