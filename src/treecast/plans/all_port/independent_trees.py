@@ -59,7 +59,7 @@ def _cut_off(job: Job[Network]) -> str:
     for root in network.views:
         found = fewest_ways(network, root, nodes=True)
         if found.ways < job.copies:
-            cut = network.labels(least_cut(network, root, found.node))
+            cut = least_cut(network, root, found.node)
             names = f" (cut by {', '.join(cut[:_SHOWN])}{' …' if len(cut) > _SHOWN else ''})" if cut else ""
             return (
                 f"needs {job.copies} node-disjoint ways between any two nodes, but {network.label(root)} has {found.ways} "
