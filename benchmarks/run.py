@@ -28,7 +28,7 @@ from treecast.networks.permutations import place_values
 from treecast.plans import plan
 from treecast.plans.all_port.node_matching import matched
 from treecast.plans.trees import star as star_trees
-from treecast.plans.trees.packed import independent_trees
+from treecast.plans.trees.independent import independent_trees
 from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip

@@ -100,6 +100,7 @@ def _numbers(network: Network, messages: int) -> list[int]:
     return list(dict.fromkeys(found)) or [1]
 
 
+@lru_cache(64)
 def _least(network: Network, messages: int) -> int:
     """Return the lower bound of the steps in which so many messages of each node reach all."""
     collective = Collective.over(network, "allgather", messages)
