@@ -24,6 +24,7 @@ import numpy as np
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
 from treecast.networks import Graph, Network, Star, network
+from treecast.networks.over_time import quickest
 from treecast.networks.permutations import place_values
 from treecast.plans import plan
 from treecast.plans.all_port.node_matching import matched
@@ -163,6 +164,26 @@ def all_source(kind: str, spec: str | Network, copies: int) -> None:
         f"{taken / len(schedule) * 1e9:.0f} ns/row ({planning:.2f} s plan, {checking:.2f} s verify); "
         f"{taken / limit:.0f} x a memory copy, {peak()}",
     )
+
+
+def personal() -> None:
+    """Plan scatters and alltoalls on any network, in one copy and in two, against the bounds."""
+    graphs = {
+        "torus:8x8x8": network("torus:8x8x8"),
+        "random-regular:256,6,1": network("random-regular:256,6,1"),
+        "slim-fly:13": network("slim-fly:13"),
+    }
+    small = {"mesh:8x8": network("mesh:8x8"), "random-regular:32,4,1": network("random-regular:32,4,1")}
+    jobs = [("scatter", name, where, copies) for name, where in graphs.items() for copies in (1, 2)]
+    jobs += [("alltoall", name, where, copies) for name, where in small.items() for copies in (1, 2)]
+    for kind, name, where, copies in jobs:
+        plan(kind, where, copies=copies, root=0)  # compile, and find what is known of the network
+        quickest.cache_clear()
+        began = time.perf_counter()
+        schedule = plan(kind, where, copies=copies)
+        taken = time.perf_counter() - began
+        least = max(bound.value for bound in verify(schedule).bounds if bound.of == "steps")
+        line(f"{kind} on {name}, x = {copies}", f"{taken:.2f} s", f"{schedule.steps} steps, the bound is {least}")
 
 
 def gossips() -> None:
@@ -323,6 +344,7 @@ if __name__ == "__main__":
     verification()
     all_sources()
     on_any_network()
+    personal()
     gossips()
     faults()
     bisection(large)

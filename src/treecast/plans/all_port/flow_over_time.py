@@ -13,7 +13,7 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.over_time import Flow, quickest, searched, size, slowest_cuts
+from treecast.networks.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
 from treecast.plans.all_port.runs import Runs, built_of, concatenated, listed
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -21,6 +21,7 @@ from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _MOST_SIZE = 2**24  # steps times arcs of a flow
+_MOST_SHORT, _NEAR = 2**19, 1.01  # … where runs are made shorter, until they lose less than so much
 _FEW = 8  # messages that are not joined to runs
 _MOST_UNITS = 2**13  # of all nodes, where they are not
 
@@ -55,7 +56,7 @@ def over_time(job: Job[Network]) -> Built:
         if flow is not None:
             runs, step = _of_flow(job, flow, 0, 1)
             return built_of(network, runs, step, flow.steps)
-    few = _runs_to_each(network, root)
+    few = _runs_to_each(network, root, messages)
     each, rest = divmod(messages, few)
     parts = [_of_flow(job, _flow(network, root, few), 0, each)] if each else []
     parts += [_of_flow(job, _flow(network, root, rest), few * each, 1)] if rest else []
@@ -74,10 +75,19 @@ def over_time(job: Job[Network]) -> Built:
 _NO_ROWS = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
-def _runs_to_each(network: Network, root: int) -> int:
-    """Return into how few runs the messages of each node are divided so that the slowest cut is busy in all steps."""
+def _runs_to_each(network: Network, root: int, messages: int) -> int:
+    """Return into how few runs the messages of each node are divided so that the slowest cut is busy in all steps.
+
+    Where that cut is far from the root, the first chunk comes late to it, and more and shorter runs lose less.
+    """
     slowest = max(slowest_cuts(network, root), key=lambda cut: (cut.nodes / cut.arcs, -cut.distance))
-    few = slowest.arcs // gcd(slowest.arcs, slowest.nodes)
+    few, least = slowest.arcs // gcd(slowest.arcs, slowest.nodes), least_steps(network, root, messages)
+    while (
+        2 * few <= messages
+        and least_steps(network, root, few) * messages > _NEAR * few * least
+        and size(network, root, 2 * few) <= _MOST_SHORT
+    ):
+        few *= 2
     while few > 1 and (size(network, root, few) > _MOST_SIZE or quickest(network, root, few, patient=False) is None):
         few //= 2
     return few
