@@ -197,6 +197,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         for what in ("Bcast", "Scatter", "Gather", "Allgather", "Alltoall", "Allreduce")
     },
     "docs/open.md": {
+        "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "of a shouting broadcast on Q_d": Test(
             "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),

@@ -119,6 +119,19 @@ def test_a_bridge_far_from_the_root_costs_one_in_a_hundred(graph):
         assert schedule.steps <= 1.01 * best(schedule_bounds(schedule), "steps").value + 2
 
 
+@pytest.mark.parametrize(
+    ("where", "steps", "least"),
+    [
+        (nx.barbell_graph(6, 8), 8475, 8401),
+        pytest.param("slim-fly:13", 10650, 10643, marks=pytest.mark.long),
+    ],
+    ids=["bridge", "slim fly"],
+)
+def test_the_gaps_of_many_messages(where, steps, least):
+    schedule = plan("scatter", where, messages=600)
+    assert (schedule.steps, best(schedule_bounds(schedule), "steps").value) == (steps, least)
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_verified_is_claimed_is_expanded_on_random_graphs(data):
