@@ -1,5 +1,7 @@
 """Graphs from everywhere: objects in Python, GraphML and edge lists, against networkx."""
 
+import doctest
+import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -131,6 +133,14 @@ def test_names_with_commas_between_blanks(tmp_path: Path) -> None:
     path = tmp_path / "net.edges"
     path.write_text("".join(f"{u[0]},{u[1]} {v[0]},{v[1]}\n" for u, v in truth.edges()))
     assert arcs_by_label(treecast.network(path)) == arcs_by_label(treecast.network(truth))
+
+
+def test_the_page_on_graphs_says_what_is_so() -> None:
+    page = (Path(__file__).parents[2] / "docs/graphs.md").read_text()
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(code, {}, "graphs.md", None, 0))
+    assert found.attempted > 10
+    assert found.failed == 0
 
 
 def test_a_file_without_its_prefix_is_named(tmp_path: Path) -> None:

@@ -137,7 +137,8 @@ class FaultOptions:
         tuple[str, ...],
         Several,
         Parameter(
-            help="Links that fail: A-B both ways, A>B one way (in quotes), with @STEP behind if not from the start."
+            help="Links that fail: A-B both ways, A>B one way (in quotes), A-B#0 the first of parallel cables; with "
+            "@STEP behind if not from the start."
         ),
     ] = ()
 

@@ -72,6 +72,9 @@ class Communicator:
         where = self._named[given] if isinstance(given, str) else find_network(given)
         if where.nodes != self.size:
             raise PlanError(f"{where.spec} has {where.nodes:,} nodes, and the communicator {self.size:,} ranks")
+        if where.relays is not None or not where.connected:
+            why = "has relays" if where.relays is not None else "does not lead from every node to every other"
+            raise PlanError(f"{where.spec} {why}: over MPI every node is a rank, and takes part")
         check_survive(kind, where, survive)
         return where
 

@@ -103,7 +103,8 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
         return memory[layout.slice_of(chunk, chunk + 1)]
 
     if collective.sums:
-        add_contribution(memory, _piece(Path(source.name), rank * layout.part, layout.part))
+        for part in np.flatnonzero(collective.ranks == rank).tolist():  # none of a relay
+            add_contribution(memory, _piece(Path(source.name), part * layout.part, layout.part))
         missing: list[int] = missing_contributions_at(program, rank).tolist()
         own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
         part = Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers)
@@ -163,7 +164,7 @@ def true_memory(source: Source) -> Bytes:
     """Return what every chunk should be, each in its place, from the input alone. Raises FormatError when it cannot be read."""
     collective, layout = source.collective, source.layout
     if collective.sums:
-        parts = (_piece(Path(source.name), rank * layout.part, layout.part) for rank in range(collective.nodes))
+        parts = (_piece(Path(source.name), rank * layout.part, layout.part) for rank in range(len(collective.ranks)))
         return true_sums(collective, layout, parts)
     memory = np.zeros(layout.size, np.uint8)
     _read_into(source, memory, 0, collective.chunks)
