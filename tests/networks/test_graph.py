@@ -149,7 +149,7 @@ def test_properties(truth: Any) -> None:
         nearer = graph.distance(table[u, port], at) - graph.distance(u, at)
         assert (nearer >= -1).all()
         assert {int(x) for x in u[nearer == -1]} == set(nodes.tolist()) - set(at.tolist())
-    assert Graph.of(graph.to_networkx()) == graph
+    assert Graph.of(nx.relabel_nodes(graph.to_networkx(), graph.label)) == graph
     assert all(graph.node(graph.label(u)) == u for u in nodes)
 
 
