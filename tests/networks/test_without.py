@@ -1,6 +1,7 @@
 """Networks less their broken parts, against networkx's removal of nodes and edges."""
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +130,29 @@ def test_plans_on_what_is_left_stand_in_files(spec, tmp_path):
             assert formats.load(tmp_path / name) == schedule
     schedule = plan("broadcast", spec, messages=3, survive=1)
     assert sweep(schedule, 1, "nodes").failing == sweep(schedule, 1, "links").failing == 0
+
+
+def test_relays_stay_relays_and_cables_are_taken_one_by_one():
+    wired = nx.Graph([("a", "s", {"capacity": 3}), ("b", "s", {"capacity": 2}), ("c", "s"), ("c", "a")])
+    wired.nodes["s"]["relay"] = True
+    whole = network(wired)
+    torn = whole.without(["c"], ["a-s#1", "b>s#0"])
+    assert torn.spec == "graph:4 without links a-s#1 b>s#0 nodes c"
+    assert torn.labels(torn.ranks) == ["a", "b"]
+    assert torn.labels(np.flatnonzero(torn.relays)) == ["s"]
+    arcs = [(torn.label(u), torn.label(v)) for u in torn for v in torn.neighbors(u)]
+    assert sorted(arcs) == sorted([("a", "s"), ("s", "a")] * 2 + [("b", "s")] + [("s", "b")] * 2)
+    assert torn.without(links=["a-s#1"]) == whole.without(["c"], ["a-s#1", "b>s#0", "a-s#2"])
+    assert "s" not in whole.without(links=["a-s"]).labels(whole.without(links=["a-s"]).neighbors(0))
+    with pytest.raises(NetworkError, match="relays only"):
+        whole.without(["a", "b", "c"])
+
+
+def test_names_that_are_nearly_right_are_answered_with_those_meant():
+    whole = network(nx.relabel_nodes(nx.cycle_graph(4), lambda u: f"rack{u}/left"))
+    with pytest.raises(NetworkError, match="did you mean 'rack2/left'"):
+        whole.without(nodes=["rack2/lft"])
+    with pytest.raises(NetworkError, match="did you mean 'rack2/left'"):
+        whole.without(links=["rack1/left-rack2/lft"])
+    with pytest.raises(NetworkError, match="'rack0/left-rack2/left' is no link of graph:4"):
+        whole.without(links=["rack0/left-rack2/left"])

@@ -40,7 +40,7 @@ def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
         except NetworkError:
             continue
         ways = [(u, v), (v, u)][: 1 + (sign == "-")]
-        arcs = [[(a, port) for port in _ports_to(network, a, b)] for a, b in ways]
+        arcs = [[(a, port) for port in ports_to(network, a, b)] for a, b in ways]
         if not any(arcs):
             near = ", ".join(network.label(w) for w in dict.fromkeys(network.neighbors(u)))
             raise NetworkError(
@@ -70,8 +70,19 @@ def _ways_to_read(name: str) -> Iterator[tuple[str, str, str, int | None]]:
                 yield left, sign, node, int(cable)
 
 
-def _ports_to(network: Network, u: int, v: int) -> list[int]:
-    """Return the ports of all arcs from one node to another."""
+def ports_to(network: Network, u: int, v: int) -> list[int]:
+    """Return the ports of all arcs from one node to another; parallel arcs in the order of their cables.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    u, v : int
+        The two nodes.
+    """
+    first = int(network.port_between(u, v))
+    if first < 0 or not network.parallel_arcs:
+        return [first] * (first >= 0)
     return np.flatnonzero(network.neighbor(u, np.arange(network.ports)) == v).tolist()
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.core import Ints, Network
 from treecast.networks.graph import Graph
-from treecast.networks.links import arcs_called
+from treecast.networks.links import arcs_called, ports_to
 
 _WORDS = ("links", "nodes")
 _BETWEEN = re.compile(r"\s+without\s+(?=(?:links|nodes)\s)")
@@ -95,12 +95,10 @@ class Without(Graph):
         u, port : int
             A node and a port of this network.
         """
-        v = self.neighbor(u, port)
-        mine = np.flatnonzero(self.neighbor(u, np.arange(self.ports)) == v)
-        a, b = self.kept[u], self.kept[v]
-        theirs = np.flatnonzero(self.whole.neighbor(a, np.arange(self.whole.ports)) == b)
-        left = [int(other) for other in theirs if (int(a), int(other)) not in self.cut]
-        return int(a), left[int(np.searchsorted(mine, port))]
+        v = int(self.neighbor(u, port))
+        a, b = int(self.kept[u]), int(self.kept[v])
+        left = [other for other in ports_to(self.whole, a, b) if (a, other) not in self.cut]
+        return a, left[ports_to(self, u, v).index(port)]
 
     def _spell(self) -> str:
         """Return the spelling: parts in the order of their numbers, links of nodes that are gone left out."""
@@ -110,7 +108,7 @@ class Without(Graph):
             v = int(whole.neighbor(u, port))
             if (u, port) in done or u in self.gone or v in self.gone:
                 continue
-            there, back = _ports_to(whole, u, v), _ports_to(whole, v, u)
+            there, back = ports_to(whole, u, v), ports_to(whole, v, u)
             cable = there.index(port)
             number = f"#{cable}" if max(len(there), len(back)) > 1 else ""
             other = (v, back[cable]) if cable < len(back) else None
@@ -227,7 +225,3 @@ def _among(cut: Collection[tuple[int, int]], tail: Ints, port: NDArray[np.int32]
     """Return which of some arcs are cut."""
     keys = np.array([u * ports + by for u, by in cut], np.int64)
     return np.isin(tail * ports + port, keys)
-
-
-def _ports_to(network: Network, u: int, v: int) -> list[int]:
-    return np.flatnonzero(network.neighbor(u, np.arange(network.ports)) == v).tolist()

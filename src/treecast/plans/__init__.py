@@ -7,6 +7,7 @@ from treecast.errors import PlanError
 from treecast.machine import Model
 from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
+from treecast.plans.carried import carried, known_node
 from treecast.plans.choice import Alternatives, Candidate, build, choose
 from treecast.plans.choice import alternatives as _alternatives
 from treecast.plans.copies import against_of, copies_of
@@ -226,8 +227,10 @@ def program(
         raise PlanError(
             f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
         )
-    rows = entry.at(job, node_of(where, node, "node")).rows
-    return Schedule(where, job.collective, job.model, rows, job.copies, recipe=recipe_of(job, entry, job.copies))
+    given = where if job.likeness is None else job.likeness.given
+    mine = entry.at(job, known_node(job, node_of(given, node, "node"))).rows
+    found = Schedule(where, job.collective, job.model, mine, job.copies, recipe=recipe_of(job, entry, job.copies))
+    return found if job.likeness is None else carried(found, job.likeness)
 
 
 def program_again(schedule: Schedule, node: int) -> Schedule | None:
@@ -241,9 +244,9 @@ def program_again(schedule: Schedule, node: int) -> Schedule | None:
         return None
     if entry.at is None:
         return None
-    return Schedule(
-        job.network, job.collective, job.model, entry.at(job, node).rows, job.copies, recipe=schedule.recipe
-    )
+    mine = entry.at(job, known_node(job, node)).rows
+    found = Schedule(job.network, job.collective, job.model, mine, job.copies, recipe=schedule.recipe)
+    return found if job.likeness is None else carried(found, job.likeness)
 
 
 def builders(collective: str, network: Any) -> list[Builder]:

@@ -29,4 +29,8 @@ def facts(schedule: Schedule, depth: int) -> Description:
         job, entry = job_of(schedule)
     except PlanError:
         return Description({})
-    return entry.facts(job, schedule, depth)
+    found = entry.facts(job, schedule, depth)
+    if job.likeness is None:
+        return found
+    known = job.network.spec
+    return Description({"like": known}, {"like": f"{known}, under other names: planned as such"}).joined(found)

@@ -1,6 +1,8 @@
 """From what a person asks for to a job and the builders that can do it, and from what was built to a schedule."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +17,7 @@ from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of
 from treecast.plans.built import Built, memory
+from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import against_of, copies_of, lacks_ways
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, all_options, builders, refuse_no_builder
@@ -123,19 +126,39 @@ def request(
         When no builder can do it; the error says why not.
     """
     where = find_network(network)
-    collective = collective_of(kind, where, **what)
-    given = _read_options(where, options or {})
+    wanted = copies_of(copies, survive)
+    job = Job(
+        where,
+        collective_of(kind, where, **what),
+        find_model(next(iter(MODELS)) if model is None else model),
+        wanted,
+        options or {},
+        against_of(against, wanted),
+    )
+    known = as_known(job)
+    if known.likeness is not None:
+        with suppress(PlanError):  # what graphs alone can do, and the reasons why not, are the graph's own
+            return _fitting(known, builder, model is not None)
+    return _fitting(job, builder, model is not None)
+
+
+def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job[Any], list[Builder]]:
+    """Return a job with its options read and, if none was given, its model; and the builders that can do it."""
+    where, kind = job.network, job.collective.kind
+    given = _read_options(where, job.options)
     entries = _builders_called(kind, where, builder)
-    machine = find_model(model) if model is not None else _own_model(entries, given)
+    machine = job.model if model_given else _own_model(entries, given)
     if where.ports > _MOST_PORTS and not machine.routing:
         raise PlanError(
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
         )
-    wanted = copies_of(copies, survive)
-    job = Job(where, collective, machine, wanted, given, against_of(against, wanted))
+    job = replace(job, model=machine, options=given)
     fitting = [entry for entry in entries if not entry.why_not(job)]
+    if job.likeness is not None and job.copies > 1:
+        # the calling paths that prove the copies of sparing schedules go by labels of the known network
+        fitting = [entry for entry in fitting if not entry.sparing]
     if not fitting:
-        raise _refusal(job, entries, model is not None)
+        raise _refusal(job, entries, model_given)
     return job, fitting
 
 
@@ -143,7 +166,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
     """Return the schedule of what a builder built for a job."""
     orbit = job.collective.all_source and entry.orbit
     copies = built.copies or job.copies
-    return Schedule(
+    found = Schedule(
         job.network,
         built.collective or job.collective,
         job.model,
@@ -156,6 +179,7 @@ def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
         initiator=built.initiator,
         against=job.against if copies > 1 else "nodes",
     )
+    return found if job.likeness is None else carried(found, job.likeness)
 
 
 def recipe_of(job: Job[Any], entry: Builder, copies: int) -> Recipe:

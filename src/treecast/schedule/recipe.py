@@ -9,6 +9,7 @@ from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.machine import Model
 from treecast.networks import Network
+from treecast.networks.recognition import Likeness
 
 if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule
@@ -30,6 +31,8 @@ class Job(Generic[Where]):
         What the ways must not share: nodes, links or arcs.
     options
         The builder's own options by name, with their values as the builder reads them.
+    likeness
+        Where a graph was given that is ``network`` under other names: which node is which.
     """
 
     network: Where
@@ -38,6 +41,7 @@ class Job(Generic[Where]):
     copies: int = 1
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     against: Against = "nodes"
+    likeness: Likeness | None = None
 
     def __repr__(self) -> str:
         return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"

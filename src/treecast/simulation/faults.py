@@ -3,7 +3,7 @@
 No node is told of a fault or reacts to one. The schedule runs on, and a node skips what it does not hold.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,7 @@ from treecast.description import count_of, list_few
 from treecast.errors import FaultError, NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.links import arcs_called, ports_to
 from treecast.ragged import places, runs
 from treecast.schedule import Schedule
 from treecast.steps import NEVER
@@ -45,7 +46,7 @@ class Faults:
         at = [(network.label(u), step) for u, step in sorted(self.nodes.items())]
         for (u, port), step in sorted(self.arcs.items()):
             v = int(network.neighbor(u, port))
-            cable = f"#{int(network.cable(u, port))}" if len(_ports_to(network, u, v)) > 1 else ""
+            cable = f"#{int(network.cable(u, port))}" if len(ports_to(network, u, v)) > 1 else ""
             at.append((f"{network.label(u)}>{network.label(v)}{cable}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
 
@@ -198,44 +199,10 @@ def _at_step(text: str) -> tuple[str, int]:
 
 
 def _arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
-    """Return the arcs, by source and port, of ``A>B`` or ``A-B``, or of one cable, ``A-B#0``; a sign may be part of a label."""
-    for sign in ">-":
-        for i in (i for i, c in enumerate(name) if c == sign):
-            for ends, cable in _ways_to_read(name[:i], name[i + 1 :]):
-                try:
-                    u, v = map(network.node, ends)
-                except ValueError:
-                    continue
-                arcs = [(u, port) for port in _ports_to(network, u, v)]
-                arcs += [(v, port) for port in _ports_to(network, v, u)] if sign == "-" else []
-                if not arcs:
-                    near = ", ".join(network.label(w) for w in dict.fromkeys(network.neighbors(u)))
-                    raise FaultError(
-                        f"{name!r} is no link of {network.spec}: {network.label(u)} is joined to {near or 'no node'}"
-                    )
-                chosen = [(a, port) for a, port in arcs if cable in (None, int(network.cable(a, port)))]
-                if not chosen:
-                    most = max(int(network.cable(a, port)) for a, port in arcs)
-                    raise FaultError(f"{name!r} is no cable of {network.spec}: those are numbered from 0 to {most}")
-                return chosen
-    raise FaultError(f"{name!r} names no link: write A-B (both ways) or A>B (one way), A and B nodes of {network.spec}")
-
-
-def _ways_to_read(left: str, right: str) -> Iterator[tuple[tuple[str, str], int | None]]:
-    """Yield how the two sides of a link can be read: as two nodes, or as two nodes and the number of a cable."""
-    yield (left, right), None
-    node, sign, cable = right.rpartition("#")
-    if sign and cable.isascii() and cable.isdigit() and len(cable) < 10:
-        yield (left, node), int(cable)
-
-
-def _ports_to(network: Network, u: int, v: int) -> list[int]:
-    """Return the ports of all arcs from one node to another."""
-    first = int(network.port_between(u, v))
-    if first < 0 or not network.parallel_arcs:
-        return [first] * (first >= 0)
-    ports = np.arange(network.ports)
-    return np.flatnonzero(network.neighbor(u, ports) == v).tolist()
+    try:
+        return arcs_called(network, name)
+    except NetworkError as error:
+        raise FaultError(str(error)) from None
 
 
 def random_faults(network: Network, count: int, seed: int, spare: Iterable[int] = ()) -> Faults:

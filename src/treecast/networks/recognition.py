@@ -1,0 +1,242 @@
+"""Graphs that are a known network under other names: a cube, torus or ring that comes as a file is planned on as such.
+
+Candidates have as many nodes, the same degree and as many nodes at each distance. A bounded search looks for a map to one of
+them. The map is the certificate: it is checked arc by arc, by other means than those that found it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, islice
+from math import comb, factorial, gcd
+
+import numpy as np
+
+from treecast.networks.circulant import Circulant
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints, Network
+from treecast.networks.graph import Graph
+from treecast.networks.grid import Mesh, Torus
+from treecast.networks.hypercube import Hypercube
+from treecast.networks.hyperx import HyperX
+from treecast.networks.star import Star
+
+_MOST_NODES = 1 << 20
+_MOST_CIRCULANTS = 2_000  # sets of steps that are looked at
+_PER_ARC, _AT_LEAST = 8, 20_000  # images that are tried for each arc before a search is given up
+_AT_ONCE = 1 << 20  # ways of two arcs that are looked at together
+_SAMPLES = 4  # nodes that have to see as many nodes at each distance
+
+Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """A network, the known one that it is, and which node is which.
+
+    Parameters
+    ----------
+    given : Network
+        The network as it came.
+    known : Network
+        A member of a family.
+    to : int64 (N,)
+        The node of ``known`` that each node of ``given`` is.
+    back : int64 (N,)
+        The node of ``given`` that each node of ``known`` is.
+    """
+
+    given: Network
+    known: Network
+    to: Ints
+    back: Ints
+
+    def __repr__(self) -> str:
+        return f"<Likeness: {self.given.spec} is {self.known.spec}>"
+
+
+def recognise(network: Network) -> Likeness | None:
+    """Return which known network a graph is, or None when it is none, or none was found within little time.
+
+    Of several families the first is taken: complete, hypercube, ring, star, torus, HyperX, circulant, path, mesh.
+
+    Parameters
+    ----------
+    network : Network
+        A network that is given arc by arc; any other is known as it is.
+
+    Returns
+    -------
+    Likeness or None
+        Its map has been checked arc by arc.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treecast import network
+    >>> recognise(network(nx.circulant_graph(16, [3, 5])))
+    <Likeness: graph:16 is circulant:16,1,7>
+    >>> recognise(network(nx.petersen_graph())) is None
+    True
+    """
+    if not isinstance(network, Graph) or not 2 <= network.nodes <= _MOST_NODES:
+        return None
+    if network.parallel_arcs or network.relays is not None or not (network.connected and network.both_ways):
+        return None
+    found = _find(network)
+    return None if found is None else Likeness(network, *found)
+
+
+@lru_cache(16)
+def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
+    """Return the known network, and the maps to it and back. Graphs that differ in names alone have the same."""
+    first, _, _ = network.arc_lists()
+    degrees = np.diff(first)
+    start = int(np.argmin(degrees))
+    levels = network.levels(start)
+    if degrees.min() == degrees.max():
+        samples = np.linspace(0, network.nodes - 1, _SAMPLES, dtype=np.int64)[1:].tolist()
+        if any(network.levels(u) != levels for u in samples) or not _look_alike(network):
+            return None
+        known = _regular(network.nodes, network.degree, levels)
+    else:
+        known = _meshes(network.nodes, network.degree, levels)
+    for some in known:
+        found = _map(network, some, start)
+        if found is not None and is_likeness(network, some, found):
+            return some, found, np.argsort(found)
+    return None
+
+
+def is_likeness(given: Network, known: Network, to: Ints) -> bool:
+    """Return whether a map of nodes carries the arcs of a network to all arcs of another, one to one.
+
+    Parameters
+    ----------
+    given, known : Network
+        The two networks.
+    to : int64 (N,)
+        The node of ``known`` for each node of ``given``.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> ring, torus = network("ring:4"), network("torus:2x2")
+    >>> is_likeness(ring, torus, np.array([0, 1, 3, 2])), is_likeness(ring, torus, np.arange(4))
+    (True, False)
+    """
+    if given.nodes != known.nodes or not np.array_equal(np.sort(to), np.arange(known.nodes)):
+        return False
+
+    def arcs(network: Network, names: Ints) -> Ints:
+        first, head, _ = network.arc_lists()
+        tail = np.repeat(np.arange(network.nodes), np.diff(first))
+        return np.sort(names[tail] * network.nodes + names[head])
+
+    return np.array_equal(arcs(given, to), arcs(known, np.arange(known.nodes)))
+
+
+def _look_alike(network: Network) -> bool:
+    """Return whether all nodes of a regular network are alike two arcs around: a link that is wrong anywhere shows there."""
+    first, head, _ = network.arc_lists()
+    nodes, degree = network.nodes, network.degree
+    model = np.empty(0, np.int64)
+    for low in range(0, nodes, step := max(1, _AT_ONCE // degree**2)):
+        near = head[first[low] : first[min(low + step, nodes)]].reshape(-1, degree)
+        two = np.sort(head.reshape(-1, degree)[near].reshape(len(near), -1), axis=1)
+        begins = np.ones(two.shape, np.bool_)
+        begins[:, 1:] = two[:, 1:] != two[:, :-1]
+        length = np.diff(np.append(np.flatnonzero(begins), two.size))  # ways of two arcs to the same node
+        seen = np.bincount(np.nonzero(begins)[0] * (degree + 1) + length, minlength=len(near) * (degree + 1))
+        table = seen.reshape(len(near), degree + 1)
+        model = table[0] if low == 0 else model
+        if (table != model).any():
+            return False
+    return True
+
+
+def _map(given: Graph, known: Network, start: int) -> Ints | None:
+    """Return the node of ``known`` for each node of ``given``, its node 0 for ``start``; None when none is found."""
+    from treecast.kernels.isomorphism import match_nodes, order_nodes
+
+    if given.arcs != known.arcs:
+        return None
+    n, every = known.nodes, np.arange(known.nodes)
+    order, near, need, image = (np.zeros(n, np.int32) for _ in range(4))
+    first, head, _ = known.arc_lists()
+    theirs, heads, _ = given.arc_lists()
+    order_nodes(first, head, order, near, need)
+    level, level_g = (far.astype(np.int32) for far in (known.distance(0, every), given.distance(start, every)))
+    search = (order, near, need, first, head, level, theirs, heads, level_g)
+    if match_nodes(*search, start, _PER_ARC * len(head) + _AT_LEAST, image) != 1:
+        return None
+    to = np.empty(n, np.int64)
+    to[image] = every
+    return to
+
+
+def _regular(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
+    """Yield the members of families that look the same from every node and have such figures, the best family first."""
+    if degree == nodes - 1:
+        yield Complete(nodes)
+        return
+    if nodes == 2**degree:
+        yield from _those(levels, lambda: Hypercube(degree))
+    if degree == 2:
+        yield Torus((nodes,), "ring")
+        return
+    if nodes == factorial(degree + 1):
+        yield from _those(levels, lambda: Star(degree + 1))
+    products = sorted(_products(nodes, 2), key=len)
+    for sides in products:
+        # two sides of 2 are one of 4, and with no others it is a hypercube
+        if sum(min(side - 1, 2) for side in sides) == degree and sides.count(2) < 2 and set(sides) - {2, 4}:
+            yield from _those(levels, lambda sides=sides: Torus(sides))
+    for sides in products:
+        if sum(sides) - len(sides) == degree:
+            yield from _those(levels, lambda sides=sides: HyperX(*sides))
+    for steps in _steps(nodes, degree, levels):
+        yield from _those(levels, lambda steps=steps: Circulant(nodes, *steps))
+
+
+def _meshes(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
+    """Yield the paths and meshes that have such figures."""
+    for sides in sorted(_products(nodes, 2), key=len):
+        if sum(min(side - 1, 2) for side in sides) == degree:
+            yield from _those(levels, lambda sides=sides: Mesh(sides, "path" if len(sides) == 1 else "mesh"))
+
+
+def _those(levels: Levels, make: Callable[[], Network]) -> Iterator[Network]:
+    """Yield a network if it has so many nodes at each distance from node 0."""
+    network = make()
+    if network.levels(0) == levels:
+        yield network
+
+
+def _products(number: int, least: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ascending tuples of numbers from ``least`` on with this product."""
+    yield (number,)
+    side = least
+    while side * side <= number:
+        if number % side == 0:
+            yield from ((side, *rest) for rest in _products(number // side, side))
+        side += 1
+
+
+def _steps(nodes: int, degree: int, levels: Levels) -> Iterator[tuple[int, ...]]:
+    """Yield sets of steps with which a circulant may have such figures; where sets are many, only those that hold 1."""
+    half = (nodes // 2,) if degree % 2 else ()
+    if degree % 2 and nodes % 2:
+        return
+    others = range(1, (nodes + 1) // 2)
+    size = degree // 2
+    if comb(len(others), size) <= _MOST_CIRCULANTS:
+        sets = combinations(others, size)
+    else:
+        sets = ((1, *rest) for rest in islice(combinations(others[1:], size - 1), _MOST_CIRCULANTS))
+    for steps in sets:
+        if gcd(nodes, *steps, *half) > 1:
+            continue
+        moves = np.array([0, *(way * step for step in (*steps, *half) for way in (1, -1))])
+        if np.unique((moves[:, None] + moves) % nodes).size == sum(levels[:3]):  # nodes up to two arcs away
+            yield (*steps, *half)

@@ -1,0 +1,106 @@
+"""Schedules carried over from a known network to the graph that was given, which is the same network under other names."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.networks.core import Ints
+from treecast.networks.recognition import Likeness, recognise
+from treecast.ragged import explode
+from treecast.schedule import Payloads, Rows, Schedule
+from treecast.schedule.recipe import Job
+
+
+def as_known(job: Job[Any]) -> Job[Any]:
+    """Return a job on the known network that its graph is, to be carried over; itself where the graph is none.
+
+    Parameters
+    ----------
+    job : Job
+        What is asked for. Messages of different lengths, targets and routes stay on the graph.
+    """
+    collective = job.collective
+    if collective.lengths is not None or collective.targets or job.model.routing:
+        return job
+    found = recognise(job.network)
+    if found is None:
+        return job
+    moved = replace(collective, root=0 if collective.all_source else int(found.to[collective.root]))
+    return replace(job, network=found.known, collective=moved, likeness=found)
+
+
+def known_node(job: Job[Any], node: int) -> int:
+    """Return the node of a job's network that a node of what was given is.
+
+    Parameters
+    ----------
+    job : Job
+        What is asked for.
+    node : int
+        A node of the network that was given.
+    """
+    return node if job.likeness is None else int(job.likeness.to[node])
+
+
+def carried(schedule: Schedule, likeness: Likeness) -> Schedule:
+    """Return a schedule on the graph that was given: nodes, ports and chunks renamed, and an orbit written out.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        On the known network.
+    likeness : Likeness
+        Which node is which.
+
+    Raises
+    ------
+    ScheduleError
+        When an orbit has too many rows to be written out.
+    """
+    back, given = likeness.back, likeness.given
+    plain = _within_blocks(schedule).plain()
+    rows, collective = plain.rows, plain.collective
+    src, dst = back[rows.src], back[rows.dst]
+    columns = rows.columns() | {"src": src, "dst": dst, "port": given.port_between(src, dst)}
+    return replace(
+        plain,
+        network=given,
+        collective=collective if collective.all_source else replace(collective, root=int(back[collective.root])),
+        rows=Rows.of_any_steps(_rename_blocks(rows.payloads, collective, back), **columns),
+        initiator=None if plain.initiator is None else int(back[plain.initiator]),
+    )
+
+
+def _within_blocks(schedule: Schedule) -> Schedule:
+    """Return the same schedule with a row for each block of a stream: other blocks may go in another order by their new names."""
+    rows, size = schedule.rows, schedule.collective.messages
+    table = rows.payloads.within_blocks(size)
+    cut = rows.streaming & (np.diff(table.start)[rows.payload] > 1)
+    if schedule.collective.traits.blocks == "one" or not cut.any():
+        return schedule
+    of, entry = explode(table.start, rows.payload[cut])
+    part = np.flatnonzero(cut)[of]
+    first, stop = table.first[entry], table.stop[entry]
+    moved = {name: column[part] for name, column in rows.columns().items()}
+    moved |= {
+        "step": moved["step"] + table.before[entry],
+        "steps": stop - first,
+        "payload": len(table) + np.arange(len(part)),
+    }
+    columns = {name: np.concatenate([column[~cut], moved[name]]) for name, column in rows.columns().items()}
+    return replace(schedule, rows=Rows.of(Payloads.concatenated([table, Payloads.of_ranges(first, stop)]), **columns))
+
+
+def _rename_blocks(payloads: Payloads, collective: Collective, back: Ints) -> Payloads:
+    """Return the same payloads with each chunk in the block of the node, or pair of nodes, that the graph names."""
+    blocks, size, nodes = collective.traits.blocks, collective.messages, collective.nodes
+    if blocks == "one":
+        return payloads
+    table = payloads.within_blocks(size)
+    block = table.first // size
+    group, node = np.divmod(block, nodes)  # of sums: whether they are finished; of pairs: where they come from
+    named = (back[group] if blocks == "pair" else group) * nodes + back[node]
+    first = table.first + (named - block) * size
+    return Payloads(table.start, first, first + (table.stop - table.first))
