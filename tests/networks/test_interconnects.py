@@ -93,6 +93,46 @@ def test_groups_of_a_dragonfly_are_complete_and_each_two_joined_once(routers, li
     assert where.diameter == (3 if routers > 1 else 1)
 
 
+@pytest.mark.parametrize(("routers", "links", "hosts"), [(2, 1, 1), (3, 2, 2), (4, 2, 2), (1, 2, 3)])
+def test_hosts_of_a_dragonfly_are_ranks_below_its_routers(routers, links, hosts):
+    where, bare = network(f"dragonfly:{routers},{links},{hosts}"), network(f"dragonfly:{routers},{links}")
+    wires = {
+        frozenset((f"{router}.{host}", router)) for router in bare.labels(range(bare.nodes)) for host in range(hosts)
+    }
+    assert links_of(where) == links_of(bare) | wires
+    assert where.ranks.tolist() == list(range(bare.nodes * hosts))
+    assert where.labels(where.ranks) == [f"{r}.{h}" for r in bare.labels(range(bare.nodes)) for h in range(hosts)]
+    assert where.diameter == bare.diameter + 2
+    assert network(f"dragonfly:{routers},{links},0") == bare
+
+
+@pytest.mark.parametrize("k", [2, 4, 6, 8])
+def test_a_fat_tree_has_the_hosts_and_switches_of_its_definition(k):
+    where = network(f"fat-tree:{k}")
+    assert (len(where.ranks), where.nodes - len(where.ranks)) == (k**3 // 4, 5 * k * k // 4)
+    assert where.ranks.tolist() == list(range(k**3 // 4))
+    assert {where.degree_at(int(u)) for u in where.ranks} == {1}
+    assert {where.degree_at(int(u)) for u in np.flatnonzero(where.relays)} == {k}
+    assert where.diameter == 6
+    graph = graph_of(where)
+    cores = [u for u in where if where.label(u).startswith("core")]
+    pods = list(nx.weakly_connected_components(nx.restricted_view(graph, cores, [])))
+    assert len(pods) == k
+    for core in cores:  # each is joined to every pod once
+        assert sorted(len(pod & set(graph[core])) for pod in pods) == [1] * k
+    for u, v in ((0, 1), (0, k * k // 4 - 1), (0, len(where.ranks) - 1)):  # same edge switch, same pod, another pod
+        same = sum(a == b for a, b in zip(where.label(u).split("."), where.label(v).split("."), strict=True))
+        assert k == 2 or where.distance(u, v) == {2: 2, 1: 4, 0: 6}[same] or same == 1
+
+
+def test_collectives_over_switches():
+    for spec in ("fat-tree:4", "dragonfly:3,1,2"):
+        for kind in ("broadcast", "scatter", "gather", "reduce"):
+            schedule = plan(kind, spec, messages=2)
+            assert schedule.collective.root == 0
+            assert verify(schedule).holds
+
+
 def test_the_dragonfly_of_264_routers():
     where = network("dragonfly:8,4")
     assert (where.nodes, where.degree, where.diameter) == (264, 11, 3)
@@ -153,7 +193,9 @@ def test_random_regular_graphs_are_drawn_until_they_are_connected():
         ("circulant:99999999999,1", "at most 16,777,216"), ("hyperx:0x3", "each at least 1"), ("hyperx:", "write hyperx"),
         ("hyperx:99999x99999x99999", "out of reach"), ("slim-fly:6", "power of a prime"), ("slim-fly:2", "power of a prime"),
         ("slim-fly:131", "power of a prime"), ("slimfly:5", "did you mean 'slim-fly'"), ("dragonfly:0,1", "both at least 1"),
-        ("dragonfly:4", "write dragonfly"), ("dragonfly:1000,1000", "routers: at most"), ("random-regular:5,3,1", "N or D even"),
+        ("dragonfly:4", "write dragonfly"), ("dragonfly:4,2,1,1", "write dragonfly"),
+        ("fat-tree:3", "K even"), ("fat-tree:66", "K even"),
+        ("dragonfly:1000,1000", "routers: at most"), ("random-regular:5,3,1", "N or D even"),
         ("random-regular:5,5,1", "0 < D < N"), ("random-regular:4,1,1", "not connected"), ("random-regular:5,0,1", "0 < D"),
         ("random-regular:9999999,8,1", "too many links"), ("random-regular:20,4", "write random-regular:N,D,SEED"),
     ],

@@ -21,7 +21,8 @@ class Dragonfly(Graph):
     """The dragonfly of a routers a group and h links of each router to other groups: a h + 1 groups.
 
     The links of a group to others, counted over its routers, lead to the next group, the one after it, and so on around.
-    A router is labelled group.router.
+    A router is labelled group.router. With p hosts a router, hosts are labelled group.router.host and numbered first; routers
+    are relays then.
 
     Parameters
     ----------
@@ -29,6 +30,8 @@ class Dragonfly(Graph):
         The number of routers a group, a.
     links : int
         The number of links of each router to other groups, h.
+    hosts : int
+        The number of hosts of each router, p; 0 where routers are what takes part themselves.
 
     Raises
     ------
@@ -43,20 +46,31 @@ class Dragonfly(Graph):
     (36, 5, 3)
     >>> where.labels(where.neighbors(where.node("0.1")))
     ['0.0', '0.2', '0.3', '3.2', '4.2']
+    >>> hosted = network("dragonfly:4,2,2")
+    >>> hosted.nodes, len(hosted.ranks), hosted.labels(hosted.neighbors(hosted.node("0.1.1")))
+    (108, 72, ['0.1'])
     """
 
     described: ClassVar[str] = "a dragonfly"
 
-    def __init__(self, routers: int, links: int) -> None:
-        spec = f"dragonfly:{routers},{links}"
+    def __init__(self, routers: int, links: int, hosts: int = 0) -> None:
+        spec = f"dragonfly:{routers},{links}" + (f",{hosts}" if hosts else "")
         if routers < 1 or links < 1:
             raise NetworkError(f"{spec} is no network: write dragonfly:A,H with both at least 1, as in dragonfly:4,2")
         groups = routers * links + 1
-        nodes = groups * routers
-        if nodes > _MOST_NODES or nodes * (routers + links) > _MOST_ARCS:
-            raise NetworkError(f"{spec} has {nodes:,} routers: at most {_MOST_NODES:,}, with {_MOST_ARCS:,} arcs")
+        own = groups * routers
+        if own * (1 + hosts) > _MOST_NODES or own * (routers + links + 2 * hosts) > _MOST_ARCS:
+            raise NetworkError(f"{spec} has {own:,} routers: at most {_MOST_NODES:,} nodes, with {_MOST_ARCS:,} arcs")
         names = [f"{group}.{router}" for group in range(groups) for router in range(routers)]
-        super().__init__(spec, names, _arcs(routers, links))
+        arcs, relays = _arcs(routers, links), None
+        if hosts:
+            count = own * hosts
+            host = np.arange(count)
+            wires = np.stack([host, count + host // hosts], axis=1)
+            arcs = np.concatenate([wires, wires[:, ::-1], arcs + count])
+            relays = np.arange(count + own) >= count
+            names = [f"{router}.{host}" for router in names for host in range(hosts)] + names
+        super().__init__(spec, names, arcs, relays)
 
 
 def _arcs(routers: int, links: int) -> Ints:
@@ -73,13 +87,13 @@ def _arcs(routers: int, links: int) -> Ints:
 
 @family(
     "dragonfly",
-    "A,H",
+    "A,H[,P]",
     example="dragonfly:4,2",
-    what="AH + 1 groups of A routers, joined by H links a router",
-    nodes="A (A H + 1)",
-    degree="A - 1 + H",
-    diameter="3",
+    what="AH + 1 groups of A routers, joined by H links a router; with P hosts a router, routers are relays",
+    nodes="A (A H + 1) (1 + P)",
+    degree="A - 1 + H + P",
+    diameter="3, between hosts 5",
 )
-def dragonfly(routers: int, links: int) -> Dragonfly:
-    """Return the dragonfly of so many routers a group and links of each to other groups."""
-    return Dragonfly(routers, links)
+def dragonfly(routers: int, links: int, hosts: int = 0) -> Dragonfly:
+    """Return the dragonfly of so many routers a group, links of each to other groups, and hosts of each."""
+    return Dragonfly(routers, links, hosts)
