@@ -22,6 +22,7 @@ from pathlib import Path
 
 import treecast
 from treecast.collectives import find_kind
+from treecast.errors import PlanError
 
 BANDWIDTH, LATENCY = 125e6, 1e-6
 LEAST = 65_472  # bytes of a chunk: SimGrid sends shorter ones in another way
@@ -31,6 +32,7 @@ SIZES = {"broadcast": 16 * MIB, "allgather": MIB, "scatter": 256 * KIB, "alltoal
 """The bytes of each collective: all data, or one block of an allgather, scatter or alltoall."""
 MPI_NAME = {"broadcast": "bcast"}  # the others are called alike
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
+START = 12 * LATENCY  # of a message
 MANY = 1_000_000  # messages at which the steps of a bound are as good as its bandwidth
 PROGRAM = Path(__file__).with_name("arena.c")
 
@@ -68,12 +70,26 @@ def block_bytes(race: Race) -> float:
 
 
 def find_plan(race: Race) -> treecast.Schedule:
-    """Return the plan of the fewest steps times chunk time, among numbers of messages whose chunks are long enough."""
-    most = max(1, int(block_bytes(race) // LEAST))
-    degree = treecast.network(race.network).degree
+    """Return the plan that should be fastest, among numbers of messages whose messages are long enough, and models."""
+    block, degree = block_bytes(race), treecast.network(race.network).degree
+    most = max(1, int(block // LEAST))
     tried = {most, most // 2, *(degree * (most // degree - i) for i in range(3)), *range(1, min(most, 12) + 1)}
-    plans = [treecast.plan(race.kind, race.network, messages=m) for m in sorted(tried) if 1 <= m <= most]
-    return min(plans, key=lambda plan: plan.steps / plan.collective.messages)
+    jobs = [(m, "all-port") for m in sorted(tried) if 1 <= m <= most] + [(degree, "shouting"), (2 * degree, "shouting")]
+    plans = list[treecast.Schedule]()
+    for messages, model in jobs:
+        try:
+            plan = treecast.plan(race.kind, race.network, messages=messages, model=model)
+        except PlanError:
+            continue
+        if not plan.sparing and int(plan.message_sizes.min()) * block / messages >= LEAST:
+            plans.append(plan)
+    return min(plans, key=lambda plan: estimate(plan, block))
+
+
+def estimate(plan: treecast.Schedule, block: float) -> float:
+    """Return about how many seconds a plan takes in SimGrid, whose messages start late and share links with those back."""
+    chunk = block / plan.collective.messages
+    return 1.12 * int(plan.message_sizes.sum()) * chunk / BANDWIDTH + plan.steps * START
 
 
 def smpirun(folder: Path, ranks: int, *words: str, timeout: float) -> str:
