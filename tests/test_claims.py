@@ -58,6 +58,7 @@ FEWEST_CALLS = Test(
 LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
+SIMGRID = "tests/formats/test_simgrid.py"
 CLAIMS: dict[str, dict[str, object]] = {
     "README.md": {
         "messages to 362,880 nodes is planned and verified": SCALE,
@@ -124,6 +125,13 @@ CLAIMS: dict[str, dict[str, object]] = {
         "2.9 million rows, x = 1": Measured("make bench"),
         "4.5 to 8 million rows/s": Measured("make bench"),
         "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
+    },
+    "docs/formats.md": {
+        "Simulation time 0.040512": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
+        "least port first": Test(f"{SIMGRID}::test_the_network_has_every_arc_and_shortest_routes"),
+        "at least 65,472 bytes": Test(f"{SIMGRID}::test_short_chunks_are_pointed_out"),
+        "12 % more than the steps alone": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
+        "within 1 % for five collectives": Test(f"{SIMGRID}::test_simgrid_takes_the_time_of_the_steps"),
     },
     "docs/lab.md": {
         "10.9.0.(node+1)": ADDRESS,

@@ -239,6 +239,15 @@ def test_simgrid_takes_the_time_of_the_steps(kind, messages, spec, tmp_path):
 
 
 @with_simgrid
+def test_the_page_says_what_simgrid_says(tmp_path):
+    schedule = plan("broadcast", "hypercube:4", messages=256)
+    formats.save(schedule, tmp_path / "out", to="simgrid", size="16M")
+    seconds = replayed(tmp_path / "out", 16, exact=False)
+    assert seconds == pytest.approx(0.040512, abs=1e-6)
+    assert 1.11 < seconds / (schedule.steps * 65_536 / 125e6) < 1.14
+
+
+@with_simgrid
 def test_adding_takes_time_where_that_is_asked_for(tmp_path):
     schedule = plan("reduce", "path:3")
     formats.save(schedule, tmp_path / "free", to="simgrid")
