@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -142,3 +143,20 @@ def test_models_are_kept():
     half = replace(schedule, model=model("all-port,half"))
     assert formats.decode(formats.encode(half, "csv")).model == half.model
     assert io.StringIO(formats.encode(half, "csv").decode()).readline() == "# network path:3\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_tables_are_refused_in_one_sentence(seed):
+    random = Random(seed)
+    data = formats.encode(plan("scatter", "mesh:2x3", messages=2), "csv", size=600)
+    for _ in range(300):
+        broken = bytearray(data)
+        for _ in range(random.randint(1, 4)):
+            at = random.randrange(len(broken))
+            broken[at : at + random.randint(0, 2)] = random.choice(
+                [b"", b"9", b"-", b",", b'"', b"\n", b"\xff", b"\x00", b"99999999999", b"#"]
+            )
+        try:
+            verify(formats.decode(bytes(broken)))
+        except TreecastError as error:
+            assert "\n" not in str(error)

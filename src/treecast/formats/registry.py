@@ -51,6 +51,9 @@ class Setting:
     read: Callable[[str], Any] = str
     flag: bool = False
 
+    def __str__(self) -> str:
+        return self.name if self.name == self.keyword else f"{self.name} (in Python {self.keyword})"
+
 
 def _say_nothing(schedule: Schedule, **settings: Any) -> str:
     return ""
@@ -95,7 +98,7 @@ class Exporter:
         known = {setting.keyword: setting for setting in self.settings}
         for keyword in given:
             if keyword not in known:
-                takes = ", ".join(known) or "nothing"
+                takes = ", ".join(map(str, self.settings)) or "nothing"
                 raise FormatError(f"format {self.name} takes no {keyword!r}: it takes {takes}")
         return {
             keyword: known[keyword].read(value) if isinstance(value, str) else value for keyword, value in given.items()
