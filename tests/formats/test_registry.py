@@ -105,7 +105,10 @@ def test_settings_are_read_or_refused():
         ({"bandwidth": "-1"}, "'-1' will not do"),
         ({"bandwidth": "nan"}, "'nan' will not do"),
         ({"bandwidth": "fast"}, "'fast' will not do"),
-        ({"root": "1"}, "format simgrid takes no 'root': it takes bytes .in Python size., bandwidth, latency, additions"),
+        (
+            {"root": "1"},
+            "format simgrid takes no 'root': it takes bytes .in Python size., bandwidth, latency, additions",
+        ),
     ):
         with pytest.raises(FormatError, match=why):
             simgrid.read_settings(given)

@@ -9,24 +9,15 @@ from collections import defaultdict
 import numpy as np
 
 from treecast.formats.messages import Messages, chunk_places, messages_of
-from treecast.formats.registry import Setting, exporter
-from treecast.formats.settings import BYTES, read_number
+from treecast.formats.registry import exporter
+from treecast.formats.settings import ADDING, BYTES
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
 _NUMBER = 8  # bytes of a number that is added
 
-_ADDING = Setting(
-    name="adding",
-    keyword="adding",
-    what="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
-    read=read_number,
-)
 
-
-@exporter(
-    "goal", suffix=".goal", what="sends, receives and what they require, for LogGOPSim", settings=(BYTES, _ADDING)
-)
+@exporter("goal", suffix=".goal", what="sends, receives and what they require, for LogGOPSim", settings=(BYTES, ADDING))
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> bytes:
     """Return the messages of a schedule in GOAL. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)

@@ -60,3 +60,9 @@ LATENCY = Setting(
     what="The seconds that a link takes to carry nothing; by default 1e-6.",
     read=read_number,
 )
+ADDING = Setting(
+    name="adding",
+    keyword="adding",
+    what="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
+    read=read_number,
+)
