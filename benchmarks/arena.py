@@ -136,10 +136,12 @@ def algorithms(race: Race, folder: Path, program: Path, ranks: int) -> list[str]
     return [] if found is None else [each for each in found[1].split(", ") if each not in ("default", "automatic")]
 
 
-def measure_mpi(race: Race, folder: Path, program: Path, timeout: float) -> None:
-    """Fill in the time of every algorithm of MPI."""
+def measure_mpi(race: Race, folder: Path, program: Path, timeout: float, only: list[str] | None = None) -> None:
+    """Fill in the time of every algorithm of MPI, or of ``only`` some."""
     name, ranks = MPI_NAME.get(race.kind, race.kind), treecast.network(race.network).nodes
     for algorithm in algorithms(race, folder, program, ranks):
+        if only and algorithm not in only:
+            continue
         options = [f"--cfg=smpi/{name}:{algorithm}", "--cfg=smpi/host-speed:1Gf", "--cfg=smpi/simulate-computation:no"]
         said = smpirun(folder, ranks, *options, str(program), name, str(race.size), timeout=timeout)
         seconds = seconds_of(said, "seconds")
@@ -177,6 +179,7 @@ def main() -> int:
     parser.add_argument("--networks", nargs="+", default=NETWORKS, help="on these networks, of at most 512 nodes")
     parser.add_argument("--kinds", nargs="+", default=tuple(SIZES), choices=tuple(SIZES), help="these collectives")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each algorithm of MPI: some never end")
+    parser.add_argument("--algorithms", nargs="+", help="these algorithms of MPI only")
     parser.add_argument("--no-mpi", action="store_true", help="treecast and the bounds alone")
     parser.add_argument("--json", help="write all figures to this file")
     chosen = parser.parse_args()
@@ -193,7 +196,7 @@ def main() -> int:
                 folder = Path(work, f"{len(races)}")
                 measure_plan(race, folder)
                 if not chosen.no_mpi:
-                    measure_mpi(race, folder, program, chosen.timeout)
+                    measure_mpi(race, folder, program, chosen.timeout, chosen.algorithms)
                 races.append(race)
                 shutil.rmtree(folder)
                 if chosen.json:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 from tests.interpreters.jobs import JOBS, planned
 from tests.strategies import planned_of
+from treecast import formats
 from treecast.errors import FormatError, ScheduleError
 from treecast.formats import messages as module
 from treecast.formats.messages import EACH, chunk_places, messages_of
@@ -145,3 +146,21 @@ def test_bytes_are_cut_evenly_and_finished_sums_are_as_long_as_sums():
 
 def test_examples_run():
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", ["chakra", "chrome", "csv", "goal", "simgrid"])
+def test_every_format_of_messages_refuses_them(name, tmp_path):
+    with pytest.raises(FormatError, match="plan with --model all-port"):
+        formats.save(plan("broadcast", "hypercube:3", model="whispering"), tmp_path / "out", to=name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["chakra", "chrome", "csv", "dot", "goal", "graphml", "simgrid"])
+def test_the_same_plan_gives_the_same_files(name, tmp_path):
+    for which in ("first", "second"):
+        formats.save(plan("allgather", "torus:3x3", messages=2), tmp_path / which, to=name)
+    first, second = (
+        {file.name: file.read_bytes() for file in (path.iterdir() if path.is_dir() else [path])}
+        for path in (tmp_path / "first", tmp_path / "second")
+    )
+    assert list(first.values()) == [second[name.replace("first", "second")] for name in first]
