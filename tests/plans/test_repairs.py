@@ -55,6 +55,27 @@ def test_nodes_that_are_cut_off_are_named_and_the_others_go_on() -> None:
     found = treecast.repair(treecast.plan("broadcast", "tree:2,2", messages=3), dead_nodes=[1])
     assert found.unreached == ("3", "4")
     assert treecast.verify(found.schedule)
+    alone = treecast.repair(treecast.plan("allgather", "ring:4"), dead_nodes=[1, 3])
+    assert len(alone.unreached) == 1
+
+
+@pytest.mark.parametrize("against", ["nodes", "links", "arcs"])
+@pytest.mark.parametrize("spec", ["torus:4x4x4", "petersen", "random-regular:23,4,1"])
+def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
+    before = treecast.plan("broadcast", spec, messages=8, survive=1, against=against)
+    where = before.network
+    link = f"{where.label(5)}-{where.label(where.neighbors(5)[0])}"
+    found = treecast.repair(before, cut_links=[link])
+    assert (found.schedule.copies, found.schedule.against) == (2, against)
+    assert treecast.verify(found.schedule)
+    assert treecast.sweep(found.schedule, 1)
+    assert found.kept or spec == "petersen"
+
+
+def test_copies_that_are_no_more_are_refused() -> None:
+    before = treecast.plan("broadcast", "ring:6", survive=1)
+    with pytest.raises(PlanError, match=r"^survive 1 dead node needs 2 node-disjoint ways"):
+        treecast.repair(before, cut_links=["1-2"])
 
 
 def test_time_makes_trees_less_deep() -> None:

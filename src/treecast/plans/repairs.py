@@ -16,11 +16,12 @@ from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
+from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.choice import build
 from treecast.plans.registry import ALL_PORT
 from treecast.plans.request import request
-from treecast.plans.trees.repaired import repaired_trees, shortened
+from treecast.plans.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
 from treecast.schedule import Claims, Schedule
 from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.schedule.trees import TreeSet
@@ -107,20 +108,35 @@ def repair(
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
     left, unreached = _left(schedule, sorted(gone), cut_links)
-    trees = _trees(schedule) if schedule.copies == 1 else None
-    found = repaired_trees(trees, left) if trees is not None else None
+    found = _kept(schedule, left)
     if found is None:
         return Repair(schedule, _planned(schedule, left), unreached, 0, _labels(left), perf_counter() - begun)
     new, seconds = _over(schedule, found.trees), perf_counter() - begun
-    better = _improved(schedule, found.trees, within)
+    better = _improved(schedule, found.trees, within) if schedule.copies == 1 else None
+    trees = found.trees
     if better is not None and better[0].steps < new.steps:
         new, trees = better
-    else:
-        trees = found.trees
     kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
     kept[:, trees.root] = True
     moved = tuple(left.labels(np.flatnonzero(~kept.all(axis=0))))
     return Repair(schedule, new, unreached, int(kept.sum()) - len(kept), moved, seconds)
+
+
+def _kept(schedule: Schedule, left: Network) -> Repaired | None:
+    """Return the repaired trees of a broadcast; None where it goes down none, or they cannot serve its copies."""
+    trees = _trees(schedule)
+    if trees is None or schedule.copies == 1:
+        return None if trees is None else repaired_trees(trees, left)
+    root = left.node(schedule.network.label(trees.root))
+    most = min(len(trees), fewest_apart(left, root, schedule.against).ways)
+    if most < schedule.copies:
+        return None
+    found = repaired_trees(trees, left, most)
+    apart = taken_apart(found.trees, schedule.against)
+    if apart is None:
+        return None
+    same = (apart.parent == found.trees.parent) & (apart.port == found.trees.port)
+    return found._replace(trees=apart, kept=found.kept & same)
 
 
 def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Network, tuple[str, ...]]:
@@ -164,7 +180,15 @@ def _over(schedule: Schedule, trees: TreeSet) -> Schedule:
     steps, carried = uneven_streams(collective.messages, schedule.copies, depths)
     sends = collective.messages * schedule.copies * (len(collective.ranks) - 1)
     rows = rows_of_streams(trees, carried)
-    return Schedule(trees.network, collective, schedule.model, rows, schedule.copies, claims=Claims(steps, sends))
+    return Schedule(
+        trees.network,
+        collective,
+        schedule.model,
+        rows,
+        schedule.copies,
+        claims=Claims(steps, sends),
+        against=schedule.against,
+    )
 
 
 def _planned(schedule: Schedule, left: Network) -> Schedule:

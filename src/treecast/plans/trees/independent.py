@@ -64,7 +64,7 @@ def independent_trees(
     if trees == 1 or against == "arcs":
         return packed_trees(network, root, trees, seed)
     arcs, least = arcs_of(network, single=True), least_depth(network, root, trees)
-    needs, found, turn, more = _needs(arcs, root, against), None, 0, 1
+    needs, found, turn, more = needs_of(arcs, root, against), None, 0, 1
     tried, most, few = 0, _MOST_MOVES, min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
     while tried < most and (found is None or found.height > least):
         up, start = pack(network, root, trees, seed + turn, arcs), number_of_seed(seed + turn)
@@ -80,7 +80,7 @@ def independent_trees(
     return found
 
 
-def _needs(arcs: Arcs, root: int, against: Against) -> NDArray[np.int32]:
+def needs_of(arcs: Arcs, root: int, against: Against) -> NDArray[np.int32]:
     """Return what a way needs to take each arc, by number: the node that the arc leaves, -1 for the root, or its link."""
     if against == "nodes":
         return np.where(arcs.tail == root, -1, arcs.tail).astype(np.int32)

@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.against import Against
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of, fewest_ways
+from treecast.plans.trees.independent import needs_of
 from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
 from treecast.schedule.trees import Ports, TreeSet
 
@@ -85,15 +87,44 @@ def shortened(trees: TreeSet, seed: int) -> TreeSet:
     """
     from treecast.kernels.exchanges import shorten
 
-    network, arcs = trees.network, arcs_of(trees.network)
-    up = np.full(trees.parent.shape, -1, np.int32)
-    for tree in range(len(trees)):
-        below = np.flatnonzero(trees.parent[tree] >= 0)
-        up[tree, below] = _arc_numbers(network, trees.parent[tree, below], trees.port[tree, below])
+    network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
     target, state = trees.height - 1, number_of_seed(seed)
     if len(trees) < 2 or shorten(arcs.tail, arcs.into, arcs.entering, up, target, _MOVES * up.size, state) < 0:
         return trees
     return tree_set(network, trees.root, up)
+
+
+def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | None:
+    """Return trees whose ways to each node share no other node, or no link, by few exchanges of arcs; None if none are found.
+
+    Parameters
+    ----------
+    trees
+        Arc-disjoint spanning trees of a network without parallel arcs.
+    against
+        What the ways are not to share.
+    seed
+        What the random numbers begin with.
+    """
+    from treecast.kernels.exchanges import separate
+
+    network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
+    if against == "arcs" or len(trees) == 1:
+        return trees
+    if len(arcs_of(network, single=True).head) < len(arcs.head):
+        return None
+    needs, moves, state = needs_of(arcs, trees.root, against), 2 * _MOVES * up.size, number_of_seed(seed)
+    found = separate(arcs.tail, arcs.into, arcs.entering, needs, up, trees.height + 1, moves, state) >= 0
+    return tree_set(network, trees.root, up) if found else None
+
+
+def _arcs_up(trees: TreeSet) -> NDArray[np.int32]:
+    """Return the arc by which each node hears in each tree: int32 (k, N), -1 at the root."""
+    up = np.full(trees.parent.shape, -1, np.int32)
+    for tree in range(len(trees)):
+        below = np.flatnonzero(trees.parent[tree] >= 0)
+        up[tree, below] = _arc_numbers(trees.network, trees.parent[tree, below], trees.port[tree, below])
+    return up
 
 
 def _what_hangs(
