@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+import networkx as nx
 import pytest
 
 import treecast
@@ -103,6 +104,29 @@ def test_kernels_run_where_they_are_imported_late():
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             assert not any(name.startswith(("treecast.kernels.", "numba")) for name in names), name_of(module)
+
+
+def kernels_that_come_back():
+    """Return the functions of kernels/ that call themselves, or one that does so in the end. Names are taken for one anywhere."""
+    calls = dict[str, set[str]]()
+    for module in MODULES:
+        for node in ast.walk(parsed(module)) if of_kernels(module) else ():
+            if isinstance(node, ast.FunctionDef):
+                calls.setdefault(node.name, set()).update(
+                    each.func.id
+                    for each in ast.walk(node)
+                    if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+                )
+    graph = nx.DiGraph((name, called) for name, others in calls.items() for called in others if called in calls)
+    assert graph.number_of_edges() > 50
+    return [name for part in nx.strongly_connected_components(graph) for name in part if len(part) > 1] + [
+        name for name in graph if graph.has_edge(name, name)
+    ]
+
+
+def test_no_kernel_calls_itself():
+    """Compiled code that does, and that was kept and read again, has ended in a segmentation fault."""
+    assert kernels_that_come_back() == []
 
 
 # --- how long things are ---

@@ -25,28 +25,37 @@ def _find(u, ranked, lacks, taken, chosen):
 
 
 @njit
-def _offer(slot, low, tail, ranked, lacks, sets, by, heard):
-    """Let an arc into a node bring a chunk that the node ``lacks``, others bringing others if need be; return whether it does.
+def _offer(first, low, tail, ranked, lacks, sets, way, by, heard):
+    """Let an arc into a node bring a chunk that the node ``lacks``, others bringing others if need be, if that can be.
 
-    The arc in ``slot`` of the node brings ``heard[slot]``, and ``by[c]`` is the slot that brings chunk c. ``sets``: the chunks
-    that are brought already, those that other nodes have chosen, and those that this search has looked at.
+    The arc in ``slot`` of the node, ``first`` for this one, brings ``heard[slot]``, and ``by[c]`` is the slot that brings
+    chunk c. ``sets``: the chunks that are brought already, those that other nodes have chosen, and those that this search has
+    looked at. ``way``: room for the slots that would bring another chunk, and that chunk: two of int64 (arcs).
     """
-    u, taken, chosen, tried = tail[low + slot], sets[0], sets[1], sets[2]
-    chunk = _find(u, ranked, lacks, taken, chosen)
-    if chunk < 0:
-        chunk = _find(u, ranked, lacks, taken, taken)
-    if chunk >= 0:
-        taken[chunk // BITS] |= np.int64(1) << (chunk % BITS)
-        by[chunk], heard[slot] = slot, chunk
-        return True
-    chunk = _find(u, ranked, lacks, tried, tried)
-    while chunk >= 0:
-        tried[chunk // BITS] |= np.int64(1) << (chunk % BITS)
-        if _offer(by[chunk], low, tail, ranked, lacks, sets, by, heard):
-            by[chunk], heard[slot] = slot, chunk
-            return True
+    taken, chosen, tried = sets
+    slots, chunks = way
+    last = 0
+    slots[0], chunks[0] = first, -1
+    while last >= 0:
+        u, chunk = tail[low + slots[last]], -1
+        if chunks[last] < 0:
+            chunk = _find(u, ranked, lacks, taken, chosen)
+            if chunk < 0:
+                chunk = _find(u, ranked, lacks, taken, taken)
+        if chunk >= 0:
+            taken[chunk // BITS] |= np.int64(1) << (chunk % BITS)
+            chunks[last] = chunk
+            for i in range(last + 1):
+                by[chunks[i]], heard[slots[i]] = slots[i], chunks[i]
+            return
         chunk = _find(u, ranked, lacks, tried, tried)
-    return False
+        chunks[last] = chunk
+        if chunk < 0:
+            last -= 1
+        else:
+            tried[chunk // BITS] |= np.int64(1) << (chunk % BITS)
+            last += 1
+            slots[last], chunks[last] = by[chunk], -1
 
 
 @njit
@@ -96,6 +105,7 @@ def hear(tail, head, into, each, state, rows):
     ranked, lacks = np.zeros((nodes, words), np.int64), np.zeros(words, np.int64)
     taken, chosen, tried = np.zeros(words, np.int64), np.zeros(words, np.int64), np.zeros(words, np.int64)
     by, heard = np.full(chunks, -1), np.empty(max(1, len(tail)), np.int64)
+    way = np.empty(len(heard), np.int64), np.empty(len(heard), np.int64)
     for c in range(chunks):
         has[c // each, c] = True
     row, step = 0, 0
@@ -121,7 +131,7 @@ def hear(tail, head, into, each, state, rows):
             for slot in range(arcs):
                 for w in range(words):
                     tried[w] = 0
-                _offer((slot + turn) % arcs, low, tail, ranked, lacks, (taken, chosen, tried), by, heard)
+                _offer((slot + turn) % arcs, low, tail, ranked, lacks, (taken, chosen, tried), way, by, heard)
             for w in range(words):
                 chosen[w] |= taken[w]
             for slot in range(arcs):

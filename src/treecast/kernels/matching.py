@@ -39,7 +39,7 @@ def spread(neighbor, back, layers, turn, columns):
     best_score = np.empty((ports, ports), np.int64)
     kept, seen = np.empty(ports, np.int64), np.empty(ports, np.int64)
     matched = np.empty(ports, np.int64)  # the candidate of each port, layer · N + node
-    tried = np.empty(ports, np.bool_)
+    tried, way = np.empty(ports, np.bool_), np.empty((2, ports), np.int64)
     while first < layers:
         kept[:] = 0
         for layer in range(first, min(layers, first + 2)):
@@ -69,7 +69,7 @@ def spread(neighbor, back, layers, turn, columns):
         order = np.argsort(kept, kind="mergesort")
         for p in order:
             tried[:] = False
-            total += _augment(p, best_node, kept, matched, tried)
+            total += _augment(p, best_node, kept, matched, tried, way)
         if total == 0:
             return -1
         for p in range(ports):
@@ -97,23 +97,39 @@ def spread(neighbor, back, layers, turn, columns):
 
 
 @njit(arrays=True)
-def _augment(p, best_node, kept, matched, tried):
-    """Find port ``p`` a candidate, moving other ports to others of theirs if need be; return whether there is one."""
-    tried[p] = True
-    for k in range(kept[p]):
-        holder = -1
-        for q in range(len(matched)):
-            if matched[q] == best_node[p, k]:
-                holder = q
-        if holder < 0:
-            matched[p] = best_node[p, k]
-            return True
-    for k in range(kept[p]):
-        holder = -1
-        for q in range(len(matched)):
-            if matched[q] == best_node[p, k]:
-                holder = q
-        if not tried[holder] and _augment(holder, best_node, kept, matched, tried):
-            matched[p] = best_node[p, k]
-            return True
+def _holder(candidate, matched):
+    """Return the port that has a candidate; -1: none."""
+    for q in range(len(matched)):
+        if matched[q] == candidate:
+            return q
+    return -1
+
+
+@njit(arrays=True)
+def _augment(first, best_node, kept, matched, tried, way):
+    """Find port ``first`` a candidate, moving other ports to others of theirs if need be; return whether there is one.
+
+    ``way``: room for the ports that would move, and which of its candidates each would take: int64 (2, ports).
+    """
+    last = 0
+    way[0, 0], way[1, 0], tried[first] = first, -1, True
+    while last >= 0:
+        p = way[0, last]
+        if way[1, last] < 0:
+            for k in range(kept[p]):
+                if _holder(best_node[p, k], matched) < 0:
+                    way[1, last] = k
+                    for i in range(last + 1):
+                        matched[way[0, i]] = best_node[way[0, i], way[1, i]]
+                    return True
+        k = way[1, last] + 1
+        while k < kept[p] and tried[_holder(best_node[p, k], matched)]:
+            k += 1
+        way[1, last] = k
+        if k == kept[p]:
+            last -= 1
+        else:
+            q = _holder(best_node[p, k], matched)
+            last += 1
+            way[0, last], way[1, last], tried[q] = q, -1, True
     return False
