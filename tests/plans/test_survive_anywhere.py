@@ -1,10 +1,14 @@
-"""``plan broadcast NETWORK --messages 8 --survive 1`` on every kind of network: each single dead node and link does no harm."""
+"""``plan KIND NETWORK --messages 8 --survive 1`` on every kind of network: each single dead node and link does no harm.
+
+Where that cannot be, the reason names the cut.
+"""
 
 import networkx as nx
 import pytest
 
 from treecast import plan, sweep, verify
 from treecast.against import AGAINST, covers
+from treecast.errors import PlanError
 from treecast.networks import network
 
 NETWORKS = [
@@ -16,22 +20,61 @@ NETWORKS = [
     "mesh:3x4",
     "kautz:2,3",
 ]
+SLOW = {("alltoall", "torus:4x4x4"), ("alltoall", "dragonfly:4,2")}
 
 
-def survives(where, against="nodes"):
-    schedule = plan("broadcast", where, messages=8, survive=1, against=against)
+def fat_tree_of_dual_homed_hosts():
+    """Two switches on top, four below them in two pairs, and four hosts below each pair, each with a link to both."""
+    graph = nx.Graph([(f"leaf{i}", f"spine{j}") for i in range(4) for j in range(2)])
+    nx.set_node_attributes(graph, True, "relay")
+    graph.add_edges_from((f"host{i}", f"leaf{i // 4 * 2 + j}") for i in range(8) for j in range(2))
+    return network(graph)
+
+
+def survives(where, against="nodes", kind="broadcast"):
+    schedule = plan(kind, where, messages=8, survive=1, against=against)
     assert verify(schedule).holds
-    for kind in AGAINST:
-        if covers(against, kind):
-            found = sweep(schedule, 1, kind)
+    for what in AGAINST:
+        if covers(against, what):
+            found = sweep(schedule, 1, what)
             assert found.holds, found
             assert found.exhaustive
+            assert found.sets >= where.nodes
     return schedule
 
 
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_one_fault_is_survived_wherever_two_ways_lead_everywhere(spec):
-    assert survives(spec).steps <= min(survives(spec, against).steps for against in AGAINST) + 1
+    where = network(spec)
+    assert survives(where).steps <= min(survives(where, against).steps for against in AGAINST) + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        pytest.param(kind, spec, marks=pytest.mark.long if (kind, spec) in SLOW else ())
+        for kind in ("scatter", "gather", "allgather", "alltoall")
+        for spec in NETWORKS[:5]
+    ],
+)
+def test_every_collective_that_can_have_copies(kind, spec):
+    survives(network(spec), kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "alltoall"])
+def test_hosts_with_links_to_two_switches(kind):
+    survives(fat_tree_of_dual_homed_hosts(), kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
+def test_a_bridge_is_named_where_it_stands_in_the_way(kind):
+    graph = nx.relabel_nodes(nx.barbell_graph(4, 0), dict(enumerate("abcdefgh")))
+    for against, cut in (("nodes", "d"), ("links", "d-e"), ("arcs", "d>e")):
+        asked = f"survive 1 dead {against[:-1]} needs 2 {against[:-1]}-disjoint ways; e has 1"
+        with pytest.raises(
+            PlanError, match=rf"^{asked}( from a)? \(cut off by {cut}\)\. Possible here: dead nodes 0, .*0$"
+        ):
+            plan(kind, graph, messages=8, survive=1, against=against)
 
 
 def test_two_faults_of_each_kind():
@@ -46,4 +89,4 @@ def test_two_faults_of_each_kind():
 @pytest.mark.parametrize("against", AGAINST)
 @pytest.mark.parametrize("spec", ["dragonfly:8,4", "torus:8x8x8"])
 def test_one_fault_is_survived_on_large_networks(spec, against):
-    survives(spec, against)
+    survives(network(spec), against)

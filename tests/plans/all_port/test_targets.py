@@ -1,11 +1,13 @@
-"""How many trees a broadcast goes over on networks that people have, how deep they are, and the steps of 600 messages.
+"""Figures of networks that people have: trees of a broadcast, their depth, the steps of 600 messages, and of other collectives.
 
 No depth can be less: it meets the bound, or a solver has ruled out all that are less (tests/plans/all_port/test_exact_trees.py).
+An allgather, scatter and alltoall of one message takes the steps of its bound, but for one alltoall.
 """
 
 import networkx as nx
 import pytest
 
+from treecast.lower_bounds import best
 from treecast.networks import network
 from treecast.plans import facts, plan
 from treecast.plans.trees import exact
@@ -75,3 +77,65 @@ def test_dragonfly():
         assert_met("dragonfly:8,4", 11, 6, 60)
         pytest.skip(f"the least depth of trees on a dragonfly {reason}")
     assert_met("dragonfly:8,4", 11, 5, 59, tree_depth="exact")
+
+
+LESS_4 = "torus:4x4x4 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,0-3,3,3"
+LESS_8 = "torus:8x8x8 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,3-3,3,4"
+STEPS = [
+    ("torus:4x4", 4, None, None),
+    ("torus:4x4x4", 11, 11, 32),
+    (LESS_4, 13, 11, 35),
+    ("torus:4x8", 8, 8, 32),
+    ("torus:3x5x7", 18, 18, 90),
+    ("mesh:4x4", 8, 8, 16),
+    ("mesh:8x8", 32, 32, None),
+    ("mesh:4x4x4", 21, 21, None),
+    ("hypercube:6", 11, 11, 32),
+    ("hypercube:8", 32, 32, None),
+    ("petersen", 3, 3, 5),
+    (RANDOM, 6, 6, None),
+    ("star:4", 8, 8, 21),
+    ("star:5", 30, 30, None),
+    ("star:6", 144, 144, None),
+    ("dragonfly:8,4", 24, 24, None),
+    ("slim-fly:13", 18, 18, None),
+]
+"""Networks, and the steps of an allgather, a scatter and an alltoall of one message."""
+LONG = [
+    ("torus:8x8x8", 86, 86, None),
+    (LESS_8, 103, 86, None),
+    ("mesh:8x8", None, None, 128),
+    ("mesh:4x4x4", None, None, 64),
+]
+
+
+def assert_at_the_bound(where, *steps):
+    for kind, fewest in zip(("allgather", "scatter", "alltoall"), steps, strict=True):
+        if fewest is not None:
+            schedule = plan(kind, where)
+            report = verify(schedule)
+            assert report.holds, report.violations
+            assert report.steps == schedule.claims.steps == best(list(report.bounds), "steps").value == fewest
+
+
+@pytest.mark.parametrize("row", STEPS, ids=lambda row: spelled(row[0]))
+def test_steps_of_one_message(row):
+    assert_at_the_bound(*row)
+
+
+@pytest.mark.parametrize("row", LONG, ids=lambda row: spelled(row[0]))
+@pytest.mark.long
+def test_steps_of_one_message_that_take_longer(row):
+    assert_at_the_bound(*row)
+
+
+def test_the_alltoall_that_is_above_its_bound():
+    report = verify(plan("alltoall", RANDOM))
+    assert report.holds
+    assert best(list(report.bounds), "steps").value == 21 <= report.steps <= 23
+
+
+def test_allreduce_on_a_torus():
+    report = verify(plan("allreduce", "torus:4x4x4"))
+    assert report.holds
+    assert best(list(report.bounds), "steps").value == 21 <= report.steps <= 22
