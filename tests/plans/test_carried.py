@@ -35,7 +35,9 @@ def test_they_take_as_many_steps_and_are_right(spec, kind):
         assert found.network is where
         assert not found.orbit
         assert found.collective.root == (where.node(root["root"]) if root else 0)
-        assert (found.steps, found.transmissions, found.copies) == (best.steps, best.transmissions, best.copies)
+        assert (found.steps, found.copies) == (best.steps, best.copies)
+        if best.builder != "priced-ways":  # whose ways depend on the root
+            assert found.transmissions == best.transmissions
         assert found.recipe == best.recipe
         assert verify(found).holds
         if messages == 3 and where.nodes < 13:
@@ -47,7 +49,7 @@ def test_what_graphs_alone_can_do_is_still_done():
     where = shuffled(graph("hypercube:4"), 4)
     assert plan("gatherv", where, lengths=2, root=where.label(1)).network is where
     assert verify(plan("gatherv", where, lengths=2)).holds
-    with pytest.raises(PlanError, match="on graph:16"):
+    with pytest.raises(PlanError, match="survive 4 dead nodes needs 5 node-disjoint ways"):
         plan("alltoall", where, copies=5)
     with pytest.raises(PlanError, match="there is no plan of broadcast on graph:16 under model wormhole"):
         plan("broadcast", where, model="wormhole")

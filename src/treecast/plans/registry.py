@@ -5,7 +5,7 @@ how many disjoint ways it can send, and, where a formula tells, how many steps i
 one that takes the fewest steps, then the fewest transmissions, then, under wormhole switching, the least distance.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -126,6 +126,8 @@ class Builder:
         Whether it makes an orbit of a collective in which every node has the same part.
     baseline
         Whether it is there to compare with: it is the default only where nothing else fits.
+    needs
+        The keyword of the option without which it does not plan, and is no candidate; empty for most.
     rank
         Of builders that are equally good, the one of lowest rank is the default. It is tried first.
     """
@@ -148,6 +150,7 @@ class Builder:
     backwards: bool = True
     orbit: bool = True
     baseline: bool = False
+    needs: str = ""
     rank: int = 50
 
     def takes(self, keywords: Iterable[str]) -> bool:
@@ -221,9 +224,18 @@ def all_builders() -> tuple[Builder, ...]:
     return tuple(sorted([*found, *derived(found)], key=lambda entry: (entry.baseline, entry.rank)))
 
 
-def builders(collective: str, network: Network) -> list[Builder]:
-    """Return the builders of a collective on a network, whatever the model, in the order in which they are tried."""
-    return [b for b in all_builders() if collective in b.kinds and not b.on(network)]
+def builders(collective: str, network: Network, asked: Container[str] = ()) -> list[Builder]:
+    """Return the builders of a collective on a network, whatever the model, in the order in which they are tried.
+
+    ``asked``: the keywords of options that are given, or names of builders; those that need an option are left out without it.
+    """
+    return [
+        entry
+        for entry in all_builders()
+        if collective in entry.kinds
+        and not entry.on(network)
+        and (not entry.needs or entry.needs in asked or entry.name in asked)
+    ]
 
 
 def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:

@@ -162,7 +162,8 @@ def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Ne
 def _trees(schedule: Schedule) -> TreeSet | None:
     """Return the spanning trees that a broadcast sends streams down; None where it is none."""
     network, rows = schedule.network, schedule.rows
-    broadcast = schedule.collective.kind == "broadcast" and schedule.model.name in ALL_PORT
+    collective = schedule.collective
+    broadcast = collective.traits.one_to_all and not collective.targets and schedule.model.name in ALL_PORT
     if not broadcast or not len(rows) or int(rows.tree.min()) < 0 or not rows.streaming.all():
         return None
     found = trees_of_rows(rows.src, rows.dst, network.nodes, rows.tree)
@@ -170,7 +171,7 @@ def _trees(schedule: Schedule) -> TreeSet | None:
     if found.clash.any() or not spans.all() or len(np.unique(network.arc(rows.src, rows.port))) < len(rows):
         return None
     port = np.where(found.row < 0, -1, rows.port[found.row]).astype(np.int32)
-    return TreeSet(network, schedule.collective.root, found.parent.astype(np.int32), port)
+    return TreeSet(network, collective.root, found.parent.astype(np.int32), port)
 
 
 def _over(schedule: Schedule, trees: TreeSet) -> Schedule:

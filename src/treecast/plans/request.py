@@ -146,7 +146,7 @@ def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job
     """Return a job with its options read and, if none was given, its model; and the builders that can do it."""
     where, kind = job.network, job.collective.kind
     given = _read_options(where, job.options)
-    entries = _builders_called(kind, where, builder)
+    entries = _builders_called(kind, where, builder, given)
     machine = job.model if model_given else _own_model(entries, given)
     if where.ports > _MOST_PORTS and not machine.routing:
         raise PlanError(
@@ -228,7 +228,9 @@ def _options_of(schedule: Schedule) -> dict[str, str]:
     said = {name.replace("-", "_"): value for name, value in recipe.options.items()}
     if recipe.whole:
         return said
-    named = [entry for entry in builders(schedule.collective.kind, network) if entry.name == recipe.builder]
+    named = [
+        entry for entry in builders(schedule.collective.kind, network, {recipe.builder}) if entry.name == recipe.builder
+    ]
     meant = {keyword: option.before(network) for keyword, option in all_options(named).items()}
     return {keyword: value for keyword, value in meant.items() if value} | said
 
@@ -268,9 +270,9 @@ def node_of(network: Network, value: Any, what: str) -> int:
     return named
 
 
-def _builders_called(kind: str, network: Network, name: str | None) -> list[Builder]:
+def _builders_called(kind: str, network: Network, name: str | None, options: Mapping[str, Any]) -> list[Builder]:
     """Return the builders of a collective on a network; with ``name``, the one that is called so."""
-    known = builders(kind, network)
+    known = builders(kind, network, {*options, name or ""})
     fitting = [entry for entry in known if name is None or entry.name == name]
     if name is not None and not fitting:
         names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
@@ -326,7 +328,7 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     keywords = set(job.options)
     taking = [entry for entry in under if entry.takes(keywords)]
     if not taking:
-        takers = sorted({b.name for b in builders(kind, network) if b.takes(keywords)})
+        takers = sorted({b.name for b in builders(kind, network, keywords) if b.takes(keywords)})
         names = ", ".join(dict.fromkeys(entry.name for entry in under))
         asked = sorted(keywords)
         if not takers:

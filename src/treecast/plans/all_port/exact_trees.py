@@ -79,6 +79,7 @@ def _facts(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     claims=_claims,
     facts=_facts,
     options=(DEPTH, SEED),
+    needs=DEPTH.keyword,
     rank=96,
 )
 def over_exact_trees(job: Job[Network]) -> Built:
