@@ -74,6 +74,19 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/lower_bounds/test_every_plan.py::test_no_plan_beats_its_bounds"
         ),
         "takes 64 steps": Test(f"{ALL_PORT}/test_largest_gaps.py::test_steps"),
+        "All meshes, tori and named graphs of the tests meet this bound": Test(
+            f"{ALL_PORT}/test_node_matching.py::test_as_few_steps_as_can_be"
+        ),
+        "takes more than one step above it": Test(
+            f"{ALL_PORT}/test_node_matching.py::test_every_collective_on_random_graphs"
+        ),
+        "that the arcs into a node of least degree are": DESIGN,
+        "So the rows do not grow with M": Test(
+            f"{ALL_PORT}/test_node_matching.py::test_rows_do_not_grow_with_the_messages"
+        ),
+        "1000 messages in two copies are within one percent": Test(
+            f"{ALL_PORT}/test_independent_trees.py::test_many_messages_come_near_the_bound"
+        ),
     },
     "docs/architecture.md": {
         "1.6 billion pairs on 280,944 rows": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
@@ -94,6 +107,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "flow of least cost": DESIGN,
         "holds the least total distance": DEFINITION,
         "the best of them by the steps": DESIGN,
+        "least depth, or proves that it has been found": Test(
+            f"{ALL_PORT}/test_exact_trees.py::test_a_plan_says_that_the_depth_is_the_least"
+        ),
         "both are the fewest there can be": Test(
             f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
         ),
@@ -109,7 +125,17 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/bufferless/test_tree_plans.py::test_every_way_is_right_and_in_time"
         ),
     },
+    "docs/copies.md": {
+        "always there: Edmonds 1973": PAPER,
+        "The number of trees is the one that takes the fewest steps": DESIGN,
+        "on 1,000 random graphs, digraphs and graphs with several": Test(
+            "tests/plans/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+        ),
+    },
     "docs/figures.md": {
+        "| allgather, reduce-scatter on any network |": Test(
+            f"{ALL_PORT}/test_node_matching.py::test_every_collective_on_random_graphs"
+        ),
         "4,201 steps, the bound is 4,200": Test(
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
         ),
@@ -210,6 +236,9 @@ CLAIMS: dict[str, dict[str, object]] = {
     },
     "docs/open.md": {
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
+        "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
+            f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"
+        ),
         "of a shouting broadcast on Q_d": Test(
             "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),

@@ -38,6 +38,9 @@ ALLOWED = (
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),
     Allowed("edge", "src/treecast/kernels/spanning.py", "", "the edge of what a search has reached"),
+    Allowed(
+        "edge", "src/treecast/networks/fattree.py", r"\bedge switch|\bedge-", "what the lowest switches are called"
+    ),
     Allowed("round", "src/treecast/kernels/spanning.py", "", "the literature's name for steps of a one-port broadcast"),
     Allowed("round", "src/treecast/plans/trees/spanning.py", r"\brounds\b", "a kernel's name"),
     Allowed("phase", "*", r"four[- _]phases?", "the hypercube paper's name of a scheme"),

@@ -5,6 +5,8 @@ plan broadcast star:4 --messages 60 --copies 3 -o star.tc
 verify star.tc --sweep nodes
 simulate star.tc --random-faults 2 --seed 1
 draw star.tc
+export star.tc -o star.graphml
+plan broadcast star.graphml
 plan allgather star:4 --messages 2 -o gather.tc
 simulate gather.tc --kill-nodes 2134@1
 plan allgather hypercube:4 --copies 2

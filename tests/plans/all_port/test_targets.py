@@ -79,6 +79,15 @@ def test_dragonfly():
     assert_met("dragonfly:8,4", 11, 5, 59, tree_depth="exact")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("spec", "trees", "depth", "least"), [("dragonfly:8,4", 11, 6, 5), ("torus:5x5x5", 6, 8, 7)])
+def test_depths_that_are_open_without_a_solver(spec, trees, depth, least):
+    schedule = plan("broadcast", spec, messages=600)
+    report = verify(schedule)
+    assert (schedule.trees, report.depth) == (trees, depth)
+    assert facts(schedule, report.depth).figures["depth_lower_bound"] <= least
+
+
 LESS_4 = "torus:4x4x4 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,0-3,3,3"
 LESS_8 = "torus:8x8x8 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,3-3,3,4"
 STEPS = [
