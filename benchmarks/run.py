@@ -20,6 +20,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from peers import beside_peers, constructions, growth
 
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
@@ -345,6 +346,9 @@ if __name__ == "__main__":
     all_sources()
     on_any_network()
     personal()
+    beside_peers()
+    constructions()
+    growth()
     gossips()
     faults()
     bisection(large)

@@ -68,12 +68,12 @@ def bounds(
         When a source has fewer arcs than copies, when sums are asked for with several copies, when there are too many nodes
         to count distances, and when ranks are not reached.
     """
-    return list(_bounds(collective, network, copies, model, sparing, against))
+    return list(_bounds(collective, network, copies, model, sparing=sparing, against=against))
 
 
 @lru_cache(128)  # planning, choosing and judging ask for the same ones
 def _bounds(
-    collective: Collective, network: Network, copies: int, model: Model, sparing: bool, against: Against
+    collective: Collective, network: Network, copies: int, model: Model, *, sparing: bool, against: Against
 ) -> Sequence[Bound]:
     check_reach(collective, network)
     if network.rank_count == 1:
