@@ -157,7 +157,8 @@ class Grid(Network):
 
     def label(self, u: int) -> str:
         """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
-        return ",".join(map(str, self.coordinates(self.check_node(u)).tolist()))
+        node = self.check_node(u)
+        return ",".join([str(node // stride % side) for side, stride in zip(self.sides, self.strides, strict=True)])
 
     def _parse_label(self, text: str) -> int | None:
         inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
