@@ -150,6 +150,8 @@ CLAIMS: dict[str, dict[str, object]] = {
         "4.3 to 8 ns per arc and core": Measured("make bench"),
         "2.9 million rows, x = 1": Measured("make bench"),
         "4.5 to 8 million rows/s": Measured("make bench"),
+        "plan and verify a broadcast on torus:64x64": Measured("make bench"),
+        "the same on random-regular:10000,4,1": Measured("make bench"),
         "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
     },
     "docs/formats.md": {

@@ -30,6 +30,25 @@ for copies in (1, 3, 8):
     )
 
 
+GROWN = """
+from treecast import plan, verify
+schedule = plan("broadcast", "{spec}", messages=600)
+report = verify(schedule)
+assert report.holds and schedule.trees == {trees}
+assert report.steps <= {steps} and len(schedule) == {trees} * (schedule.network.nodes - 1)
+"""
+
+
+def test_broadcasts_on_large_tori_within_2_gib():
+    for spec, trees, steps in (("torus:64x64", 4, 214), ("torus:16x16x16", 6, 124)):
+        assert peak_gib(GROWN.format(spec=spec, trees=trees, steps=steps)) < 2
+
+
+@pytest.mark.long
+def test_a_broadcast_on_a_random_graph_of_10000_nodes_within_2_gib():
+    assert peak_gib(GROWN.format(spec="random-regular:10000,4,1", trees=4, steps=162)) < 2
+
+
 def test_one_tree_of_3628800_nodes_is_no_more_than_its_arrays():
     assert (
         peak_gib("""
