@@ -135,6 +135,15 @@ def test_names_with_commas_between_blanks(tmp_path: Path) -> None:
     assert arcs_by_label(treecast.network(path)) == arcs_by_label(treecast.network(truth))
 
 
+@pytest.mark.parametrize("write", [nx.write_graphml, nx.write_edgelist, nx.write_weighted_edgelist])
+def test_tuples_in_files_are_named_as_in_memory(tmp_path: Path, write: Any) -> None:
+    truth = nx.grid_2d_graph(2, 3)
+    nx.set_edge_attributes(truth, 1, "weight")
+    path = tmp_path / ("net.graphml" if write is nx.write_graphml else "net.edges")
+    write(truth, path)
+    assert arcs_by_label(treecast.network(path)) == arcs_by_label(treecast.network(truth))
+
+
 def test_the_page_on_graphs_says_what_is_so() -> None:
     page = (Path(__file__).parents[2] / "docs/graphs.md").read_text()
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL))

@@ -6,7 +6,7 @@ Source: Brandes, Eiglsperger, Lerner & Pich, "Graph Markup Language (GraphML)" (
 from typing import Any
 from xml.parsers import expat
 
-from treecast.networks.reading.links import Links, Parts
+from treecast.networks.reading.links import Links, Parts, unquoted
 
 _LONGEST = 1 << 16  # characters of a value
 _VALUES = ("capacity", "relay")
@@ -102,9 +102,9 @@ class _Reader:
             elif self._inside[-1] in ("node", "edge"):
                 self._said[value] = "".join(self._text)
         elif name == "node":
-            self.links.add(self._needed("id"), self._value("node", "relay") or False)
+            self.links.add(unquoted(self._needed("id")), self._value("node", "relay") or False)
         elif name == "edge":
-            ends = self._needed("source"), self._needed("target")
+            ends = unquoted(self._needed("source")), unquoted(self._needed("target"))
             one_way = _WAYS.get(self._of.get("directed", ""), self._one_way)
             self.links.join(*ends, self._value("edge", "capacity"), one_way)
 

@@ -1,7 +1,9 @@
 """The nodes and links of a graph, as they are read one after another: what a capacity is, and a relay."""
 
+import ast
 import re
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple, cast
@@ -101,6 +103,22 @@ def label_of(name: object) -> str:
     if isinstance(name, tuple):
         return ",".join(map(label_of, cast("tuple[object, ...]", name)))
     return "".join(str(name).split())
+
+
+def unquoted(text: str) -> str:
+    """Return the label of a node whose name stands in a file: networkx writes tuples as ``(0, 1)``.
+
+    Examples
+    --------
+    >>> unquoted("(0, 'b')"), unquoted("(0"), unquoted("a")
+    ('0,b', '(0', 'a')
+    """
+    if not (text.startswith("(") and text.endswith(")")):
+        return text
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        name: object = ast.literal_eval(text)
+        return label_of(cast("object", name)) if isinstance(name, tuple) else text
+    return text
 
 
 def _whole(value: object) -> int:

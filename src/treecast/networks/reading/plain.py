@@ -1,11 +1,13 @@
 """Graphs in plain text: an edge list, two names a line."""
 
 import ast
+import re
 from contextlib import suppress
 from typing import Any, cast
 
-from treecast.networks.reading.links import Links, Parts
+from treecast.networks.reading.links import Links, Parts, unquoted
 
+_TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
 _HINT = "write two names, and a capacity if you like, as in: a b 2"
 
 
@@ -13,7 +15,7 @@ def parts_of_text(data: bytes) -> Parts:
     """Return the nodes and arcs of an edge list: a link a line, joined both ways.
 
     A line has two names, between blanks or commas, and may have a capacity behind them, or a dict of attributes, as
-    networkx writes it. ``#`` starts a comment. A file that has commas in its first link has them in all.
+    networkx writes it, and tuples for names. ``#`` starts a comment. A file that has commas in its first link has them in all.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ def parts_of_text(data: bytes) -> Parts:
         if not line:
             continue
         front, brace, attributes = line.partition("{")
-        front = front.strip()
+        front = _TUPLE.sub(lambda name: unquoted(name[0]), front).strip()
         if not separator:
             separator = "," if len(front.split()) == 1 or ", " in front or " ," in front else " "
         words = [word.strip() for word in front.split(",")] if separator == "," else front.split()
