@@ -128,3 +128,10 @@ def test_more_messages_never_take_fewer_steps_and_one_goes_the_shortest_way(mess
     steps = plan("broadcast", PETERSEN, messages=messages).steps
     assert steps <= plan("broadcast", PETERSEN, messages=messages + 1).steps
     assert steps <= messages + 1
+
+
+@pytest.mark.parametrize("spec", ["torus:16x16x16", "torus:64x64", "torus:3x300"])
+def test_copies_on_large_tori_come_by_rule_without_a_search(spec: str) -> None:
+    planned = plan("broadcast", spec, messages=60, survive=1)
+    assert planned.recipe is not None
+    assert planned.recipe.builder in ("disjoint-trees", "axis-trees")

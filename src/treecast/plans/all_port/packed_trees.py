@@ -28,6 +28,7 @@ from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 _MOST_ARCS = 2**17  # of larger networks no trees are packed
+_MOST_BESIDE_A_RULE = 2**16  # arcs times diameter, where trees for copies are searched for though a rule gives such
 _NEEDLESS = "is for networks on which no rule gives trees as good: builder"
 
 
@@ -67,6 +68,8 @@ def _why_not(job: Job[Network]) -> str:
         return f"{_NEEDLESS} rotated-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
+    if network.family in known_trees() and network.arcs * network.diameter > _MOST_BESIDE_A_RULE:
+        return f"would search long for trees less deep than those of a rule on {network.spec}: builder disjoint-trees has these"
     found = fewest_apart(network, root, job.against)
     if copies <= found.ways:
         return ""
