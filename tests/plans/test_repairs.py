@@ -111,3 +111,33 @@ def test_a_repair_says_what_it_did(tmp_path) -> None:
 def test_what_cannot_be_repaired_is_refused(faults, error, words) -> None:
     with pytest.raises(error, match=words):
         treecast.repair(treecast.plan("broadcast", "star:4"), **faults)
+
+
+def test_nodes_keep_their_names_where_their_numbers_change() -> None:
+    found = treecast.repair(treecast.plan("reduce", "ring:6", messages=4, root=3), dead_nodes=["1"])
+    assert found.schedule.network.label(found.schedule.collective.root) == "3"
+    lengths = {str(v): v for v in range(1, 15)}
+    found = treecast.repair(treecast.plan("gatherv", "tree:2,3", lengths=lengths), dead_nodes=["3"])
+    left, flits = found.schedule.network, found.schedule.collective.lengths.flits
+    assert [int(flits[left.node(name)]) for name in lengths if name in left] == [1, 2, 4, 5, 6, *range(9, 15)]
+    assert treecast.verify(found.schedule)
+
+
+@pytest.mark.parametrize("faults", [{"dead_nodes": ["1"]}, {"cut_links": ["0-1"]}])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_root_may_be_left_alone(kind: str, faults: dict[str, list[str]]) -> None:
+    found = treecast.repair(treecast.plan(kind, "path:3"), **faults)
+    assert (found.schedule.network.nodes, found.schedule.steps) == (1, 0)
+    assert treecast.verify(found.schedule)
+
+
+def test_a_node_whose_part_is_as_before_need_not_be_told() -> None:
+    before = treecast.plan("scatter", "path:6", root=3)
+    found = treecast.repair(before, dead_nodes=["0"])
+
+    def part(schedule, node: str) -> list[tuple[int, str, str, str]]:
+        label = schedule.network.label
+        return [(s.step, label(s.src), label(s.dst), label(s.chunk)) for s in schedule.at(schedule.network.node(node))]
+
+    changed = [name for name in "12345" if part(before, name) != part(found.schedule, name)]
+    assert list(found.told) == changed

@@ -7,6 +7,7 @@ left out, too, so the others go on.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -27,6 +28,8 @@ from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.schedule.trees import TreeSet
 
 _SHOWN = 12  # nodes that are named
+
+_Chunks = tuple[tuple[str, int, int], ...]  # ranges of chunks, and whose they are
 
 
 @dataclass(frozen=True)
@@ -197,11 +200,11 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
     collective, label = schedule.collective, schedule.network.label
     still = [label(node) for node in collective.targets if label(node) in left]
     lengths = collective.lengths
-    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(left.label(v))]) for v in left}
+    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(v)]) for v in _labels(left)}
     job, entries = request(
         collective.kind,
         left,
-        root=left.node(label(collective.root)) if not collective.all_source else 0,
+        root=label(collective.root) if not collective.all_source else None,
         messages=collective.messages,
         targets=still,
         lengths=flits,
@@ -227,13 +230,30 @@ def _labels(network: Network) -> tuple[str, ...]:
     return tuple(network.labels(np.arange(network.nodes)))
 
 
-def _spelled(schedule: Schedule) -> Iterator[tuple[str, str, int, int, tuple[tuple[int, int], ...]]]:
-    """Yield rows as their two nodes see them: the numbers of trees do not count."""
+def _spelled(schedule: Schedule) -> Iterator[tuple[str, str, int, int, _Chunks]]:
+    """Yield rows as their two nodes see them: the numbers of trees and blocks do not count."""
     rows, labels = schedule.rows, _labels(schedule.network)
-    chunks = [tuple(rows.payloads.ranges(payload)) for payload in range(len(rows.payloads))]
+    chunks = _named_chunks(schedule, labels)
     columns = (rows.src, rows.dst, rows.step, rows.steps, rows.payload)
     for src, dst, step, steps, payload in zip(*(column.tolist() for column in columns), strict=True):
         yield labels[src], labels[dst], step, steps, chunks[payload]
+
+
+def _named_chunks(schedule: Schedule, labels: tuple[str, ...]) -> list[_Chunks]:
+    """Return the chunks of each payload: ranges within blocks, by the nodes or pairs of nodes whose they are."""
+    collective, payloads = schedule.collective, schedule.rows.payloads
+    if collective.traits.blocks == "one":
+        return [tuple(("", *each) for each in payloads.ranges(payload)) for payload in range(len(payloads))]
+    size, pairs = collective.messages, collective.traits.blocks == "pair"
+    table = payloads.within_blocks(size)
+    named = list[tuple[str, int, int]]()
+    for first, stop in zip(table.first.tolist(), table.stop.tolist(), strict=True):
+        group, node = divmod(
+            first // size, len(labels)
+        )  # of sums: whether they are finished; of pairs: where they come from
+        name = f"{labels[group] if pairs else group} {labels[node]}"
+        named.append((name, first % size, first % size + stop - first))
+    return [tuple(named[a:b]) for a, b in pairwise(table.start.tolist())]
 
 
 @describe.register
@@ -257,7 +277,7 @@ def _(found: Repair) -> Description:
         if moved
         else "no node",
         "must be told": f"{len(told):,} of {count_of(after.network.nodes, 'node')}",
-        "repaired in": f"{found.seconds * 1e3:.3g} ms",
+        "repaired in": f"{found.seconds:.3g} s" if found.seconds >= 1 else f"{found.seconds * 1e3:.3g} ms",
     }
     if found.unreached:
         lines = {

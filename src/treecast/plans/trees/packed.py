@@ -120,7 +120,6 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) ->
 def tree_set(network: Network, root: int, up: NDArray[np.int32], arcs: Arcs | None = None) -> TreeSet:
     """Return the trees of which ``up`` has the arc by which each node hears, by its number among ``arcs``."""
     arcs = arcs or arcs_of(network)
-    parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
-    port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
+    parent, port = (np.append(of, -1)[up].astype(np.int32) for of in (arcs.tail, arcs.port))  # arc -1 is none
     trees = [pruned(network, *each) for each in zip(parent, port, strict=True)]
     return TreeSet(network, root, np.stack([above for above, _ in trees]), np.stack([by for _, by in trees]))

@@ -135,7 +135,7 @@ def _what_hangs(
     int32 (count, N) both, -1 where no way leads from the root any more; the depth of the root is 0.
     """
     node = _new_nodes(trees.network, network)
-    arc, tail = _new_arcs(trees.network, network, node), arcs_of(network).tail
+    arc, tail = _new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
     left = np.flatnonzero(node >= 0)
     up, depth = np.full((2, len(trees), network.nodes), -1, np.int32)
     for tree in range(len(trees)):
@@ -143,7 +143,7 @@ def _what_hangs(
         mine = _arc_numbers(trees.network, trees.parent[tree, led_to], trees.port[tree, led_to])
         by = np.full(network.nodes, -1, np.int64)
         by[node[led_to]] = arc[mine]
-        above = np.where(by >= 0, tail[by], -1)
+        above = tail[by]
         hangs = np.zeros(network.nodes + 1, np.bool_)  # the last: nobody
         hangs[root] = True
         for level in range(1, int(trees.depths[tree].max(initial=0)) + 1):
