@@ -8,6 +8,8 @@ import pytest
 import treecast
 from treecast.description import describe
 from treecast.errors import PlanError
+from treecast.plans import plan
+from treecast.plans.baselines import baseline
 
 JOBS = [
     ("broadcast", "torus:4x4", {"messages": 40}),
@@ -69,3 +71,7 @@ def test_the_list_prints_the_default_first() -> None:
         "chosen": "disjoint-trees",
         "lower_bounds": {"steps": 105, "transmissions": 37_800},
     }
+
+
+def test_a_single_step_is_said_to_be_one() -> None:
+    assert "(1 step)" in describe(baseline(plan("broadcast", "complete:2"))).lines["speed-up"]

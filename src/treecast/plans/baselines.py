@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from treecast.collectives import Collective
-from treecast.description import Description, describe
+from treecast.description import Description, count_of, describe
 from treecast.networks import Network
 from treecast.plans.bufferless.gather import certificates
 from treecast.plans.trees import spanning
@@ -65,5 +65,5 @@ def _(single: Baseline) -> Description:
     weak = ", survives no fault" if schedule.copies > 1 else ""
     return Description(
         {"single_tree_steps": steps, "speed_up": round(steps / schedule.steps, 4)},
-        {"speed-up": f"{steps / schedule.steps:.4g} over a single tree ({steps:,} steps{weak})"},
+        {"speed-up": f"{steps / schedule.steps:.4g} over a single tree ({count_of(steps, 'step')}{weak})"},
     )

@@ -92,3 +92,9 @@ def test_copies_that_there_are_no_ways_for_are_refused():
     assert "\n" not in str(error.value)
     with pytest.raises(PlanError, match=r"^survive 3 dead nodes needs 4 .* Possible here: dead nodes 2, dead links 2"):
         plan("allgather", network(nx.petersen_graph()), copies=4)
+
+
+def test_copies_on_a_single_node_are_refused_in_words():
+    for where in ("ring:1", nx.path_graph(1)):
+        with pytest.raises(PlanError, match="one copy"):
+            plan("allgather", where, survive=1)

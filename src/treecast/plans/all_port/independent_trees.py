@@ -56,6 +56,8 @@ def _lacks_need(job: Job[Network]) -> str:
 def _cut_off(job: Job[Network]) -> str:
     """Return between which nodes there are fewer ways than copies, and what cuts them."""
     network = job.network
+    if network.nodes == 1:
+        return f"sends nothing on {network.spec}, which has one node: one copy, then"
     for root in network.views:
         found = fewest_ways(network, root, nodes=True)
         if found.ways < job.copies:
