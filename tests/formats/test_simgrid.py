@@ -153,6 +153,11 @@ def test_half_duplex_links_one_port_and_wormhole_routes():
     assert set(routes["h0", "h8"]) == {"up0", "l0_1", "l1_2", "l2_5", "l5_8", "down8"}
 
 
+def test_where_no_way_leads_there_is_no_route():
+    _, _, routes = read_network(encoded(plan("broadcast", nx.DiGraph([("a", "b"), ("b", "c")])))["platform.xml"])
+    assert set(routes) == {("h0", "h1"), ("h0", "h2"), ("h1", "h2")}
+
+
 def test_parallel_arcs_are_one_wider_link():
     where = network(WIRED)
     _, links, _ = read_network(encoded(plan("broadcast", WIRED))["platform.xml"])

@@ -65,7 +65,7 @@ def _link(u: int, v: int, model: Model) -> str:
 
 
 def _routes(network: Network, model: Model) -> Iterator[str]:
-    """Yield the route of every ordered pair of nodes."""
+    """Yield the route of every ordered pair of nodes, but where no way leads."""
     ways = _routes_of_model(network, model) if model.routing else _shortest_routes(network)
     ends = ('<link_ctn id="up{}"/>', '<link_ctn id="down{}"/>') if model.ports == "one" else ("", "")
     for u, v, arcs in ways:
@@ -85,7 +85,7 @@ def _shortest_routes(network: Network) -> Iterator[tuple[int, int, list[tuple[in
         following = np.where(nearer, there[:, None], following)
     after = [row.tolist() for row in following]
     for u in every.tolist():
-        for v in every.tolist():
+        for v in np.flatnonzero(distance[u] >= 0).tolist():
             arcs, here = list[tuple[int, int]](), u
             while here != v:
                 arcs.append((here, after[here][v]))
