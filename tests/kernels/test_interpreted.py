@@ -155,8 +155,8 @@ def test_worst_cuts(bridges):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
     graph.add_edges_from((i, 5 + i) for i in range(bridges))
     inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
-    agree(KERNELS["cuts.worst_cut"], (*arcs[:5], 11, 4, inside))
-    assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], 11, 4, inside) == (7, bridges)
+    agree(KERNELS["cuts.worst_cut"], (*arcs[:5], np.arange(12), 11, 4, inside))
+    assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], np.arange(12), 11, 4, inside) == (7, bridges)
     assert np.flatnonzero(inside).tolist() == list(range(5))
 
 

@@ -1,7 +1,7 @@
-"""Inner loops that find the cut over which most has to pass: the nodes that are most for each arc that leaves them.
+"""Inner loops that find the cut over which most has to pass: the nodes with most ranks for each arc that leaves them.
 
-Newton's way: a source gives each node what its share of the worst cut known could carry away. Where less than all of it flows to
-some node, the nodes behind the least cut are a worse one.
+Newton's way (Dinkelbach 1967): a source gives each rank what its share of the worst cut known could carry away. Where less than all of it flows to
+some rank, the nodes behind the least cut are a worse one. Relays are nodes like others, but do not count.
 """
 # pyright: basic
 
@@ -77,43 +77,44 @@ def _send(u, most, v, first, head, tail, into, entering, flow, carries, level, b
 
 
 @njit(work=lambda first, head, *others: 20.0 * len(first) * len(head))
-def worst_cut(first, head, tail, into, entering, nodes, arcs, inside):
-    """Find nodes S with the greatest |S| / arcs that leave S, S not being all; return |S| and the arcs.
+def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
+    """Find nodes S with the greatest count of ranks in S / arcs that leave S, some rank not being in S; return both numbers.
 
-    Begin with a cut of ``nodes`` nodes that ``arcs`` arcs leave. Where a worse one is found, fill ``inside``, bool (N,), with the
-    nodes that are not in S. Arcs as in Network.arc_lists.
+    Begin with a cut of ``count`` ranks that ``arcs`` arcs leave. Where a worse one is found, fill ``inside``, bool (N,), with the
+    nodes that are not in S. ``ranks``: the nodes that count, int64. Arcs as in Network.arc_lists.
     """
     n = len(first) - 1
     flow, left = np.empty(len(head), np.int64), np.empty(n, np.int64)
     level, queue = np.empty(n, np.int32), np.empty(n, np.int32)
     begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
-    v = 0
-    while v < n:
+    at = 0
+    while at < len(ranks):
         for a in range(len(head)):
             flow[a] = 0
-        for u in range(n):
-            left[u] = arcs  # what the source gives; an arc carries as much as ``nodes``
+        for u in ranks:
+            left[u] = arcs  # what the source gives; an arc carries as much as ``count``
         moved = 1
         while moved > 0:
             moved = 0
-            _levels(v, first, head, tail, into, entering, flow, nodes, level, queue)
+            _levels(ranks[at], first, head, tail, into, entering, flow, count, level, queue)
             for u in range(n):
                 begun[u] = 0
-            for u in range(n):
+            for u in ranks:
                 if left[u] > 0 and level[u] >= 0:
-                    sent = _send(u, left[u], v, first, head, tail, into, entering, flow, nodes, level, begun, path)
+                    sent = _send(
+                        u, left[u], ranks[at], first, head, tail, into, entering, flow, count, level, begun, path
+                    )
                     left[u] -= sent
                     moved += sent
-        out, count = 0, 0
-        for u in range(n):
-            if level[u] < 0:
-                count += 1
-                for a in range(first[u], first[u + 1]):
-                    out += level[head[a]] >= 0
-        if count * arcs > nodes * out:
-            nodes, arcs = count, out
+        out, behind = 0, 0
+        for u in ranks:
+            behind += level[u] < 0
+        for a in range(len(head)):
+            out += level[tail[a]] < 0 and level[head[a]] >= 0
+        if behind * arcs > count * out:
+            count, arcs = behind, out
             for u in range(n):
                 inside[u] = level[u] >= 0
         else:
-            v += 1
-    return nodes, arcs
+            at += 1
+    return count, arcs

@@ -1,5 +1,6 @@
 """What has to pass a cut, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
 
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,13 +21,13 @@ Mask = NDArray[np.bool_]
 
 
 class Cut(NamedTuple):
-    """Some nodes X of a network, and what leads there.
+    """Some nodes X of a network, ``ranks`` of them no relays, and what leads there.
 
-    ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many nodes are d + 1 arcs or more
-    from X. From the nearest of the heads some node of X is ``depth`` arcs away.
+    ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many ranks are d + 1 arcs or more
+    from X. From the nearest of the heads some rank of X is ``depth`` arcs away.
     """
 
-    nodes: int
+    ranks: int
     arcs: int
     tails: int
     heads: int
@@ -37,12 +38,13 @@ class Cut(NamedTuple):
 def into_cuts(job: Job) -> list[Bound]:
     """Return the bound that the worst of many cuts gives for an allgather: by the nodes of least degree, by layers, by flows.
 
-    The data of a node outside X first enters X over one of the arcs; over x of them, if it is to reach each node of X by x
-    ways. So Mx times the nodes that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
-    enter has yet to reach all of X. On networks that look alike from all nodes no cut says more than a single node: as many
+    The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x
+    ways. So Mx times the ranks that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
+    enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X by
+    arcs into X: no allgather takes less for each message (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single node: as many
     arcs enter any set of nodes as enter one, at least (Mader 1971).
     """
-    if job.network.seen_alike or job.network.relays is not None or job.network.nodes > distances.LISTED:
+    if job.network.seen_alike or job.network.nodes > distances.LISTED:
         return []
     found = [_bound_of(job, cut) for cut in _worst_cuts(job.network)]
     return [best(found, "steps")] if found else []
@@ -54,8 +56,37 @@ def _bound_of(job: Job, cut: Cut) -> Bound:
     far = int(np.argmax(values))
     late = far + cut.depth
     formula = f"⌈M x {cut.beyond[far]:,} / {room:,}⌉" + (f" + {late}" if late else "")
-    whose = f"{cut.beyond[far]:,} nodes" + (f", {far + 1} arcs away or more," if far else "")
-    return steps(values[far] + cut.depth, formula, f"the data of {whose} enters {cut.nodes:,} over {cut.arcs:,} arcs")
+    who = "nodes" if job.network.relays is None else "ranks"
+    whose = f"{cut.beyond[far]:,} {who}" + (f", {far + 1} arcs away or more," if far else "")
+    said = f"the data of {whose} enters {cut.ranks:,} over {cut.arcs:,} arcs"
+    return steps(values[far] + cut.depth, formula, f"{said}; Zhao et al., ForestColl, 2024")
+
+
+def optimum(network: Network) -> Fraction:
+    """Return the messages of each rank that an allgather can carry in a step at most: the least arcs into X by ranks outside X.
+
+    Over all X with a rank, some rank being outside. It is 1/U of Zhao et al., "ForestColl" (2024), and trees carry as much
+    where as much leads to each relay as from it.
+
+    Parameters
+    ----------
+    network
+        Where; of two ranks or more.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> optimum(network("petersen")), optimum(network("mesh:3x4"))
+    (Fraction(1, 3), Fraction(2, 11))
+    """
+    from treecast.kernels.cuts import worst_cut
+
+    arcs = arcs_of(network)
+    least, others = int(np.diff(arcs.into)[network.ranks].min()), network.rank_count - 1
+    if network.seen_alike:
+        return Fraction(least, others)
+    count, leaving = worst_cut(*arcs[:5], network.ranks, others, least, np.zeros(network.nodes, np.bool_))
+    return Fraction(int(leaving), int(count))
 
 
 @lru_cache(64)
@@ -63,14 +94,14 @@ def _worst_cuts(network: Network) -> list[Cut]:
     """Return the cuts that let in least for what has to enter, of those that are looked at."""
     arcs = arcs_of(network)
     entering = np.diff(arcs.into)
-    at = int(entering.argmin())
+    at = int(network.ranks[entering[network.ranks].argmin()])
     single = np.arange(network.nodes) == at
     found = [single]
     if network.nodes <= distances.LOOKED_AT:
         found += _layers(network, arcs)
     if network.nodes <= _MOST_SEARCHED:
         found += _by_flows(network, arcs, int(entering[at]))
-    return [_measure(arcs, inside) for inside in found]
+    return [_measure(network, arcs, inside) for inside in found]
 
 
 def _layers(network: Network, arcs: Arcs) -> list[Mask]:
@@ -78,15 +109,16 @@ def _layers(network: Network, arcs: Arcs) -> list[Mask]:
     every, found = np.arange(network.nodes), list[tuple[float, Mask]]()
     for v in network.views:
         far = network.distance(v, every)
-        outside = np.cumsum(np.bincount(far))  # nodes nearer than each layer, from the second layer on
+        outside = np.cumsum(np.bincount(far[network.ranks]))  # ranks nearer than each layer, from the second layer on
         begin, end = far[arcs.tail], far[arcs.head]
-        depth = int(far.max())
+        depth = int(far[network.ranks].max())
         for layer in range(1, depth + 1):
             near = int(outside[layer - 1])
             outwards = int(np.count_nonzero((begin < layer) & (end >= layer)))
             inwards = int(np.count_nonzero((begin >= layer) & (end < layer)))
             found.append((near / outwards, far >= layer))
-            found.append(((network.nodes - near) / inwards, far < layer))
+            if inwards and near < network.rank_count:
+                found.append(((network.rank_count - near) / inwards, (far < layer) & (far >= 0)))
     found.sort(key=lambda each: -each[0])
     return [mask for _, mask in found[:_FEW]]
 
@@ -98,23 +130,24 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
     """
     from treecast.kernels.cuts import worst_cut
 
-    if min(fewest_ways(some, 0).ways for some in (network, network.reversed())) == degree:
+    if network.relays is None and min(fewest_ways(some, 0).ways for some in (network, network.reversed())) == degree:
         return []
     inside = np.zeros(network.nodes, np.bool_)
-    worst_cut(*arcs[:5], network.nodes - 1, degree, inside)
+    worst_cut(*arcs[:5], network.ranks, network.rank_count - 1, degree, inside)
     return [inside] if inside.any() else []
 
 
-def _measure(arcs: Arcs, inside: Mask) -> Cut:
+def _measure(network: Network, arcs: Arcs, inside: Mask) -> Cut:
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     heads = np.unique(arcs.head[crossing])
     away = _distances(arcs.head, arcs.tail, np.flatnonzero(inside), len(inside))
     within = _distances(arcs.tail, arcs.head, heads, len(inside))
-    count = np.bincount(away[~inside])[1:]
+    there = network.ranks[inside[network.ranks]]
+    count = np.bincount(away[np.setdiff1d(network.ranks, there)])[1:]
     beyond = np.cumsum(count[::-1])[::-1]
     tails = len(np.unique(arcs.tail[crossing]))
-    depth = int(within[inside].max())
-    return Cut(int(inside.sum()), int(crossing.sum()), tails, len(heads), tuple(beyond.tolist()), depth)
+    depth = int(within[there].max())
+    return Cut(len(there), int(crossing.sum()), tails, len(heads), tuple(beyond.tolist()), depth)
 
 
 def _distances(tail: NDArray[np.int32], head: NDArray[np.int32], begin: NDArray[Any], nodes: int) -> Ints:

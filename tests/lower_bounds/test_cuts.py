@@ -1,0 +1,66 @@
+"""What no allgather can beat where arcs are parallel and some nodes are relays: the worst of all cuts."""
+
+from fractions import Fraction
+from itertools import combinations
+from math import ceil
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+
+from tests.networks.test_relays import capacities, multigraphs
+from treecast import bounds, network
+from treecast.lower_bounds.cuts import optimum
+
+
+def boxes(count, size, inside, outside):
+    """Boxes of so many ranks, each joined to its box's switch and, over fewer cables, to a spine."""
+    graph = nx.Graph()
+    for box in range(count):
+        for rank in range(size):
+            graph.add_edge(f"r{box}.{rank}", f"sw{box}", capacity=inside)
+            graph.add_edge(f"r{box}.{rank}", "spine", capacity=outside)
+    for name in graph:
+        graph.nodes[name]["relay"] = not name.startswith("r")
+    return graph
+
+
+def worst_of_all(graph):
+    """The most ranks outside some nodes for each arc that leads there, over all sets of nodes, by counting."""
+    worst, arcs = Fraction(0), capacities(graph)
+    ranks = {v for v, relay in graph.nodes(data="relay") if not relay}
+    for size in range(1, len(graph)):
+        for inside in map(set, combinations(graph, size)):
+            if inside & ranks and ranks - inside:
+                into = sum(many for (u, v), many in arcs.items() if u not in inside and v in inside)
+                worst = max(worst, Fraction(len(ranks - inside), into))
+    return worst
+
+
+@given(multigraphs(most=8, whole=True))
+@settings(max_examples=40, deadline=None)
+def test_the_optimum_is_that_of_all_cuts(graph):
+    where, messages = network(graph), 10**6
+    if where.rank_count == 1:
+        return
+    worst = worst_of_all(graph)
+    assert optimum(where) == 1 / worst
+    for kind in ("allgather", "reduce-scatter"):
+        some = where if kind == "allgather" else where.reversed()
+        least = max(bound.value for bound in bounds(kind, where, messages=messages) if bound.of == "steps")
+        assert 0 <= least - ceil(messages / optimum(some)) <= where.nodes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rate", "cut"),
+    [
+        ((2, 4, 9, 1), 1, "4 ranks, 2 arcs away or more, enters 4 over 4 arcs"),
+        ((2, 8, 12, 1), Fraction(13, 15), "enters 1 over 13 arcs"),
+    ],
+)
+def test_boxes_on_switches(sizes, rate, cut):
+    where = network(boxes(*sizes))
+    assert optimum(where) == rate
+    found = max((b for b in bounds("allgather", where, messages=3900) if b.of == "steps"), key=lambda b: b.value)
+    assert 0 <= found.value - 3900 / rate <= 4
+    assert any(cut in b.source for b in bounds("allgather", where, messages=3900))
