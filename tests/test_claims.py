@@ -240,6 +240,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"
+        "740 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
+        "and are optimal; the list schedule": Test(
+            f"{ALL_PORT}/test_balanced_trees.py::test_no_arc_is_in_more_trees_than_the_optimum_has"
         ),
         "of a shouting broadcast on Q_d": Test(
             "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"

@@ -1,7 +1,7 @@
 """Inner loops that find the cut over which most has to pass: the nodes with most ranks for each arc that leaves them.
 
-Newton's way (Dinkelbach 1967): a source gives each rank what its share of the worst cut known could carry away. Where less than all of it flows to
-some rank, the nodes behind the least cut are a worse one. Relays are nodes like others, but do not count.
+Newton's way (Dinkelbach 1967): a source gives each rank what its share of the worst cut known could carry away. Where less than
+all of it flows to some rank, the nodes behind the least cut are a worse one. Relays are nodes like others, but do not count.
 """
 # pyright: basic
 

@@ -40,9 +40,9 @@ def into_cuts(job: Job) -> list[Bound]:
 
     The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x
     ways. So Mx times the ranks that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
-    enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X by
-    arcs into X: no allgather takes less for each message (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single node: as many
-    arcs enter any set of nodes as enter one, at least (Mader 1971).
+    enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X
+    by arcs into X (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single
+    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971).
     """
     if job.network.seen_alike or job.network.nodes > distances.LISTED:
         return []

@@ -46,7 +46,7 @@ def _lacks_rotation(network: Network) -> str:
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
     if network.relays is not None:
-        return f"has no plan with relays yet, and {network.spec} has some"
+        return f"is for networks without relays, and {network.spec} has some"
     sources = 1 if network.seen_alike else network.nodes
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
@@ -93,7 +93,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     number = np.full(network.nodes * network.ports, -1)
     number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
     found = [_trees(job, root) for root in range(network.nodes if network.nodes > 1 else 0)]
-    return _listed(job, found, _spread_evenly(job, found, number), number)
+    return listed(job, found, spread_evenly(job, found, number), number)
 
 
 @builder(
@@ -117,7 +117,7 @@ def over_translated_trees(job: Job[Network]) -> Built:
     number = np.tile(np.arange(network.ports), network.nodes)
     found = [_trees(job, 0)] if network.nodes > 1 else []
     longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
-    return _listed(job, found, longer, number)
+    return listed(job, found, longer, number)
 
 
 def _trees(job: Job[Network], root: int) -> TreeSet:
@@ -144,7 +144,7 @@ def _left_over(job: Job[Network], trees: TreeSet) -> int:
     return job.collective.messages * job.copies % len(trees)
 
 
-def _spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list[list[int]]:
+def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list[list[int]]:
     """Return for each root the trees that carry a chunk more, chosen such that the busiest arcs have little more than others.
 
     No arc is in two trees of a root. So each root takes the trees that cost least beside those of the others, a few times over.
@@ -182,7 +182,7 @@ def _dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tu
     return [next(long if tree in longer else short) for tree in range(len(trees))]
 
 
-def _listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
+def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
     """Return the rows of a list schedule of what goes down some trees. ``number``: which arcs take turns, by Network.arc."""
     from treecast.kernels.packing import list_schedule, weigh
 
@@ -214,4 +214,4 @@ def _listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], nu
     room = starts(np.bincount(arc, minlength=int(number.max(initial=0)) + 1))
     steps = int(list_schedule(first, child, arc, rank, ranked, lasts, room, step))
     rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
-    return Built(rows, Claims(steps, messages * job.copies * network.nodes * (network.nodes - 1)))
+    return Built(rows, Claims(steps, int(lasts.sum())))

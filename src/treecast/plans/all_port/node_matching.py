@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 def _lacks_need(job: Job[Network]) -> str:
     """Return why a network has relays, or is too large; empty when it will do."""
     if job.network.relays is not None:
-        return f"has no plan with relays yet, and {job.network.spec} has some"
+        return f"is for networks without relays, and {job.network.spec} has some: builder balanced-trees passes them"
     if job.network.nodes * (job.network.nodes - 1) > _MOST_SENDS:
         return f"matches up to {_MOST_SENDS:,} pairs of nodes, and {job.network.spec} has more"
     return ""
