@@ -114,6 +114,11 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
         ),
     },
+    "docs/capacities.md": {
+        "On a fat tree with 16 hosts, one link each, 600 messages take 605 steps": Test(
+            f"{ALL_PORT}/test_broadcast_past_relays.py::test_many_messages_go_down_as_many_trees_as_cuts_allow"
+        ),
+    },
     "docs/commands.md": {
         "An alltoall on 40,320": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),
         "1.6 billion pairs": Test("tests/test_claims.py::test_an_alltoall_on_40320_nodes"),

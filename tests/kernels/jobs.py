@@ -22,6 +22,7 @@ simulate sums.tc --kill-nodes 0b101@2
 plan allreduce torus:3x3
 plan allgather mesh:3x4 --messages 2
 plan allgather mesh:3x4 --copies 2
+plan allgather mesh:3x4 --builder balanced-trees
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90

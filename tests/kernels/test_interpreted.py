@@ -34,7 +34,13 @@ def all_kernels():
 
 
 KERNELS = all_kernels()
-DIRECTLY = {"contention.unordered_pairs", "cuts.worst_cut", "rotated.depth_in_tree", "ways.arcs_of_ways"}
+DIRECTLY = {
+    "contention.unordered_pairs",
+    "cuts.least_cut",
+    "cuts.worst_cut",
+    "rotated.depth_in_tree",
+    "ways.arcs_of_ways",
+}
 """Those that small jobs do not run."""
 
 
@@ -158,6 +164,15 @@ def test_worst_cuts(bridges):
     agree(KERNELS["cuts.worst_cut"], (*arcs[:5], np.arange(12), 11, 4, inside))
     assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], np.arange(12), 11, 4, inside) == (7, bridges)
     assert np.flatnonzero(inside).tolist() == list(range(5))
+
+
+def test_least_cuts():
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
+    graph.add_edges_from([(0, 5), (1, 6)])
+    inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
+    agree(KERNELS["cuts.least_cut"], (*arcs[:5], 3, 9, inside))
+    assert KERNELS["cuts.least_cut"].interpret(*arcs[:5], 3, 9, inside) == 2
+    assert np.flatnonzero(inside).tolist() == list(range(5, 12))
 
 
 def test_large_numbers():

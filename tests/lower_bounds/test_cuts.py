@@ -7,9 +7,10 @@ from math import ceil
 import networkx as nx
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.networks.test_relays import capacities, multigraphs
-from treecast import bounds, network
+from treecast import bounds, network, plan, verify
 from treecast.lower_bounds.cuts import optimum
 
 
@@ -64,3 +65,24 @@ def test_boxes_on_switches(sizes, rate, cut):
     found = max((b for b in bounds("allgather", where, messages=3900) if b.of == "steps"), key=lambda b: b.value)
     assert 0 <= found.value - 3900 / rate <= 4
     assert any(cut in b.source for b in bounds("allgather", where, messages=3900))
+
+
+@given(multigraphs(most=8, whole=True), st.data())
+@settings(max_examples=40, deadline=None)
+def test_no_broadcast_beats_the_least_cut_before_a_rank(graph, data):
+    """The bound of many messages is that of the least flow to any rank; no plan beats the bound."""
+    where = network(graph)
+    if where.rank_count == 1:
+        return
+    root = data.draw(st.sampled_from(where.ranks.tolist()))
+    capacity = nx.DiGraph()
+    capacity.add_weighted_edges_from(((u, v, many) for (u, v), many in capacities(graph).items()), "capacity")
+    flows = [nx.maximum_flow_value(capacity, root, v) for v in where.ranks.tolist() if v != root]
+    for kind in ("broadcast", "reduce"):
+        for messages in (3, 10**6):
+            schedule = plan(kind, where, root=root, messages=messages)
+            least = max(b.value for b in bounds(kind, where, root=root, messages=messages) if b.of == "steps")
+            assert least <= schedule.steps
+            assert verify(schedule).holds
+            if kind == "broadcast":
+                assert 0 <= least - ceil(messages / min(flows)) <= where.nodes

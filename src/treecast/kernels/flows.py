@@ -100,8 +100,8 @@ def _one_more(v, split, first, head, tail, into, entering, known, flow, passed, 
 def fewest_ways(first, head, tail, into, entering, order, most, split):
     """Return over how many ways each node can be reached, at most ``most``, and the first node that no more lead to.
 
-    ``order``: the nodes, the root first. The ways to a node share no arc, with ``split`` no node either. What k ways lead to is
-    as good a start of ways as the root: of k ways from different such nodes, fewer than k faults leave one whole.
+    ``order``: the nodes that count, the root first. The ways to a node share no arc, with ``split`` no node either. What k ways
+    lead to is as good a start of ways as the root: of k ways from different such nodes, fewer than k faults leave one whole.
     """
     n = len(first) - 1
     known = np.zeros(n, np.bool_)
@@ -111,7 +111,7 @@ def fewest_ways(first, head, tail, into, entering, order, most, split):
     queue[2 * n] = root
     known[root] = True
     fewest, where = most, root
-    for i in range(1, n):
+    for i in range(1, len(order)):
         v, found = order[i], 0
         while found < fewest and _one_more(
             v, split, first, head, tail, into, entering, known, flow, passed, i, seen, before, queue

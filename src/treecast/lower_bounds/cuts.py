@@ -89,6 +89,30 @@ def optimum(network: Network) -> Fraction:
     return Fraction(int(leaving), int(count))
 
 
+def before_a_rank(job: Job, root: int) -> list[Bound]:
+    """Return the bound of a broadcast by the least cut between its root and a rank, where fewer arcs cut it than end there.
+
+    All Mx chunks cross it to the rank's side, none before its distance from the root. The last has yet to reach the rank.
+    """
+    from treecast.kernels.cuts import least_cut
+
+    network = job.network
+    if network.seen_alike or not 1 < network.rank_count <= network.nodes <= _MOST_SEARCHED:
+        return []
+    arcs, found = arcs_of(network), fewest_ways(network, root, ranks=True)
+    others = network.ranks[network.ranks != root]
+    if found.ways == min(np.diff(arcs.first)[root], np.diff(arcs.into)[others].min()):
+        return []
+    inside = np.zeros(network.nodes, np.bool_)
+    least_cut(*arcs[:5], root, found.node, inside)
+    crossing = ~inside[arcs.tail] & inside[arcs.head]
+    far = _distances(arcs.tail, arcs.head, np.array([root]), network.nodes)[arcs.tail[crossing]]
+    within = _distances(arcs.tail, arcs.head, np.unique(arcs.head[crossing]), network.nodes)[found.node]
+    late = int(far[far >= 0].min() + within)
+    value, formula = -(-job.total // found.ways) + late, f"⌈M x / {found.ways:,}⌉" + (f" + {late}" if late else "")
+    return [steps(value, formula, f"{found.ways:,} arcs cut {network.label(found.node)} off from the root")]
+
+
 @lru_cache(64)
 def _worst_cuts(network: Network) -> list[Cut]:
     """Return the cuts that let in least for what has to enter, of those that are looked at."""

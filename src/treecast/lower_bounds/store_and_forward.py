@@ -37,6 +37,11 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
 
 
 @bounds_of("broadcast")
+def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
+    """As below, and all chunks cross the least cut before a rank."""
+    return _broadcast(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
+
+
 def _broadcast(job: Job, root: int) -> list[Bound]:
     """Each node hears Mx chunks, over ways that begin with as many sends of the root.
 
@@ -115,6 +120,11 @@ def _gather(job: Job, root: int) -> list[Bound]:
 
 
 @bounds_of("reduce")
+def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
+    """A broadcast backwards, and all sums cross the least cut behind a rank."""
+    return _reduce(job, root) + ([] if job.model.combining else cuts.before_a_rank(job.reversed, root))
+
+
 def _reduce(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards."""
     said = "each node but the root sends its part of M sums"

@@ -76,7 +76,9 @@ def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
 
 
 @lru_cache(64)
-def fewest_ways(network: Network, root: int, *, nodes: bool = False, single: bool = False) -> Fewest:
+def fewest_ways(
+    network: Network, root: int, *, nodes: bool = False, single: bool = False, ranks: bool = False
+) -> Fewest:
     """Return over how few ways some node can be reached from ``root``: ways that share no arc, or no node.
 
     Parameters
@@ -90,6 +92,8 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False, single: boo
     single
         Whether of several arcs from one node to another only one counts. Then the ways can share no link either: two that go
         over a link both ways can exchange what follows, and need neither of its arcs.
+    ranks
+        Whether only the ways to ranks count, and not those to relays.
 
     Returns
     -------
@@ -110,16 +114,18 @@ def fewest_ways(network: Network, root: int, *, nodes: bool = False, single: boo
     from treecast.kernels.flows import fewest_ways as count
 
     arcs = arcs_of(network, single=single)
-    far = network.distance(network.check_node(root), np.arange(network.nodes))
-    order = np.argsort(np.where(far < 0, network.nodes, far), kind="stable")
-    leaving, entering = np.diff(arcs.first)[root], np.delete(np.diff(arcs.into), root)
-    least = int(np.argmin(entering))
-    most = int(min(leaving, entering[least]))
+    counted = network.ranks if ranks else np.arange(network.nodes)
+    far = network.distance(network.check_node(root), counted)
+    order = counted[np.argsort(np.where(far < 0, network.nodes, far), kind="stable")]
+    others = counted[counted != root]
+    leaving, entering = np.diff(arcs.first)[root], np.diff(arcs.into)[others]
+    least = int(others[np.argmin(entering)])
+    most = int(min(leaving, entering.min()))
     if most <= 1:  # nothing to count: some way leads everywhere, or nowhere
-        return Fewest(1, least + (least >= root) if entering[least] == 1 else int(order[-1]))
+        return Fewest(1, least if entering.min() == 1 else int(order[-1]))
     found, where = count(*arcs[:5], order, most, nodes)
     if found == most:
-        where = least + (least >= root) if most < leaving else int(order[-1])
+        where = least if most < leaving else int(order[-1])
     return Fewest(int(found), int(where))
 
 

@@ -12,7 +12,7 @@ from tests.networks.test_relays import multigraphs
 from treecast import bounds, network, plan, run, simulate, verify
 from treecast.errors import PlanError
 from treecast.lower_bounds.cuts import optimum
-from treecast.plans.all_port.balanced_trees import balanced_trees
+from treecast.plans.trees.balanced import balanced_trees
 
 PAGE = Path(__file__).parents[3] / "docs" / "capacities.md"
 KINDS = ["allgather", "reduce-scatter", "allreduce"]
@@ -107,7 +107,7 @@ def test_no_arc_is_in_more_trees_than_the_optimum_has(sizes):
     where = network(boxes(*sizes))
     rate = optimum(where)
     load = dict[tuple[int, int], int]()
-    for trees in balanced_trees(where, rate.numerator, 0):
+    for trees in balanced_trees(where, where.ranks.tolist(), rate.numerator, rate.denominator):
         for parent, port in zip(trees.parent.ravel().tolist(), trees.port.ravel().tolist(), strict=True):
             if parent >= 0:
                 load[parent, port] = load.get((parent, port), 0) + 1

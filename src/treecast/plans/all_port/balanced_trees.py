@@ -7,30 +7,25 @@ is free begins the send that has most sends below it. For many messages the step
 each tree of a rank, and some more.
 """
 
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.description import Description
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.cuts import optimum
 from treecast.networks import Network
-from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.independent_trees import listed, spread_evenly
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.trees.balanced import PASSES, balanced_trees
 from treecast.schedule import Claims, Schedule
 from treecast.schedule.recipe import Job
-from treecast.schedule.trees import TreeSet
 
 _MOST_SENDS = 2**21  # arcs of all trees
 _MOST_GROWN = 2**24  # trees that are grown, times arcs
 _MOST_TRIED = 2**18  # arcs of all trees that are tried, where several numbers are; growing them counts, too
-_PASSES = 6
-_STEEP = 12.0  # doublings of the price of an arc between no load and what it should carry at most
 _DEEPER = (0, 256)  # what depth may cost, beside a price of 1024 for an arc that is as full as it should be
 _TREES = (32, 16, 8, 4, 2)  # of each rank, beside 1 and those that the optimum asks for
 
@@ -80,7 +75,7 @@ def over_balanced_trees(job: Job[Network]) -> Built:
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     found: Built | None = None
     for trees, deeper in _attempts(network, messages):
-        tried = balanced_trees(network, trees, deeper)
+        tried = balanced_trees(network, network.ranks.tolist(), trees, float(trees / optimum(network)), deeper)
         made = listed(job, tried, spread_evenly(job, tried, number), number)
         if found is None or made.claims.steps < found.claims.steps:
             found = made
@@ -95,51 +90,8 @@ def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:
     counts = dict.fromkeys(count for count in (1, 4 * most, 2 * most, most, *_TREES) if count <= messages)
     found = list[tuple[int, int]]()
     for deeper, count in product(_DEEPER, counts):
-        work = count * network.rank_count * (network.nodes + _PASSES * network.arcs // 64)
+        work = count * network.rank_count * (network.nodes + PASSES * network.arcs // 64)
         if not found or work <= left:
             found.append((count, deeper))
             left -= work
     return found
-
-
-@lru_cache(32)
-def balanced_trees(network: Network, trees: int, deeper: int) -> list[TreeSet]:
-    """Return so many trees of each rank to all ranks, in the order of ranks; few arcs are in more of them than need be.
-
-    Parameters
-    ----------
-    network
-        Where; every rank reaches every other.
-    trees
-        How many trees each rank has.
-    deeper
-        What an arc more to a node costs; an arc that is as full as it should be costs 1024.
-
-    Examples
-    --------
-    >>> from treecast.networks import network
-    >>> balanced_trees(network("mesh:3x3"), 1, 16)[0].height
-    4
-    """
-    from treecast.kernels.balancing import balance
-
-    arcs, ranks = arcs_of(network), network.ranks
-    relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
-    roots = np.tile(ranks, trees)
-    up = np.full((len(roots), network.nodes), -1, np.int32)
-    balance(*arcs[:3], relay, roots, _prices(float(trees / optimum(network))), _PASSES, deeper, up)
-    parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
-    port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
-    return [TreeSet(network, root, *_of(at, len(ranks), parent, port)) for at, root in enumerate(ranks.tolist())]
-
-
-def _of(
-    at: int, every: int, parent: NDArray[np.int32], port: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return parent[at::every].copy(), port[at::every].copy()
-
-
-def _prices(most: float) -> Ints:
-    """Return the price of an arc by the trees that it is in, which should be ``most`` at most: int64."""
-    load = np.arange(max(2, int(4 * most) + 2))
-    return np.maximum(32, 1024 * 2.0 ** np.minimum(20, _STEEP * (load + 1 - most) / most)).astype(np.int64)

@@ -6,6 +6,7 @@ less deep; one message over one tree of shortest paths. Several copies of a mess
 each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.plans.trees import axes, rotated
+from treecast.plans.trees.balanced import disjoint_past_relays
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import packed_trees
@@ -130,15 +132,29 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
     if copies > 1:
         return _apart(network, root, messages, copies, against=against, seed=seed)
     far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
-    number = 1 if messages == 1 else fewest_ways(network, root).ways
+    number = 1 if messages == 1 else fewest_ways(network, root, ranks=True).ways
     while number >= 2:
         if -(-messages // number) + far - 1 < best.steps:
-            trees = _trees(network, root, number, "arcs", seed)
-            if trees is not None:
+            for trees in _arc_disjoint(network, root, number, seed):
                 found = _over(trees, messages, 1)
                 best = found if found.steps < best.steps else best
         number -= 1
     return best
+
+
+def _arc_disjoint(network: Network, root: int, number: int, seed: int) -> Iterator[TreeSet]:
+    """Yield so many trees that share no arc: packed ones, and past relays those that prices find, too.
+
+    Packed trees lead to every relay, so there are no more of them than ways to each.
+    """
+    if network.relays is None or number <= fewest_ways(network, root).ways:
+        trees = _trees(network, root, number, "arcs", seed)
+        if trees is not None:
+            yield trees
+    if network.relays is not None:
+        trees = disjoint_past_relays(network, root, number)
+        if trees is not None:
+            yield trees
 
 
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:

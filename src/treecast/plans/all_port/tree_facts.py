@@ -75,5 +75,5 @@ def _fewest(network: Network, root: int) -> tuple[int, str | None]:
     leaving = network.degree_at(root)
     if network.seen_alike:
         return leaving, None
-    found = fewest_ways(network, root)
+    found = fewest_ways(network, root, ranks=True)
     return found.ways, None if found.ways == leaving else network.label(found.node)

@@ -1,0 +1,79 @@
+"""Trees from one root or many to all ranks, past relays, such that no arc is in more of them than need be.
+
+Relays need not be in a tree, and one that is sends on what it hears over several arcs. Where as many arcs lead to each relay as
+from it, there are as many arc-disjoint trees from a root as ways lead to every rank (Bang-Jensen, Frank & Jackson, "Preserving
+and increasing local edge-connectivity in mixed graphs", 1995). Prices find such trees in most cases; they prove nothing.
+"""
+
+import numpy as np
+
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.schedule.trees import TreeSet
+
+PASSES = 6  # how often each tree is grown, beside all others
+_STEEP = 12.0  # doublings of the price of an arc between no load and what it should carry at most
+
+
+def balanced_trees(network: Network, roots: list[int], trees: int, most: float, deeper: int = 0) -> list[TreeSet]:
+    """Return so many trees from each of some roots to all ranks; of few arcs more than need be are in ``most`` of them.
+
+    Parameters
+    ----------
+    network
+        Where; each root reaches every rank.
+    roots
+        Where the trees begin.
+    trees
+        How many there are from each.
+    most
+        In how many trees an arc should be at most.
+    deeper
+        What an arc more to a node costs; an arc that is as full as it should be costs 1024.
+
+    Returns
+    -------
+    list of TreeSet
+        The trees from each root.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> balanced_trees(network("mesh:3x3"), [4], 2, 1)[0].height
+    4
+    """
+    from treecast.kernels.balancing import balance
+
+    arcs, all_roots = arcs_of(network), np.tile(np.array(roots, np.int64), trees)
+    relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
+    up = np.full((len(all_roots), network.nodes), -1, np.int32)
+    balance(*arcs[:3], relay, all_roots, _prices(most), PASSES, deeper, up)
+    parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
+    port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
+    every = len(roots)
+    return [TreeSet(network, root, parent[i::every].copy(), port[i::every].copy()) for i, root in enumerate(roots)]
+
+
+def disjoint_past_relays(network: Network, root: int, trees: int) -> TreeSet | None:
+    """Return so many trees that share no arc, the less deep of those that two prices of depth give; None where none were found.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> disjoint_past_relays(network("mesh:3x3"), 4, 3) is None
+    True
+    """
+    best: TreeSet | None = None
+    for deeper in (0, 256):
+        found = balanced_trees(network, [root], trees, 1, deeper)[0]
+        used = network.arc(found.parent[found.parent >= 0].astype(np.int64), found.port[found.parent >= 0])
+        if len(np.unique(used)) == used.size and (best is None or found.height < best.height):
+            best = found
+    return best
+
+
+def _prices(most: float) -> Ints:
+    """Return the price of an arc by the trees that it is in, which should be ``most`` at most: int64."""
+    load = np.arange(max(2, int(4 * most) + 2))
+    return np.maximum(32, 1024 * 2.0 ** np.minimum(20, _STEEP * (load + 1 - most) / most)).astype(np.int64)
