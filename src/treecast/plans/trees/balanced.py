@@ -1,8 +1,8 @@
 """Trees from one root or many to all ranks, past relays, such that no arc is in more of them than need be.
 
 Relays need not be in a tree, and one that is sends on what it hears over several arcs. Where as many arcs lead to each relay as
-from it, there are as many arc-disjoint trees from a root as ways lead to every rank (Bang-Jensen, Frank & Jackson, "Preserving
-and increasing local edge-connectivity in mixed graphs", 1995). Prices find such trees in most cases; they prove nothing.
+from it, there are as many arc-disjoint trees from a root as ways lead to every rank (Bang-Jensen, Frank & Jackson 1995).
+Prices find such trees in most cases; they prove nothing.
 """
 
 import numpy as np
