@@ -115,6 +115,13 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
     },
     "docs/capacities.md": {
+        "512 messages of each node take 128 steps": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+        ),
+        "they take 133, which is 3.9 % more": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+        ),
+        "OptCC (arXiv 2606.01680) claims 2 to 6 % over": PAPER,
         "On a fat tree with 16 hosts, one link each, 600 messages take 605 steps": Test(
             f"{ALL_PORT}/test_broadcast_past_relays.py::test_many_messages_go_down_as_many_trees_as_cuts_allow"
         ),
@@ -245,6 +252,8 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"
+        ),
+        "64 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "740 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
         "and are optimal; the list schedule": Test(
             f"{ALL_PORT}/test_balanced_trees.py::test_no_arc_is_in_more_trees_than_the_optimum_has"

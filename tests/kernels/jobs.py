@@ -20,6 +20,7 @@ plan scatter kautz:2,3 --messages 20
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc
 simulate sums.tc --kill-nodes 0b101@2
 plan allreduce torus:3x3
+plan allreduce mesh:2x3 --builder overlapping-sums
 plan allgather mesh:3x4 --messages 2
 plan allgather mesh:3x4 --copies 2
 plan allgather mesh:3x4 --builder balanced-trees

@@ -12,7 +12,7 @@ from treecast.kernels.heaps import put, take
 
 
 @njit
-def _grow(root, first, head, tail, relay, prices, load, deeper, up, t, far, by, depth, heap):
+def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, far, by, depth, heap):
     """Fill ``up[t]`` with the arc by which each node of a new tree hears; of all others -1.
 
     ``far``: what the cheapest way known to a node costs; ``depth``: of a node of the tree its depth, else -1.
@@ -46,18 +46,21 @@ def _grow(root, first, head, tail, relay, prices, load, deeper, up, t, far, by, 
             continue
         for a in range(first[u], first[u + 1]):
             v = head[a]
-            cost = far[u] + prices[min(load[a], len(prices) - 1)]
+            cost = far[u] + prices[min(load[cable[a]], len(prices) - 1)]
             if depth[v] < 0 and cost < far[v]:
                 far[v], by[v] = cost, a
                 put(heap, 0, size, cost * n + v)
                 size += 1
 
 
-@njit(work=lambda first, head, tail, relay, roots, prices, passes, *others: 40.0 * passes * len(roots) * len(head))
-def balance(first, head, tail, relay, roots, prices, passes, deeper, up):
+@njit(
+    work=lambda first, head, tail, cable, relay, roots, prices, passes, *others: 40.0 * passes * len(roots) * len(head)
+)
+def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     """Fill ``up``, int32 (trees, N), with the arc by which each node hears in the tree from each of ``roots``, -1: in none.
 
-    ``relay``: which nodes need not be reached, bool (N,). ``prices[l]``: what an arc costs that is in l other trees, int64.
+    ``cable``: what each arc takes, int64: arcs of one cable share a price. ``relay``: which nodes need not be reached, bool (N,):
+    nor need those to which no way leads. ``prices[l]``: what a cable costs that is in l other trees, int64.
     ``deeper``: what it costs a tree that a node from which it goes on is an arc deeper.
     """
     n = len(relay)
@@ -68,8 +71,8 @@ def balance(first, head, tail, relay, roots, prices, passes, deeper, up):
         for t in range(len(roots)):
             for v in range(n):
                 if turn > 0 and up[t, v] >= 0:
-                    load[up[t, v]] -= 1
-            _grow(roots[t], first, head, tail, relay, prices, load, deeper, up, t, far, by, depth, heap)
+                    load[cable[up[t, v]]] -= 1
+            _grow(roots[t], first, head, tail, cable, relay, prices, load, deeper, up, t, far, by, depth, heap)
             for v in range(n):
                 if up[t, v] >= 0:
-                    load[up[t, v]] += 1
+                    load[cable[up[t, v]]] += 1

@@ -46,16 +46,20 @@ def build(job: Job[Any], entries: list[Builder]) -> Schedule:
 def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and what it built if that was needed to find out.
 
-    Builders are tried until one meets both lower bounds; of what goes there and back, those of each way. On networks of more
+    Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
     than 4096 nodes the first is taken if it has no closed form.
     """
     serious = _serious(entries)
     if len(serious) == 1:
         return serious[0], None
     # closed forms are all compared: bounds are needed only to stop building
-    least = None if all(entry.claims for entry in serious) else _least_built(job)
+    compared = all(entry.claims for entry in serious)
+    halves = None if compared else _least_built(job)
+    least = halves if compared or all(entry.halves for entry in serious) else _least(job)
     found = list[Candidate]()
     for entry in serious:
+        if entry.halves and any(candidate.cost[:2] == halves for candidate in found):
+            continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
             if not found:
                 return entry, None

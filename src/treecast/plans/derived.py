@@ -70,6 +70,7 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         claims=claims if entry.claims else None,
         at=at if entry.at else None,
         facts=facts,
+        halves=bool(kind.there_and_back),
     )
 
 

@@ -122,6 +122,8 @@ class Builder:
         Whether it makes sparing schedules.
     backwards
         Whether its schedules are gathers or reductions when they run backwards: not where a node hears more often than asked for.
+    halves
+        Whether it goes there first and then back: then it takes no less than the bounds of both, one after the other.
     orbit
         Whether it makes an orbit of a collective in which every node has the same part.
     baseline
@@ -148,6 +150,7 @@ class Builder:
     options: tuple[Option, ...] = ()
     sparing: bool = False
     backwards: bool = True
+    halves: bool = False
     orbit: bool = True
     baseline: bool = False
     needs: str = ""

@@ -48,7 +48,7 @@ def balanced_trees(network: Network, roots: list[int], trees: int, most: float, 
     arcs, all_roots = arcs_of(network), np.tile(np.array(roots, np.int64), trees)
     relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
     up = np.full((len(all_roots), network.nodes), -1, np.int32)
-    balance(*arcs[:3], relay, all_roots, _prices(most), PASSES, deeper, up)
+    balance(*arcs[:3], np.arange(len(arcs.head)), relay, all_roots, prices(most), PASSES, deeper, up)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
     port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
     every = len(roots)
@@ -73,7 +73,7 @@ def disjoint_past_relays(network: Network, root: int, trees: int) -> TreeSet | N
     return best
 
 
-def _prices(most: float) -> Ints:
+def prices(most: float) -> Ints:
     """Return the price of an arc by the trees that it is in, which should be ``most`` at most: int64."""
     load = np.arange(max(2, int(4 * most) + 2))
     return np.maximum(32, 1024 * 2.0 ** np.minimum(20, _STEEP * (load + 1 - most) / most)).astype(np.int64)

@@ -1,0 +1,186 @@
+"""Allreduce on any network: sums go up trees while finished ones go down others, and no arc is in many of both.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+A reduce-scatter and behind it an allgather ask as much of each node in each half: a node with fewer arcs than others holds up
+both. Here the halves overlap. The trees of both are chosen by price, all beside each other, so such a node passes on less, and
+others more.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.lower_bounds import best, bounds
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.plans.all_port.pipelines import streams
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.trees.balanced import PASSES, prices
+from treecast.ragged import starts
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_MOST_ARCS = 2**19  # ranks times arcs of a network
+_MOST_TRIED = 2**17  # sends of all numbers of trees that are tried
+_TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
+
+
+def _looks_different(network: Network) -> str:
+    return "is for networks that do not look the same from every node" if network.seen_alike else ""
+
+
+def _lacks_need(job: Job[Network]) -> str:
+    network = job.network
+    if network.rank_count * network.arcs > _MOST_ARCS:
+        return f"is for networks of up to {_MOST_ARCS:,} ranks times arcs, and {network.spec} has more"
+    return ""
+
+
+@builder(
+    "overlapping-sums",
+    "allreduce",
+    on=_looks_different,
+    under=ALL_PORT,
+    fits=_lacks_need,
+    orbit=False,
+    rank=64,
+    what="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",
+)
+def over_overlapping_trees(job: Job[Network]) -> Built:
+    """All-port: each rank's sums come up trees to it and go down others, both at the same time as those of other ranks.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    network, messages = job.network, job.collective.messages
+    if network.rank_count == 1:
+        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
+    least = best(bounds(job.collective, network, 1, job.model), "steps").value
+    found: Built | None = None
+    for trees in _attempts(network, messages):
+        made = _listed(job, trees, max(1.0, least * trees / messages))
+        if found is None or made.claims.steps < found.claims.steps:
+            found = made
+        if found.claims.steps == least:
+            break
+    return found or _listed(job, 1, 1.0)
+
+
+def _attempts(network: Network, messages: int) -> list[int]:
+    """Return how many trees of each rank are worth trying: those that can fill all arcs, powers of two, and one."""
+    sends = 2 * network.rank_count * (network.rank_count - 1)
+    even, left = network.arcs // int(np.gcd(network.arcs, sends)), _MOST_TRIED
+    found = list[int]()
+    for count in dict.fromkeys((1, messages, *(times * even for times in _TIMES), *_TREES)):
+        if count <= messages and count * sends <= left:
+            found.append(count)
+            left -= count * sends
+    return found or [1]
+
+
+_COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
+
+
+class _Sends(NamedTuple):
+    """Sends of all trees: the arc of each, its tree, whether it is of a finished sum, and pairs of sends, one after the other."""
+
+    arc: Ints
+    tree: Ints
+    down: NDArray[np.bool_]
+    before: Ints
+    after: Ints
+
+
+def _grow(network: Network, trees: int, most: float) -> NDArray[np.int32]:
+    """Return the arc of each node in each tree, int32 (trees, 2, N): the one it hears over, the one it sends its sum over.
+
+    Tree t belongs to rank t modulo the number of ranks. The arcs stand twice in what is searched, the second time turned round.
+    """
+    from treecast.kernels.balancing import balance
+
+    arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(network.ranks, trees)
+    first = np.concatenate([arcs.first, arcs.into[1:] + len(arcs.head)])
+    head = np.concatenate([arcs.head, arcs.tail[arcs.entering] + nodes]).astype(np.int32)
+    tail = np.concatenate([arcs.tail, arcs.head[arcs.entering] + nodes]).astype(np.int32)
+    cable = np.concatenate([np.arange(len(arcs.head)), arcs.entering]).astype(np.int64)
+    relay = np.zeros(nodes, np.bool_) if network.relays is None else network.relays
+    both = np.stack([roots, roots + nodes], axis=1).ravel()
+    up = np.full((len(both), 2 * nodes), -1, np.int32)
+    balance(first, head, tail, cable, np.tile(relay, 2), both, prices(most), PASSES, 0, up)
+    found = np.where(up < 0, -1, cable[up]).astype(np.int32)
+    return np.stack([found[::2, :nodes], found[1::2, nodes:]], axis=1)
+
+
+def _sends(network: Network, taken: NDArray[np.int32]) -> _Sends:
+    """Return the sends over the arcs that nodes take in trees, and which wait for which."""
+    arcs = arcs_of(network)
+    tree, down, node = np.nonzero(taken[:, ::-1] >= 0)  # first what goes up
+    arc = taken[:, ::-1][tree, down, node].astype(np.int64)
+    number = np.full((len(taken), 2, network.nodes), -1)
+    number[tree, down, node] = every = np.arange(len(arc))
+    root = network.ranks[tree % network.rank_count]
+    sums = down == 0
+    # a sum waits for those of the nodes below; a finished one for its being heard, at the root for all that come in
+    onward = number[tree[sums], 0, arcs.head[arc[sums]]]
+    more = onward >= 0
+    below = ~sums & (arcs.tail[arc] != root)
+    before = [every[sums][more], number[tree[below], 1, arcs.tail[arc[below]]]]
+    after = [onward[more], every[below]]
+    last = every[sums][~more]
+    begin = every[~sums & (arcs.tail[arc] == root)]
+    count = np.bincount(tree[begin], minlength=len(taken))
+    at, many = starts(count), count[tree[last]]
+    place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+    before.append(np.repeat(last, many))
+    after.append(begin[np.repeat(at[tree[last]], many) + place])
+    return _Sends(arc, tree, down == 1, np.concatenate(before), np.concatenate(after))
+
+
+def _listed(job: Job[Network], trees: int, most: float) -> Built:
+    """Return the rows of a list schedule: the sends go first that are farthest from the end."""
+    from treecast.kernels.packing import list_schedule_of_sums
+
+    network, messages, arcs = job.network, job.collective.messages, arcs_of(job.network)
+    sends = _sends(network, _grow(network, trees, most))
+    ranks, count = network.rank_count, len(sends.arc)
+    ranges = [each[0] for each in streams(messages, trees, 1)]
+    lasts = np.array([stop - first for first, stop in ranges], np.int64)[sends.tree // ranks]
+    to_go = _to_go(sends)
+    ranked = np.argsort(-to_go, kind="stable")
+    rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
+    rank[ranked] = np.arange(count)
+    order = np.argsort(sends.before, kind="stable")
+    waits = np.bincount(sends.after, minlength=count)
+    room = starts(np.bincount(sends.arc, minlength=len(arcs.head)))
+    first = starts(np.bincount(sends.before, minlength=count))
+    steps = int(list_schedule_of_sums(first, sends.after[order], waits, sends.arc, rank, ranked, lasts, room, step))
+    base = [int(network.ranks[tree % ranks]) * messages for tree in range(trees * ranks)]
+    table = [
+        [(base[tree] + ranges[tree // ranks][0] + shift, base[tree] + ranges[tree // ranks][1] + shift)]
+        for shift in (0, job.collective.sums)
+        for tree in range(trees * ranks)
+    ]
+    rows = Rows.of(
+        Payloads.of(table),
+        step=step,
+        steps=lasts,
+        src=arcs.tail[sends.arc],
+        dst=arcs.head[sends.arc],
+        port=arcs.port[sends.arc],
+        tree=sends.tree // ranks,
+        payload=sends.tree + sends.down * trees * ranks,
+    )
+    return Built(rows, Claims(steps, int(lasts.sum())))
+
+
+def _to_go(sends: _Sends) -> Ints:
+    """Return how many sends come one after the other from each one on."""
+    found = np.ones(len(sends.arc), np.int64)
+    longer = True
+    while longer:
+        value = found[sends.after] + 1
+        longer = bool((value > found[sends.before]).any())
+        np.maximum.at(found, sends.before, value)
+    return found
