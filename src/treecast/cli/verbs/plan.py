@@ -20,6 +20,7 @@ def builder_options() -> list[tuple[Option, str]]:
 
 
 if TYPE_CHECKING:
+    from treecast.schedule import Schedule
 
     class BuilderOptions:
         """What builders can be told."""
@@ -41,6 +42,7 @@ def plan(
     broken: BrokenOptions = BrokenOptions(),
     builder: str | None = None,
     options: BuilderOptions = BuilderOptions(),  # noqa: B008
+    compare_with: str | None = None,
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -52,20 +54,24 @@ def plan(
     ----------
     builder
         The construction, where there are several; an unknown name is answered with those that there are.
+    compare_with
+        A network, the whole one where NETWORK has lost something: say what the same takes there.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
     from treecast import formats, plans
     from treecast.description import describe
+    from treecast.plans.loss import Loss
     from treecast.verification.verifier import verify
 
     network = broken.less(network)
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
-    with console.progress("plan", after=2):
-        schedule = plans.plan(
+
+    def planned_on(where: str) -> "Schedule":
+        return plans.plan(
             collective,
-            network,
+            where,
             root=job.root,
             messages=job.messages,
             copies=job.copies,
@@ -74,14 +80,19 @@ def plan(
             model=job.model,
             builder=builder,
             targets=job.targets,
-            lengths=job.read_lengths(network),
+            lengths=job.read_lengths(where),
             **vars(options),
         )
+
+    with console.progress("plan", after=2):
+        schedule = planned_on(network)
     report = verify(schedule)
     if report and output is not None:
         formats.save(schedule, output)
     if output != "-" or not report:
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
+        if compare_with is not None:
+            found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
         console.show(found.joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
     if report and output not in (None, "-"):
         console.say(f"written: {output}, {len(schedule):,} rows")

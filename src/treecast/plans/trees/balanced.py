@@ -40,8 +40,8 @@ def balanced_trees(network: Network, roots: list[int], trees: int, most: float, 
     Examples
     --------
     >>> from treecast.networks import network
-    >>> balanced_trees(network("mesh:3x3"), [4], 2, 1)[0].height
-    4
+    >>> [len(trees) for trees in balanced_trees(network("mesh:3x3"), [0, 4], 2, 4)]
+    [2, 2]
     """
     from treecast.kernels.balancing import balance
 
