@@ -118,6 +118,8 @@ def fewest_ways(
     far = network.distance(network.check_node(root), counted)
     order = counted[np.argsort(np.where(far < 0, network.nodes, far), kind="stable")]
     others = counted[counted != root]
+    if not len(others):
+        return Fewest(1, root)
     leaving, entering = np.diff(arcs.first)[root], np.diff(arcs.into)[others]
     least = int(others[np.argmin(entering)])
     most = int(min(leaving, entering.min()))

@@ -18,7 +18,7 @@ from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
-from treecast.plans.trees.balanced import PASSES, prices
+from treecast.plans.trees.balanced import grown
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -98,8 +98,6 @@ def _grow(network: Network, trees: int, most: float) -> NDArray[np.int32]:
 
     Tree t belongs to rank t modulo the number of ranks. The arcs stand twice in what is searched, the second time turned round.
     """
-    from treecast.kernels.balancing import balance
-
     arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(network.ranks, trees)
     first = np.concatenate([arcs.first, arcs.into[1:] + len(arcs.head)])
     head = np.concatenate([arcs.head, arcs.tail[arcs.entering] + nodes]).astype(np.int32)
@@ -107,8 +105,7 @@ def _grow(network: Network, trees: int, most: float) -> NDArray[np.int32]:
     cable = np.concatenate([np.arange(len(arcs.head)), arcs.entering]).astype(np.int64)
     relay = np.zeros(nodes, np.bool_) if network.relays is None else network.relays
     both = np.stack([roots, roots + nodes], axis=1).ravel()
-    up = np.full((len(both), 2 * nodes), -1, np.int32)
-    balance(first, head, tail, cable, np.tile(relay, 2), both, prices(most), PASSES, 0, up)
+    up = grown((first, head, tail, cable), np.tile(relay, 2), both, most)
     found = np.where(up < 0, -1, cable[up]).astype(np.int32)
     return np.stack([found[::2, :nodes], found[1::2, nodes:]], axis=1)
 

@@ -5,7 +5,10 @@ from it, there are as many arc-disjoint trees from a root as ways lead to every 
 Prices find such trees in most cases; they prove nothing.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -43,12 +46,9 @@ def balanced_trees(network: Network, roots: list[int], trees: int, most: float, 
     >>> [len(trees) for trees in balanced_trees(network("mesh:3x3"), [0, 4], 2, 4)]
     [2, 2]
     """
-    from treecast.kernels.balancing import balance
-
     arcs, all_roots = arcs_of(network), np.tile(np.array(roots, np.int64), trees)
     relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
-    up = np.full((len(all_roots), network.nodes), -1, np.int32)
-    balance(*arcs[:3], np.arange(len(arcs.head)), relay, all_roots, prices(most), PASSES, deeper, up)
+    up = grown((arcs.first, arcs.head, arcs.tail, np.arange(len(arcs.head))), relay, all_roots, most, deeper)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
     port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
     every = len(roots)
@@ -73,7 +73,35 @@ def disjoint_past_relays(network: Network, root: int, trees: int) -> TreeSet | N
     return best
 
 
-def prices(most: float) -> Ints:
+def grown(
+    arcs: tuple[NDArray[Any], ...], relay: NDArray[np.bool_], roots: Ints, most: float, deeper: int = 0
+) -> NDArray[np.int32]:
+    """Return the arc by which each node hears in the tree from each of some roots, int32 (roots, N), -1 where it is not in it.
+
+    Parameters
+    ----------
+    arcs
+        Where the arcs of each node begin, their heads, their tails, and the cable that each takes.
+    relay
+        Which nodes need not be reached, bool (N,).
+    roots
+        Where the trees begin.
+    most
+        In how many trees a cable should be at most.
+    deeper
+        As of ``balanced_trees``.
+    """
+    from treecast.kernels.balancing import balance
+    from treecast.kernels.views import read_only
+
+    kinds = (np.int64, np.int32, np.int32, np.int64, np.bool_, np.int64, np.int64)
+    columns = (*arcs, relay, roots, _prices(most))
+    up = np.full((len(roots), len(relay)), -1, np.int32)
+    balance(*(read_only(each, kind) for each, kind in zip(columns, kinds, strict=True)), PASSES, deeper, up)
+    return up
+
+
+def _prices(most: float) -> Ints:
     """Return the price of an arc by the trees that it is in, which should be ``most`` at most: int64."""
     load = np.arange(max(2, int(4 * most) + 2))
     return np.maximum(32, 1024 * 2.0 ** np.minimum(20, _STEEP * (load + 1 - most) / most)).astype(np.int64)
