@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-lab arena clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -58,6 +58,9 @@ bench: $(VENV)/.dev  ## measure, and print ratios
 
 bench-cold: $(VENV)/.dev  ## measure small commands on a machine that has compiled nothing yet
 	$(BIN)/python benchmarks/cold.py $(ARGS)
+
+bench-msccl: $(VENV)/.dev  ## judge MSCCL files of a million steps
+	$(BIN)/python benchmarks/msccl.py
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
 	$(BIN)/python benchmarks/lab.py $(ARGS)

@@ -59,6 +59,7 @@ LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
 SIMGRID = "tests/formats/test_simgrid.py"
+MSCCL = "tests/formats/test_msccl.py"
 CLAIMS: dict[str, dict[str, object]] = {
     "README.md": {
         "messages to 362,880 nodes is planned and verified": SCALE,
@@ -176,6 +177,11 @@ CLAIMS: dict[str, dict[str, object]] = {
         "at least 65,472 bytes": Test(f"{SIMGRID}::test_short_chunks_are_pointed_out"),
         "12 % more than the steps alone": Test(f"{SIMGRID}::test_the_page_says_what_simgrid_says"),
         "within 1 % for five collectives": Test(f"{SIMGRID}::test_simgrid_takes_the_time_of_the_steps"),
+        "more where 256 steps overflow": Test(f"{MSCCL}::test_other_models_copies_and_roots_deliver"),
+        "What no schedule": Test(f"{MSCCL}::test_right_files_that_no_schedule_can_say"),
+        "256 steps of a threadblock, 71 chunks": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
+        "32,768": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
+        "4,096 elements": Test(f"{MSCCL}::test_limits_are_those_of_the_page"),
     },
     "docs/lab.md": {
         "10.9.0.(node+1)": ADDRESS,

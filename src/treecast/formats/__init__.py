@@ -6,8 +6,10 @@ A loaded schedule is verified again. A changed byte of a file is noticed.
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from treecast.description import Described
 from treecast.errors import FormatError
 from treecast.files import read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, exporter_named, format_of_bytes, format_of_name, importers
@@ -15,7 +17,7 @@ from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
 
-__all__ = ["decode", "encode", "load", "load_verified", "read", "save"]
+__all__ = ["decode", "encode", "judge", "load", "load_verified", "read", "save"]
 
 
 def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
@@ -154,7 +156,40 @@ def read(path: str | os.PathLike[str]) -> Schedule:
     ...     len(read(f"{folder}/plan.tcb"))
     23
     """
-    return decode(read_whole(path, HEAD, _refuse_head))
+    return decode(_bytes_of(path))
+
+
+def judge(path: str | os.PathLike[str], network: str | None = None) -> tuple[Described | None, Callable[[], Schedule]]:
+    """Judge a file by the rules of its own format, if that has some.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file. ``-`` is standard input.
+    network : str, optional
+        The network on which it is judged; by default every two nodes are joined.
+
+    Returns
+    -------
+    tuple of verdict or None, and callable
+        The verdict; None where the format is judged as a schedule. What makes the schedule of a right file.
+
+    Raises
+    ------
+    FormatError
+        When the file cannot be read, or says where its nodes are, so that no network can be named.
+    """
+    data = _bytes_of(path)
+    known = importers()[format_of_bytes(data) or DEFAULT]
+    if known.judge is not None:
+        return known.judge(data, network)
+    if network is not None:
+        raise FormatError(f"a file of format {known.name} says its network: leave out the other")
+    return None, lambda: known.decode(data)
+
+
+def _bytes_of(path: str | os.PathLike[str]) -> bytes:
+    return read_whole(path, HEAD, _refuse_head)
 
 
 def _refuse_head(head: bytes) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from treecast.description import Described
 from treecast.discovery import import_all
 from treecast.errors import FormatError
 from treecast.schedule import Schedule
@@ -23,6 +24,7 @@ DEFAULT = "text"
 
 Encode = Callable[..., bytes | Mapping[str, bytes]]
 Decode = Callable[[bytes], Schedule]
+Judge = Callable[[bytes, str | None], tuple[Described, Callable[[], Schedule]]]
 _Write = TypeVar("_Write", bound=Encode)
 _Read = TypeVar("_Read", bound=Decode)
 
@@ -117,11 +119,15 @@ class Importer:
         Whether a file that begins with these bytes (512, or all of a shorter file) is of this format.
     decode
         Returns the schedule that the bytes of a file hold. Raises FormatError when they hold none.
+    judge
+        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes a network as
+        well, and returns the verdict, and what makes the schedule of a right file.
     """
 
     name: str
     recognises: Callable[[bytes], bool]
     decode: Decode
+    judge: Judge | None = None
 
 
 _EXPORTERS: dict[str, Exporter] = {}
@@ -138,11 +144,11 @@ def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Wr
     return register
 
 
-def importer(name: str, *, recognises: Callable[[bytes], bool]) -> Callable[[_Read], _Read]:
+def importer(name: str, *, recognises: Callable[[bytes], bool], judge: Judge | None = None) -> Callable[[_Read], _Read]:
     """Register the function below as what reads a format."""
 
     def register(decode: _Read) -> _Read:
-        _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode)
+        _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode, judge=judge)
         return decode
 
     return register

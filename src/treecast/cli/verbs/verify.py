@@ -1,7 +1,7 @@
 """``treecast verify``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, ModelName, Seed, check_numbers
+from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind
 
@@ -18,6 +18,8 @@ def verify(
     sample: int | None = None,
     seed: Seed = 0,
     keep_going: Flag = False,
+    network: str | None = None,
+    output: Output = None,
     as_json: Json = False,
 ) -> int:
     """Verify a schedule file against every rule; with --sweep also replay it under sets of faults.
@@ -38,9 +40,13 @@ def verify(
         Instead of all sets, this many random ones of exactly that size.
     keep_going
         Count all failing sets, instead of stopping at the first.
+    network
+        Of a file of MSCCL: where its GPUs are; by default every two are joined.
+    output
+        Also write the schedule to this file if it is right.
     """
+    from treecast import formats
     from treecast.description import describe
-    from treecast.formats import read
     from treecast.simulation import sweeps
     from treecast.verification import verifier
 
@@ -54,11 +60,20 @@ def verify(
         }
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
-    schedule = read(file)
+    verdict, schedule_of = formats.judge(file, network)
+    if verdict is not None:
+        if sweep is not None or expanded or model is not None:
+            raise TreecastError("--sweep, --expanded and --model are for schedules: write one with -o, and verify that")
+        if verdict and output:
+            formats.save(schedule_of(), output)
+        return console.show(describe(verdict), as_json)
+    schedule = schedule_of()
     report = verifier.verify(schedule, model, "expanded" if expanded else "fast")
     found = describe(report)
     if sweep is not None and report:
         with console.progress("fault sets"):
             swept = sweeps.sweep(schedule, most, sweep, liars=liars, sample=sample, seed=seed, keep_going=keep_going)
         found = found.joined(describe(swept), after="verified")
+    if output and found.holds:
+        formats.save(schedule, output)
     return console.show(found, as_json)

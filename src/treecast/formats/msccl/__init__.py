@@ -1,0 +1,1 @@
+"""MSCCL XML: what each threadblock of each GPU sends, receives, copies and adds, written and judged."""

@@ -1,0 +1,183 @@
+"""Rule ``shape``: the limits of the format, and whether what it names is there."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.formats.msccl.program import (
+    BUFFERS,
+    LAST_AWAITED,
+    MOST_AT_ONCE,
+    MOST_BLOCKS,
+    MOST_CHANNELS,
+    MOST_ELEMENTS,
+    MOST_PLACES,
+    MOST_SHARING,
+    MOST_STEPS,
+    NOP,
+    READS,
+    RECEIVES,
+    SENDS,
+    WRITES,
+    Program,
+)
+from treecast.formats.msccl.verdict import SHOWN, Breach
+from treecast.ragged import Ints, places
+
+_USUAL_BLOCKS = 108
+
+
+class Finder:
+    """The breaches of a rule that have been found so far."""
+
+    def __init__(self, program: Program, rule: str) -> None:
+        self.program, self.rule = program, rule
+        self.count, self.shown = 0, list[Breach]()
+
+    def gpus(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
+        """Note the GPUs that a mask marks; return whether there are any."""
+        return self._note(np.flatnonzero(wrong), say, lambda gpu: (gpu,))
+
+    def blocks(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
+        """Note the threadblocks that a mask marks."""
+        block = self.program.block
+        return self._note(np.flatnonzero(wrong), say, lambda b: (int(block["gpu"][b]), int(block["id"][b])))
+
+    def steps(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
+        """Note the steps that a mask marks."""
+        return self.these(np.flatnonzero(wrong), say)
+
+    def these(self, steps: Ints, say: Callable[[int], str]) -> bool:
+        """Note some steps."""
+        return self._note(steps, say, self.program.where)
+
+    def file(self, wrong: bool, text: str) -> bool:
+        """Note what is wrong with the file as a whole."""
+        return self._note(np.zeros(int(wrong), np.int64), lambda _: text, lambda _: ())
+
+    def _note(self, which: Ints, say: Callable[[int], str], where: Callable[[int], tuple[int, ...]]) -> bool:
+        self.count += len(which)
+        for one in which[: SHOWN - len(self.shown)].tolist():
+            self.shown.append(Breach(self.rule, say(one), *where(one)))
+        return len(which) > 0
+
+
+def check_shape(program: Program) -> tuple[Finder, bool, list[str]]:
+    """Return the breaches of rule ``shape``, whether the other rules make sense all the same, and notes."""
+    found = Finder(program, "shape")
+    fine = _check_sizes(program, found)
+    fine &= _check_blocks(program, found)
+    fine = fine and _check_steps(program, found)
+    if fine:
+        _check_waits(program, found)
+    blocks = np.diff(program.first_block)
+    notes = list[str]()
+    if blocks.max(initial=0) > _USUAL_BLOCKS:
+        notes.append(f"a gpu has {blocks.max()} threadblocks: some consumers take {_USUAL_BLOCKS} at most")
+    return found, fine, notes
+
+
+def _check_sizes(program: Program, found: Finder) -> bool:
+    chunks, n, loop, coll = program.chunks, program.gpus, program.loop, program.coll
+    spread = coll in ("allgather", "reduce_scatter", "alltoall")
+    wrong = found.file(spread and loop % n != 0, f"nchunksperloop is {loop}, no multiple of {n} gpus")
+    for name, place, times in (("i_chunks", 0, "allgather"), ("o_chunks", 1, "reduce_scatter")):
+        said = chunks[:, place] * (n if coll == times else 1)
+        wrong |= found.gpus(
+            (chunks[:, place] > 0) & (said != loop) & (coll != "custom"),
+            lambda g, name=name, said=said: (
+                f"{name} gives {said[g]} chunks to all, where nchunksperloop is {loop}: give 0 or as many"
+            ),
+        )
+    wrong |= found.gpus(chunks.max(axis=1) > MOST_PLACES, lambda _: f"a buffer has more than {MOST_PLACES:,} chunks")
+    bad = not 1 <= program.channels <= MOST_CHANNELS
+    found.file(bad, f"nchannels is {program.channels}: there are 1 to {MOST_CHANNELS}")
+    return not wrong
+
+
+def _check_blocks(program: Program, found: Finder) -> bool:
+    block, n = program.block, program.gpus
+    count = np.diff(program.first_block)
+    wrong = found.blocks(
+        block["id"] != places(count), lambda b: "threadblocks are numbered 0, 1, … in the file's order"
+    )
+    found.gpus(count > MOST_BLOCKS, lambda g: f"{count[g]} threadblocks: the most are {MOST_BLOCKS}")
+    elements = count + np.bincount(block["gpu"][program.block_of], minlength=n) + n
+    found.gpus(
+        elements > MOST_ELEMENTS, lambda g: f"a rank reads {elements[g]:,} elements: the most are {MOST_ELEMENTS:,}"
+    )
+    wrong |= found.blocks(
+        (block["chan"] < 0) | (block["chan"] >= program.channels),
+        lambda b: f"chan is {block['chan'][b]}, but nchannels is {program.channels}",
+    )
+    for way in ("send", "recv"):
+        peer = block[way]
+        wrong |= found.blocks(
+            (peer < -1) | (peer >= n) | (peer == block["gpu"]),
+            lambda b, way=way, peer=peer: f"{way} is {peer[b]}: it is another gpu, or -1",
+        )
+        if wrong:
+            continue
+        used = np.flatnonzero(peer >= 0)
+        key = (block["gpu"][used] * n + peer[used]) * program.channels + block["chan"][used]
+        twice = np.ones(program.blocks, bool)
+        twice[used[np.unique(key, return_index=True)[1]]] = False
+        twice[peer < 0] = False
+        wrong |= found.blocks(
+            twice, lambda b, way=way, peer=peer: f"another threadblock has {way} {peer[b]} on chan {block['chan'][b]}"
+        )
+        on = block["gpu"][used] * program.channels + block["chan"][used]
+        at, sharing = np.unique(on, return_counts=True)
+        full = np.zeros(n, bool)
+        full[at[sharing > MOST_SHARING] // program.channels] = True
+        found.gpus(full, lambda _, way=way: f"more than {MOST_SHARING} threadblocks have a {way} on one chan")
+    return not wrong
+
+
+def _check_steps(program: Program, found: Finder) -> bool:
+    step, block, at = program.step, program.block, program.block_of
+    count = np.diff(program.start)
+    found.blocks(count > MOST_STEPS, lambda b: f"{count[b]} steps: the most are {MOST_STEPS}")
+    moving = step["type"] != NOP
+    units = step["cnt"]
+    wrong = found.steps(moving & (units < 1), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
+    found.steps(moving & (units > MOST_AT_ONCE), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
+    for way, table in (("send", SENDS), ("recv", RECEIVES)):
+        wrong |= found.steps(program.is_(table) & (block[way][at] < 0), lambda _, way=way: f"its tb has no {way}")
+    gpu = block["gpu"][at]
+    for buffer, offset, table in (("srcbuf", "srcoff", READS), ("dstbuf", "dstoff", WRITES)):
+        size = program.chunks[gpu, step[buffer]]
+        used = program.is_(table)
+        wrong |= found.steps(
+            used & ((step[offset] < 0) | (step[offset] + units > size)),
+            lambda s, buffer=buffer, offset=offset, size=size: (
+                f"{offset} {step[offset][s]} and cnt {units[s]} lie outside buffer {BUFFERS[step[buffer][s]]} of "
+                f"{size[s]} chunks"
+            ),
+        )
+        found.steps(
+            ~used & moving & ((step[offset] < -1) | (step[offset] >= MOST_PLACES)),
+            lambda s, offset=offset: f"{offset} {step[offset][s]} is no place: the last is {MOST_PLACES - 1:,}",
+        )
+    return not wrong
+
+
+def _check_waits(program: Program, found: Finder) -> None:
+    step, gpu = program.step, program.block["gpu"][program.block_of]
+    blocks: ArrayLike = np.diff(program.first_block)[gpu]
+    waits = step["depid"] >= 0
+    found.steps(
+        (step["depid"] < -1) | (step["depid"] >= blocks), lambda s: f"depid is {step['depid'][s]}: no tb of this gpu"
+    )
+    found.steps(
+        waits & (step["depid"] > LAST_AWAITED),
+        lambda s: f"depid is {step['depid'][s]}: the last that can be awaited is {LAST_AWAITED}",
+    )
+    found.steps(waits & (step["deps"] < 0), lambda s: f"deps is {step['deps'][s]}: which step it waits for is not said")
+    found.steps((step["hasdep"] < 0) | (step["hasdep"] > 1), lambda s: f"hasdep is {step['hasdep'][s]}: it is 0 or 1")
+    waiting_nop = (step["type"] == NOP) & waits
+    ends = np.zeros(program.steps, bool)
+    ends[1:] = waiting_nop[:-1]
+    ends[program.start[:-1][np.diff(program.start) > 0]] = False
+    found.steps(ends & ~waits, lambda _: "it ends a chain of waits, and must wait itself: its wait is lost")

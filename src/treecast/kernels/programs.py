@@ -1,0 +1,240 @@
+"""Inner loops that judge programs of threadblocks: which send, receive and wait for one another."""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+
+@njit(
+    work=lambda start, units, sends, receives, into, out, wait, room, order, at, why: 6 * int(units.sum()) + len(start)
+)
+def run_program(start, units, sends, receives, into, out, wait, room, order, at, why):
+    """Run threadblocks until none can go on, with ``room`` chunks on each connection; return how many steps have ended.
+
+    Block b's steps are ``start[b] … start[b+1]-1``; step s moves ``units[s]`` chunks, which it ``sends`` to connection
+    ``out[b]``, ``receives`` from ``into[b]``, or both, and waits for the end of step ``wait[s]`` (-1: none, -2: for ever).
+    ``order``, int64 (steps,), gets the steps as they end, ``at``, int64 (blocks,), the step at which each block stops,
+    ``why``, int64 (blocks,), what it waits for there: 1 another step, 2 a chunk, 3 room for one.
+    Whatever the order in which blocks take turns, they get as far.
+    """
+    blocks, steps, connections = len(start) - 1, len(units), len(out) + 1
+    moved, asleep, next_asleep = np.zeros(blocks, np.int64), np.full(steps, -1, np.int64), np.full(blocks, -1, np.int64)
+    filled, starved, stuffed = (
+        np.zeros(connections, np.int64),
+        np.full(connections, -1, np.int64),
+        np.full(connections, -1, np.int64),
+    )
+    done, stack, count, ended = np.zeros(steps, np.bool_), np.empty(blocks + 1, np.int64), 0, 0
+    for b in range(blocks - 1, -1, -1):
+        at[b] = start[b]
+        stack[count] = b
+        count += 1
+    while count > 0:
+        count -= 1
+        b = stack[count]
+        while at[b] < start[b + 1]:
+            s = at[b]
+            if moved[b] == 0 and wait[s] != -1:
+                why[b] = 1
+                if wait[s] == -2:
+                    break
+                if not done[wait[s]]:
+                    next_asleep[b] = asleep[wait[s]]
+                    asleep[wait[s]] = b
+                    break
+            blocked = False
+            while moved[b] < units[s] and (sends[s] or receives[s]):
+                if receives[s] and filled[into[b]] == 0:
+                    starved[into[b]], why[b] = b, 2
+                    blocked = True
+                    break
+                if sends[s] and filled[out[b]] >= room:
+                    stuffed[out[b]], why[b] = b, 3
+                    blocked = True
+                    break
+                if receives[s]:
+                    filled[into[b]] -= 1
+                    if stuffed[into[b]] >= 0:
+                        stack[count] = stuffed[into[b]]
+                        count += 1
+                        stuffed[into[b]] = -1
+                if sends[s]:
+                    filled[out[b]] += 1
+                    if starved[out[b]] >= 0:
+                        stack[count] = starved[out[b]]
+                        count += 1
+                        starved[out[b]] = -1
+                moved[b] += 1
+            if blocked:
+                break
+            moved[b] = 0
+            order[ended] = s
+            ended += 1
+            done[s] = True
+            at[b] += 1
+            other = asleep[s]
+            asleep[s] = -1
+            while other >= 0:
+                stack[count] = other
+                count += 1
+                other = next_asleep[other]
+    return ended
+
+
+@njit(work=lambda order, before, pair, wait, sends, units, began: 8 * len(order))
+def measure_chains(order, before, pair, wait, sends, units, began):
+    """Fill ``began``, int64 (steps,), with how many chunks must have travelled, one after another, before each step can send.
+
+    The steps come in an ``order`` in which they can end. Step s follows step ``before[s]`` of its block, step ``pair[s]`` that
+    sends what it receives, and step ``wait[s]``; -1: none. Return the longest chain.
+    """
+    end, longest = np.zeros(len(order), np.int64), 0
+    for i in range(len(order)):
+        s = order[i]
+        time = 0
+        if before[s] >= 0:
+            time = end[before[s]]
+        if pair[s] >= 0 and end[pair[s]] > time:
+            time = end[pair[s]]
+        if wait[s] >= 0 and end[wait[s]] > time:
+            time = end[wait[s]]
+        began[s] = time
+        if sends[s]:
+            time += units[s]
+        end[s] = time
+        if time > longest:
+            longest = time
+    return longest
+
+
+@njit(
+    work=lambda order, before, pair, wait, block, index, column, columns, clock, first: 3 * len(order) * (columns + 3)
+)
+def spread_clocks(order, before, pair, wait, block, index, column, columns, clock, first):
+    """Fill ``clock``, int32 (steps · columns,), with how many steps of each chosen block have ended when a step has ended.
+
+    As ``measure_chains``; ``block[s]`` and ``index[s]`` say which step of which block step s is, ``column[b]`` which column is
+    that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before ``first`` and ``pair`` of them are left out.
+    """
+    for i in range(len(order)):
+        s = order[i]
+        here = (s - first) * columns
+        for k in range(columns):
+            clock[here + k] = 0
+        if before[s] >= 0:
+            there = (before[s] - first) * columns
+            for k in range(columns):
+                clock[here + k] = clock[there + k]
+        if pair[s] >= 0:
+            there = (pair[s] - first) * columns
+            for k in range(columns):
+                if clock[there + k] > clock[here + k]:
+                    clock[here + k] = clock[there + k]
+        if wait[s] >= 0:
+            there = (wait[s] - first) * columns
+            for k in range(columns):
+                if clock[there + k] > clock[here + k]:
+                    clock[here + k] = clock[there + k]
+        if column[block[s]] >= 0:
+            clock[here + column[block[s]]] = index[s] + 1
+
+
+@njit(work=lambda order, block, units, source, target, *_: 12 * int(units.sum()) + len(order))
+def trace_values(
+    order,
+    block,
+    units,
+    source,
+    target,
+    extends,
+    from_unit,
+    to_unit,
+    value,
+    writer,
+    sent,
+    left,
+    right,
+    bare,
+    earlier,
+    later,
+    found,
+    atoms,
+):
+    """Follow values through the places of all GPUs; note who reads what nobody wrote, and which accesses must be ordered.
+
+    Step s reads the places from ``source[s]`` and writes those from ``target[s]`` (-1: none), ``units[s]`` of them;
+    ``extends[s]``: it adds to what it writes. It receives the units from ``from_unit[s]`` and sends
+    those from ``to_unit[s]`` (-1: none). ``value`` holds the value of each place (-1: none), and at the end what is there
+    then; values from ``atoms`` on are sums of ``left`` and ``right``. ``writer`` gets the step that wrote a place last, or -1;
+    ``sent`` the value of each unit; ``bare`` the steps that read what nobody wrote. Accesses in steps ``earlier[i]`` and
+    ``later[i]`` are to one place, and one of them writes. ``found`` gets the number of sums, bare reads and pairs.
+    """
+    places, sums, bares, pairs = len(value), 0, 0, 0
+    most, reads = 0, 0
+    for i in range(len(order)):
+        most += 2 * units[order[i]]
+    last_read, next_read, reader = np.full(places, -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    for i in range(len(order)):
+        s = order[i]
+        for k in range(units[s]):
+            what = -1
+            for turn in range(2):  # what it reads: of the source, and of the target where it adds to it
+                place = -1
+                if turn == 0 and source[s] >= 0:
+                    place = source[s] + k
+                if turn == 1 and extends[s]:
+                    place = target[s] + k
+                if place < 0:
+                    continue
+                if value[place] < 0:
+                    bare[bares] = s
+                    bares += 1
+                elif what < 0:
+                    what = value[place]
+                else:
+                    left[sums], right[sums] = what, value[place]
+                    what = atoms + sums
+                    sums += 1
+                if writer[place] >= 0 and block[writer[place]] != block[s]:
+                    earlier[pairs], later[pairs] = writer[place], s
+                    pairs += 1
+                if last_read[place] < 0 or reader[last_read[place]] != s:
+                    reader[reads], next_read[reads] = s, last_read[place]
+                    last_read[place] = reads
+                    reads += 1
+            if from_unit[s] >= 0:
+                came = sent[from_unit[s] + k]
+                if what < 0:
+                    what = came
+                elif came >= 0:
+                    left[sums], right[sums] = came, what
+                    what = atoms + sums
+                    sums += 1
+            if to_unit[s] >= 0:
+                sent[to_unit[s] + k] = what
+            if target[s] >= 0:
+                place = target[s] + k
+                read = last_read[place]
+                if read < 0 and writer[place] >= 0 and block[writer[place]] != block[s]:
+                    earlier[pairs], later[pairs] = writer[place], s
+                    pairs += 1
+                while read >= 0:
+                    if block[reader[read]] != block[s]:
+                        earlier[pairs], later[pairs] = reader[read], s
+                        pairs += 1
+                    read = next_read[read]
+                last_read[place] = -1
+                value[place], writer[place] = what, s
+    found[0], found[1], found[2] = sums, bares, pairs
+
+
+@njit(work=lambda left, right, first, second, size, atoms, most, modulus: 10 * len(left))
+def add_up(left, right, first, second, size, atoms, most, modulus):
+    """Fill in the two residues and the sizes of sums, from those of the ``atoms`` before them; sizes are ``most`` at most."""
+    for i in range(len(left)):
+        a, b = left[i], right[i]
+        at = atoms + i
+        first[at] = (first[a] + first[b]) % modulus
+        second[at] = (second[a] + second[b]) % modulus
+        size[at] = min(most, size[a] + size[b])
