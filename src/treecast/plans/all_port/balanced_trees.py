@@ -43,7 +43,7 @@ def _lacks_need(job: Job[Network]) -> str:
 
 def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     """Return how many messages of each rank can go in a step at most, and how many do."""
-    if job.network.rank_count == 1 or not schedule.steps:
+    if job.network.rank_count == 1 or not schedule.steps or schedule.collective.traits.there_and_back:
         return Description({})
     most, done = optimum(job.network), job.collective.messages / schedule.steps
     said = f"{done:.4g} messages of each rank in a step: at most {most} (Zhao et al., ForestColl, 2024)"
