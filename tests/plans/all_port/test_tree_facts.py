@@ -26,7 +26,7 @@ def test_trees_that_are_proved_to_be_the_least_deep():
 
 def test_trees_that_may_be_less_deep_and_copies():
     found = lines("reduce", "star:5", messages=400)
-    assert found["depth"] == "8: bound 7"
+    assert found["depth"] == "8: at least 7"
     assert lines("broadcast", "star:5", copies=3)["apart"] == "the ways to a node share no other node, and no arc"
 
 
@@ -57,4 +57,4 @@ def test_plan_prints_them(capsys):
 @pytest.mark.parametrize("proved", [False, True])
 def test_a_depth_that_other_means_prove(proved):
     found = about_trees(network("torus:3x7"), 0, 4, 7, proved=proved)
-    assert found.lines["depth"] == ("7: the least, proved" if proved else "7: bound 5")
+    assert found.lines["depth"] == ("7: the least, proved" if proved else "7: at least 5")

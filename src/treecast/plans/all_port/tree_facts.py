@@ -42,7 +42,7 @@ def about_trees(network: Network, root: int, used: int, depth: int, *, proved: b
     --------
     >>> from treecast.networks import network
     >>> about_trees(network("torus:3x7"), 0, 4, 7).lines
-    {'trees': '4 of 4 that share no arc', 'ways': '4 that share no arc, to every node', 'depth': '7: bound 5'}
+    {'trees': '4 of 4 that share no arc', 'ways': '4 that share no arc, to every node', 'depth': '7: at least 5'}
     """
     if network.nodes == 1 or not used:
         return Description({})
@@ -55,7 +55,7 @@ def about_trees(network: Network, root: int, used: int, depth: int, *, proved: b
     if depth:
         bound = depth if proved else least_depth(network, root, used)
         figures |= {"depth_lower_bound": bound, "least_depth_proved": depth == bound}
-        lines["depth"] = f"{depth:,}: " + ("the least, proved" if depth == bound else f"bound {bound:,}")
+        lines["depth"] = f"{depth:,}: " + ("the least, proved" if depth == bound else f"at least {bound:,}")
     return Description(figures, lines)
 
 
