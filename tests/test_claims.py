@@ -259,6 +259,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"
         ),
+        "159 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "64 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "740 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
         "and are optimal; the list schedule": Test(

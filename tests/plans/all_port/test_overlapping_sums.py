@@ -76,4 +76,4 @@ def test_halves_overlap_past_relays():
     where = network(fat_tree())
     one, both = plan("allgather", where, messages=8), plan("allreduce", where, messages=8)
     assert verify(both).holds
-    assert both.steps < 2 * one.steps
+    assert (2 * one.steps, both.steps, least(where, 8)) == (242, 159, 127)

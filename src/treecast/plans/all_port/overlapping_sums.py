@@ -58,26 +58,26 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
-    found: Built | None = None
+    found = _listed(job, _grow(network, 1, max(1.0, least / messages)), in_turn=False)
     for trees in _attempts(network, messages):
-        made = _listed(job, trees, max(1.0, least * trees / messages))
-        if found is None or made.claims.steps < found.claims.steps:
-            found = made
         if found.claims.steps == least:
             break
-    return found or _listed(job, 1, 1.0)
+        taken = _grow(network, trees, max(1.0, least * trees / messages))
+        made = [_listed(job, taken, in_turn=in_turn) for in_turn in (False, True)]
+        found = min(found, *made, key=lambda built: built.claims.steps)
+    return found
 
 
 def _attempts(network: Network, messages: int) -> list[int]:
-    """Return how many trees of each rank are worth trying: those that can fill all arcs, powers of two, and one."""
+    """Return how many trees of each rank are worth trying: those that can fill all arcs, and powers of two."""
     sends = 2 * network.rank_count * (network.rank_count - 1)
     even, left = network.arcs // int(np.gcd(network.arcs, sends)), _MOST_TRIED
     found = list[int]()
-    for count in dict.fromkeys((1, messages, *(times * even for times in _TIMES), *_TREES)):
-        if count <= messages and count * sends <= left:
+    for count in dict.fromkeys((messages, *(times * even for times in _TIMES), *_TREES)):
+        if 1 < count <= messages and count * sends <= left:
             found.append(count)
             left -= count * sends
-    return found or [1]
+    return found
 
 
 _COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
@@ -135,17 +135,17 @@ def _sends(network: Network, taken: NDArray[np.int32]) -> _Sends:
     return _Sends(arc, tree, down == 1, np.concatenate(before), np.concatenate(after))
 
 
-def _listed(job: Job[Network], trees: int, most: float) -> Built:
-    """Return the rows of a list schedule: the sends go first that are farthest from the end."""
+def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Built:
+    """Return the rows of a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
     from treecast.kernels.packing import list_schedule_of_sums
 
     network, messages, arcs = job.network, job.collective.messages, arcs_of(job.network)
-    sends = _sends(network, _grow(network, trees, most))
-    ranks, count = network.rank_count, len(sends.arc)
+    sends, ranks = _sends(network, taken), network.rank_count
+    trees, count = len(taken) // ranks, len(sends.arc)
     ranges = [each[0] for each in streams(messages, trees, 1)]
     lasts = np.array([stop - first for first, stop in ranges], np.int64)[sends.tree // ranks]
     to_go = _to_go(sends)
-    ranked = np.argsort(-to_go, kind="stable")
+    ranked = np.lexsort((-to_go, sends.tree // ranks * in_turn))
     rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
     rank[ranked] = np.arange(count)
     order = np.argsort(sends.before, kind="stable")
