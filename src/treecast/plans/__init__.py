@@ -263,7 +263,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
     --------
     >>> import treecast
     >>> [builder.name for builder in treecast.builders("broadcast", "star:4")]
-    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'exact-trees', 'spt', 'spg']
+    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'spt', 'spg']
     """
     return _builders(collective, find_network(network))
 

@@ -70,7 +70,8 @@ def _why_not(job: Job[Network]) -> str:
         return f"{_NEEDLESS} rotated-trees has those"
     if copies == 1 or network.nodes == 1:
         return ""
-    if network.family in known_trees() and network.arcs * network.diameter > _MOST_BESIDE_A_RULE:
+    ruled = known_trees().get(network.family) is not None
+    if ruled and network.arcs * network.diameter > _MOST_BESIDE_A_RULE:
         return f"would search long for trees less deep than those of a rule on {network.spec}: builder disjoint-trees has these"
     found = fewest_apart(network, root, job.against)
     if copies <= found.ways:
