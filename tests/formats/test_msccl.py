@@ -242,6 +242,10 @@ def test_right_files_that_no_schedule_can_say():
         decode(spelled("gpu 1 1 0; tb -1 -1; cpy i0 o0", "custom", 1, 1))
 
 
+def test_files_without_any_data_deliver_nothing():
+    assert judge_msccl(spelled("gpu 0 1 0; gpu 0 1 0", "broadcast", 2, 1)).counts["delivered"] == 2
+
+
 def test_an_altered_attribute_is_refused_or_does_no_harm():
     tried = refused = 0
     for data, inplace in (

@@ -296,9 +296,10 @@ def check_delivered(contents: Contents, kind: str, root: int) -> Finder:
         if not len(place):
             continue
         there = contents.value[_output(contents, g) + place] if _has(contents, g, place) else np.full(len(place), -1)
-        right = there >= 0
+        right = (there >= 0) & (bool(sums) | (atom % program.loop < contents.most))
         for mark, of_sum in zip(marks, sums or marks, strict=True):
-            right &= mark[there] == of_sum[atom if sums else _atom(contents, atom)]
+            known = np.flatnonzero(right)
+            right[known] = mark[there[known]] == of_sum[(atom if sums else _atom(contents, atom))[known]]
         _note(contents, found, g, (place[~right], there[~right], atom[~right]), bool(sums))
     return found
 
