@@ -51,6 +51,9 @@ plan scatterv torus:5x5 --lengths random:9
 plan scatterv torus:5x5 --lengths random:9 --tree best
 plan scatterv torus:5x5 --lengths random:9 --model bufferless-multiport --builder cover
 plan scatterv hypercube:4 --lengths random:9 --model bufferless-multiport --builder cover
+plan allreduce hypercube:3 -o sum.tc
+export sum.tc -o sum.xml
+verify sum.xml
 theorems star --up-to 4
 theorems hypercube --up-to 3
 """
