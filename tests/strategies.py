@@ -22,6 +22,11 @@ def all_port(kind, where):
     return [b for b in builders(kind, where) if "all-port" in b.models]
 
 
+def fits(builder, kind, where, copies=1):
+    """Whether a builder can plan so many copies of a collective."""
+    return not builder.why_not(Job(where, Collective.over(where, kind), model("all-port"), copies))
+
+
 @st.composite
 def planned(draw):
     """A right broadcast on a small network."""
@@ -47,8 +52,7 @@ def payload(draw, chunks):
 def planned_of(draw, kinds=KINDS, specs=("star:3", "hypercube:2", "hypercube:3", "torus:3x3", "ring:5", "ring:4")):
     """A right schedule of any kind on a small network, by any of its builders; an orbit may be written out."""
     kind, where = draw(st.sampled_from(kinds)), network(draw(st.sampled_from(specs)))
-    job = Job(where, Collective.over(where, kind), model("all-port"))
-    builder = draw(st.sampled_from([b for b in all_port(kind, where) if not b.why_not(job)]))
+    builder = draw(st.sampled_from([b for b in all_port(kind, where) if fits(b, kind, where)]))
     copies = draw(st.integers(1, builder.most_copies(where)))
     root = 0 if kind in ALL_SOURCE else draw(st.integers(0, where.nodes - 1))
     messages = draw(st.integers(1, 4))

@@ -120,7 +120,7 @@ def test_a_network_for_every_number_of_ranks(ranks, spec):
         ("allgather", 23, 2, "complete:23"),
         ("alltoall", 24, 2, "star:4"),
         ("scatter", 24, 5, "complete:24"),
-        ("gather", 12, 1, "complete:12"),
+        ("gather", 13, 2, "complete:13"),
     ],
 )
 def test_where_the_papers_networks_do_not_survive_it_a_complete_one_does(kind, ranks, survive, spec):

@@ -61,7 +61,7 @@ def test_every_collective_that_can_have_copies(kind, spec):
     survives(network(spec), kind=kind)
 
 
-@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "alltoall"])
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
 def test_hosts_with_links_to_two_switches(kind):
     survives(fat_tree_of_dual_homed_hosts(), kind=kind)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.plain import faults_found, graph_of
-from tests.strategies import ALL_SOURCE, KINDS, all_port, arbitrary, mutations, planned_of, spread_at_random
+from tests.strategies import ALL_SOURCE, KINDS, all_port, arbitrary, fits, mutations, planned_of, spread_at_random
 from treecast.collectives import Collective
 from treecast.kernels import compiled
 from treecast.machine import model
@@ -75,6 +75,8 @@ def tight(kind, spec, most_copies=3):
         if builder.name == "spg":  # some nodes hear more often than they need, so not all rows are needed
             continue
         for copies in range(1, min(most_copies, builder.most_copies(where)) + 1):
+            if not fits(builder, kind, where, copies):
+                continue
             for messages in (1, 2):
                 root = 0 if kind in ALL_SOURCE else where.nodes // 2
                 made = plan(kind, where, root=root, messages=messages, copies=copies, builder=builder.name)

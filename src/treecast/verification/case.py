@@ -149,7 +149,7 @@ class Case:
         columns["steps"] = np.where(streaming, stop - first, columns["steps"])
         order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
         ends = np.searchsorted(root[order], np.arange(self.nodes + 1))
-        for node in range(self.nodes):
+        for node in self.part.ranks.tolist():
             mine = order[ends[node] : ends[node + 1]]
             own = {name: column[mine] for name, column in columns.items()} | {"payload": np.arange(len(mine))}
             schedule = replace(

@@ -1,4 +1,4 @@
-"""Allgather in several copies on any network: down trees at every root whose ways to each node share no other node.
+"""Allgather in several copies on any network: down trees at every rank whose ways to each node share no other node.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each root deals its messages over its trees, x trees to a message. An arc that is free begins the send that has most sends
@@ -45,9 +45,7 @@ def _lacks_rotation(network: Network) -> str:
 
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
-    if network.relays is not None:
-        return f"is for networks without relays, and {network.spec} has some"
-    sources = 1 if network.seen_alike else network.nodes
+    sources = 1 if network.seen_alike else network.rank_count
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
     return _cut_off(job) if job.copies > connectivity(network) else ""
@@ -92,7 +90,7 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     network, arcs = job.network, arcs_of(job.network)
     number = np.full(network.nodes * network.ports, -1)
     number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
-    found = [_trees(job, root) for root in range(network.nodes if network.nodes > 1 else 0)]
+    found = [_trees(job, root) for root in network.ranks.tolist()] if network.rank_count > 1 else []
     return listed(job, found, spread_evenly(job, found, number), number)
 
 
@@ -117,7 +115,8 @@ def over_translated_trees(job: Job[Network]) -> Built:
     number = np.tile(np.arange(network.ports), network.nodes)
     found = [_trees(job, 0)] if network.nodes > 1 else []
     longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
-    return listed(job, found, longer, number)
+    built = listed(job, found, longer, number)
+    return built._replace(claims=Claims(built.claims.steps, built.claims.transmissions * network.nodes))
 
 
 def _trees(job: Job[Network], root: int) -> TreeSet:
@@ -128,7 +127,7 @@ def _trees(job: Job[Network], root: int) -> TreeSet:
     known = known_trees().get(network.family)
     if copies > 1 and known is not None:
         return known.disjoint_trees(network, root)
-    roots = 1 if network.seen_alike else network.nodes
+    roots = 1 if network.seen_alike else network.rank_count
     most = connectivity(network) if copies > 1 else 1
     found = independent_trees(network, root, most) if most * roots <= _MOST_TREES else None
     found = independent_trees(network, root, copies) if found is None else found
