@@ -146,6 +146,8 @@ def connectivity(network: Network) -> int:
     """
     if network.nodes == 1:
         return 1
+    if network.seen_alike and network.nodes > _MOST_NODES:
+        return network.degree
     arcs = arcs_of(network)
     least = int(min(np.diff(arcs.first).min(), np.diff(arcs.into).min()))
     if least <= 1 or network.nodes > _MOST_NODES:
