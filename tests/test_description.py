@@ -207,3 +207,8 @@ def test_simulate_replays_a_large_gossip_by_bits():
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(call, hint):
     with pytest.raises(treecast.TreecastError, match=rf"did you mean '?{hint}\b"):
         call()
+
+
+def test_relays_are_counted_apart():
+    said = describe(treecast.plan("broadcast", "fat-tree:4"))
+    assert said.lines["network"] == "fat-tree:4, 36 nodes, 20 of them relays"

@@ -26,7 +26,8 @@ def describe_job(schedule: Schedule) -> Description:
         | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)}),
         {
             "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
-            "network": f"{where.spec}, {count_of(where.nodes, 'node')}",
+            "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
+            + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""),
             "copies": f"{schedule.copies:,}, to survive " + _survived(schedule),
         }
         | (
