@@ -90,3 +90,13 @@ def test_two_faults_of_each_kind():
 @pytest.mark.parametrize("spec", ["dragonfly:8,4", "torus:8x8x8"])
 def test_one_fault_is_survived_on_large_networks(spec, against):
     survives(network(spec), against)
+
+
+def test_a_switch_that_nobody_needs_can_be_left_out():
+    graph = nx.complete_graph(5)
+    graph.add_node("switch", relay=True)
+    graph.add_edge(0, "switch")
+    where = network(graph)
+    with pytest.raises(PlanError, match=r"switch is a relay, and can be left out: --without-nodes switch$"):
+        plan("broadcast", where, messages=8, survive=1)
+    survives(where.without(nodes=["switch"]), kind="broadcast")

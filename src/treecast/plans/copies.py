@@ -64,7 +64,10 @@ def lacks_ways(job: Job[Any]) -> str:
     can = ", ".join(f"dead {against} {_worst(job, against)[1].ways - 1}" for against in AGAINST)
     asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} {apart(job.against)} ways"
     start = f" from {network.label(root)}" if job.collective.all_source else ""
-    return f"{asked}; {network.label(found.node)} has {found.ways}{start}{where}. Possible here: {can}"
+    worst = network.label(found.node)
+    relay = network.relays is not None and bool(network.relays[found.node])
+    hint = f"; {worst} is a relay, and can be left out: --without-nodes {worst}" if relay else ""
+    return f"{asked}; {worst} has {found.ways}{start}{where}. Possible here: {can}{hint}"
 
 
 def _worst(job: Job[Any], against: Against) -> tuple[int, Fewest]:
@@ -78,7 +81,7 @@ def _worst(job: Job[Any], against: Against) -> tuple[int, Fewest]:
 
 @lru_cache(64)
 def _worst_root(network: Network, against: Against) -> tuple[int, Fewest]:
-    roots = range(1 if network.seen_alike else min(network.nodes, _MOST_ROOTS))
+    roots = network.ranks[: 1 if network.seen_alike else _MOST_ROOTS].tolist()
     return min(((root, fewest_apart(network, root, against)) for root in roots), key=lambda each: each[1].ways)
 
 
