@@ -45,6 +45,8 @@ def _lacks_rotation(network: Network) -> str:
 
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
+    if network.relays is not None and job.copies == 1:
+        return "is for several copies where there are relays: builder balanced-trees sends one"
     sources = 1 if network.seen_alike else network.rank_count
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
