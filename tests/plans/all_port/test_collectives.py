@@ -35,6 +35,9 @@ SMALL = [
 
 _FEW_SENDS, _FEWER_SENDS = 1_500, 800
 _FEW_ROWS = 40_000
+_MOST_NODES = (
+    27  # of networks on which every plan is judged whenever the tests run; of larger ones, with the long tests
+)
 
 
 def cases(where, kind):
@@ -65,7 +68,13 @@ def sum_of_depths(spec):
 
 
 @pytest.mark.parametrize("kind", KINDS)  # all on one network in turn: they share trees and ways
-@pytest.mark.parametrize("spec", STARS + CUBES + TORI + COMPLETE + OTHERS)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, marks=pytest.mark.long if network(spec).nodes > _MOST_NODES else ())
+        for spec in STARS + CUBES + TORI + COMPLETE + OTHERS
+    ],
+)
 def test_every_plan_is_right_by_every_judge(kind, spec):
     where = network(spec)
     graph = graph_of(where) if where.nodes <= 24 else None
