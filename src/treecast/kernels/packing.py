@@ -80,57 +80,21 @@ def _call(calls, size, time, which, names):
     return size + 1
 
 
-@njit(work=lambda first, child, arc, *others: 120 * len(arc))
-def list_schedule(first, child, arc, rank, ranked, lasts, room, began):
+@njit(work=lambda first, after, waits, arc, *others: 120 * (len(arc) + len(after)))
+def list_schedule(first, after, waits, arc, rank, ranked, lasts, room, began):
     """Fill ``began``, int64, with the step in which each send begins; return the number of steps.
 
-    Send i takes its arc ``lasts[i]`` steps, a chunk in each, and may begin in the step behind that of the send above it.
-    Whenever an arc is free it begins the send of lowest ``rank`` that is ready; ``ranked``: the sends by rank. Those below send i
-    are ``child[first[i]] … child[first[i+1]-1]``; the first of all stand there as below the send behind the last. Arc a has room
-    for its sends in ``room[a] … room[a+1]-1``.
+    Send i takes its arc ``lasts[i]`` steps, a chunk in each. It waits for ``waits[i]`` others, int64, which is counted down.
+    Those that wait for it are ``after[first[i]] … after[first[i+1]-1]``; they may begin in the step behind that of the last
+    they wait for.
+    Whenever an arc is free it begins the send of lowest ``rank`` that is ready; ``ranked``: the sends by rank. Arc a has room for
+    its sends in ``room[a] … room[a+1]-1``.
     """
     sends, arcs = len(arc), len(room) - 1
     names, steps, on_calendar = sends + arcs, 0, 0
     heap, size = np.empty(sends, np.int64), np.zeros(arcs, np.int64)
     free_at, called_at = np.zeros(arcs, np.int64), np.full(arcs, -1)
-    calls = np.empty(
-        3 * sends + 1, np.int64
-    )  # what is due when, as time and name: a send that gets ready, an arc that is free
-    for j in range(first[sends], first[sends + 1]):
-        on_calendar = _call(calls, on_calendar, 0, child[j], names)
-    while on_calendar > 0:
-        due = take(calls, 0, on_calendar)
-        on_calendar -= 1
-        time, which = due // names, due % names
-        a = arc[which] if which < sends else which - sends
-        if which < sends:
-            put(heap, room[a], size[a], rank[which])
-            size[a] += 1
-            if free_at[a] <= time and called_at[a] < time:
-                called_at[a] = time
-                on_calendar = _call(calls, on_calendar, time, sends + a, names)
-        elif free_at[a] <= time and size[a] > 0:
-            send = ranked[take(heap, room[a], size[a])]
-            size[a] -= 1
-            began[send], free_at[a] = time, time + lasts[send]
-            steps, called_at[a] = max(steps, free_at[a]), free_at[a]
-            on_calendar = _call(calls, on_calendar, free_at[a], sends + a, names)
-            for j in range(first[send], first[send + 1]):
-                on_calendar = _call(calls, on_calendar, time + 1, child[j], names)
-    return steps
-
-
-@njit(work=lambda first, after, waits, arc, *others: 120 * (len(arc) + len(after)))
-def list_schedule_of_sums(first, after, waits, arc, rank, ranked, lasts, room, began):
-    """Fill ``began`` as ``list_schedule`` does where a send may wait for several; return the number of steps.
-
-    Send i waits for ``waits[i]`` others, int64, which is counted down. Those that wait for it are ``after[first[i]] …
-    after[first[i+1]-1]``; they may begin in the step behind that of the last they wait for.
-    """
-    sends, arcs = len(arc), len(room) - 1
-    names, steps, on_calendar = sends + arcs, 0, 0
-    heap, size = np.empty(sends, np.int64), np.zeros(arcs, np.int64)
-    free_at, called_at = np.zeros(arcs, np.int64), np.full(arcs, -1)
+    # what is due when, as time and name: a send that gets ready, an arc that is free
     calls = np.empty(3 * sends + 1, np.int64)
     for i in range(sends):
         if waits[i] == 0:

@@ -62,9 +62,7 @@ class Repair:
         """The labels of the nodes whose rows have changed in anything: they must learn their part."""
         old, new = set(_spelled(self.before)), set(_spelled(self.schedule))
         changed = {node for row in old ^ new for node in row[:2]}
-        return tuple(
-            label for label in self.schedule.network.labels(np.arange(self.schedule.network.nodes)) if label in changed
-        )
+        return tuple(label for label in _labels(self.schedule.network) if label in changed)
 
 
 def repair(

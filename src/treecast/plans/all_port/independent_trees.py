@@ -209,10 +209,10 @@ def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], num
     ranked = np.argsort(-below * lasts, kind="stable")
     rank, step = np.empty_like(ranked), np.empty(count, np.int64)
     rank[ranked] = np.arange(count)
-    up = np.where(up < 0, count, up)
-    first, child = starts(np.bincount(up, minlength=count + 1)), np.argsort(up, kind="stable")
+    waits, above_all = (up >= 0).astype(np.int64), np.where(up < 0, count, up)
+    first, child = starts(np.bincount(above_all, minlength=count + 1)), np.argsort(above_all, kind="stable")
     arc = number[network.arc(src, port)]
     room = starts(np.bincount(arc, minlength=int(number.max(initial=0)) + 1))
-    steps = int(list_schedule(first, child, arc, rank, ranked, lasts, room, step))
+    steps = int(list_schedule(first, child, waits, arc, rank, ranked, lasts, room, step))
     rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
     return Built(rows, Claims(steps, int(lasts.sum())))

@@ -137,7 +137,7 @@ def _sends(network: Network, taken: NDArray[np.int32]) -> _Sends:
 
 def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Built:
     """Return the rows of a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
-    from treecast.kernels.packing import list_schedule_of_sums
+    from treecast.kernels.packing import list_schedule
 
     network, messages, arcs = job.network, job.collective.messages, arcs_of(job.network)
     sends, ranks = _sends(network, taken), network.rank_count
@@ -152,7 +152,7 @@ def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Bu
     waits = np.bincount(sends.after, minlength=count)
     room = starts(np.bincount(sends.arc, minlength=len(arcs.head)))
     first = starts(np.bincount(sends.before, minlength=count))
-    steps = int(list_schedule_of_sums(first, sends.after[order], waits, sends.arc, rank, ranked, lasts, room, step))
+    steps = int(list_schedule(first, sends.after[order], waits, sends.arc, rank, ranked, lasts, room, step))
     base = [int(network.ranks[tree % ranks]) * messages for tree in range(trees * ranks)]
     table = [
         [(base[tree] + ranges[tree // ranks][0] + shift, base[tree] + ranges[tree // ranks][1] + shift)]

@@ -17,7 +17,7 @@ from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of, fewest_ways
 from treecast.plans.trees.independent import needs_of
 from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
-from treecast.schedule.trees import Ports, TreeSet
+from treecast.schedule.trees import TreeSet
 
 _MOVES = 40  # of a search for less deep trees, for each node of each tree
 
@@ -119,12 +119,11 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
 
 
 def _arcs_up(trees: TreeSet) -> NDArray[np.int32]:
-    """Return the arc by which each node hears in each tree: int32 (k, N), -1 at the root."""
-    up = np.full(trees.parent.shape, -1, np.int32)
-    for tree in range(len(trees)):
-        below = np.flatnonzero(trees.parent[tree] >= 0)
-        up[tree, below] = _arc_numbers(trees.network, trees.parent[tree, below], trees.port[tree, below])
-    return up
+    """Return the arc by which each node hears in each tree, as ``arcs_of`` numbers them: int32 (k, N), -1 at the root."""
+    arcs, ports = arcs_of(trees.network), trees.network.ports
+    names = arcs.tail.astype(np.int64) * ports + arcs.port
+    found = np.searchsorted(names, trees.parent.astype(np.int64) * ports + trees.port)
+    return np.where(trees.parent < 0, -1, found).astype(np.int32)
 
 
 def _what_hangs(
@@ -138,11 +137,10 @@ def _what_hangs(
     arc, tail = _new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
     left = np.flatnonzero(node >= 0)
     up, depth = np.full((2, len(trees), network.nodes), -1, np.int32)
-    for tree in range(len(trees)):
-        led_to = left[trees.parent[tree, left] >= 0]
-        mine = _arc_numbers(trees.network, trees.parent[tree, led_to], trees.port[tree, led_to])
+    for tree, was in enumerate(_arcs_up(trees)):
+        led_to = left[was[left] >= 0]
         by = np.full(network.nodes, -1, np.int64)
-        by[node[led_to]] = arc[mine]
+        by[node[led_to]] = arc[was[led_to]]
         above = tail[by]
         hangs = np.zeros(network.nodes + 1, np.bool_)  # the last: nobody
         hangs[root] = True
@@ -170,14 +168,6 @@ def _new_nodes(before: Network, network: Network) -> Ints:
     """Return the number that each node has now, or -1 where it is gone."""
     number = {label: v for v, label in enumerate(network.labels(np.arange(network.nodes)))}
     return np.array([number.get(label, -1) for label in before.labels(np.arange(before.nodes))], np.int64)
-
-
-def _arc_numbers(network: Network, u: NDArray[np.int32], port: Ports) -> Ints:
-    """Return the numbers that arcs have in ``arcs_of``, by their sources and ports."""
-    arcs = arcs_of(network)
-    return np.searchsorted(
-        arcs.tail.astype(np.int64) * network.ports + arcs.port, u.astype(np.int64) * network.ports + port
-    )
 
 
 def _new_arcs(before: Network, network: Network, node: Ints) -> Ints:
