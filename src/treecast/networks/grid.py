@@ -1,7 +1,6 @@
 """Meshes and tori of any number of dimensions; a path is a mesh, and a ring a torus, of one dimension."""
 
 import operator
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -13,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
-from treecast.networks.core import Ints, Network, ints
+from treecast.networks.coordinates import Coordinates
+from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 from treecast.ragged import places
 
@@ -23,7 +23,7 @@ _MOST_COUNTED = 1 << 27  # coordinates whose distances are counted one by one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grid(Network):
+class Grid(Coordinates):
     """Nodes at integer coordinates, numbered with the last coordinate fastest (numpy's order)."""
 
     sides: tuple[int, ...]
@@ -59,11 +59,6 @@ class Grid(Network):
         return f"{self.family}:{'x'.join(map(str, self.sides))}"
 
     @property
-    def nodes(self) -> int:
-        """The number of nodes: the product of the sides."""
-        return prod(self.sides)
-
-    @property
     def ports(self) -> int:
         """The number of different ports: two per axis, but see Torus."""
         return len(self._moves)
@@ -77,16 +72,6 @@ class Grid(Network):
     def both_ways(self) -> bool:
         """True: every arc has an arc back."""
         return True
-
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """By how much the node number grows with each coordinate."""
-        return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
-
-    def coordinates(self, u: ArrayLike) -> Ints:
-        """Return the coordinates of the nodes ``u``: int64, shape (dimensions, *shape of u)."""
-        u = ints(u)
-        return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
 
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
@@ -154,20 +139,6 @@ class Grid(Network):
             there = self.neighbor(node, port)
             channel = np.minimum(channel, self.arc(there, self.port_between(there, node)))
         return route, channel
-
-    def label(self, u: int) -> str:
-        """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
-        node = self.check_node(u)
-        return ",".join([str(node // stride % side) for side, stride in zip(self.sides, self.strides, strict=True)])
-
-    def _parse_label(self, text: str) -> int | None:
-        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-        parts = [part.strip() for part in inner.split(",")]
-        if len(parts) != len(self.sides) or not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
-            return None
-        here = [int(part) for part in parts]
-        inside = all(map(operator.lt, here, self.sides))
-        return sum(map(operator.mul, here, self.strides)) if inside else None
 
     def port_name(self, port: int) -> str:
         """Return ``port`` as way and axis, as in +0. Raises NetworkError when there is no such port."""

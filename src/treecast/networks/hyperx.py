@@ -4,7 +4,6 @@ Source: Ahn, Binkert, Davis, McLaren & Schreiber at the Conference on High Perfo
 Computing Networking, Storage and Analysis (2009); of equal sides they are the Hamming graphs.
 """
 
-import re
 from functools import cached_property
 from math import prod
 from typing import ClassVar
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
+from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 
@@ -22,7 +22,7 @@ _MOST_PORTS = 1 << 16
 _MOST_SIDES = 64
 
 
-class HyperX(Cayley):
+class HyperX(Coordinates, Cayley):
     """The HyperX of some sides: nodes are joined where they differ in one coordinate. Numbered with the last coordinate fastest.
 
     Port p of an axis, counted from its first, moves on by p + 1 along it, modulo its side: the Cayley graph of coordinate-wise
@@ -65,11 +65,6 @@ class HyperX(Cayley):
         return f"hyperx:{'x'.join(map(str, self.sides))}"
 
     @property
-    def nodes(self) -> int:
-        """The product of the sides."""
-        return prod(self.sides)
-
-    @property
     def ports(self) -> int:
         """One less than each side, added up."""
         return sum(self.sides) - len(self.sides)
@@ -78,11 +73,6 @@ class HyperX(Cayley):
     def diameter(self) -> int:
         """The number of sides longer than 1."""
         return sum(side > 1 for side in self.sides)
-
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """By how much the node number grows with each coordinate."""
-        return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
 
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return ``u`` moved on along the axis of ``port``."""
@@ -97,14 +87,14 @@ class HyperX(Cayley):
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
         u, v = np.broadcast_arrays(ints(u), ints(v))
         there = (u >= 0) & (u < self.nodes) & (v >= 0) & (v < self.nodes)
-        gaps = (self._coordinates(np.where(there, v, 0)) - self._coordinates(np.where(there, u, 0))).T % self.sides
+        gaps = (self.coordinates(np.where(there, v, 0)) - self.coordinates(np.where(there, u, 0))).T % self.sides
         first = np.cumsum([0, *(side - 1 for side in self.sides[:-1])])
         found = np.where(gaps > 0, first + gaps - 1, 0).sum(axis=-1).T
         return np.where(there & (np.count_nonzero(gaps, axis=-1).T == 1), found, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of coordinates in which ``u`` and ``v`` differ."""
-        axes = zip(self._coordinates(u), self._coordinates(v), strict=True)
+        axes = zip(self.coordinates(u), self.coordinates(v), strict=True)
         return np.asarray(sum((here != there).astype(np.int64) for here, there in axes))
 
     def levels(self, u: int) -> tuple[int, ...]:
@@ -114,18 +104,6 @@ class HyperX(Cayley):
         for side in self.sides:
             counts = [a + (side - 1) * b for a, b in zip([*counts, 0], [0, *counts], strict=True)]
         return tuple(counts[: self.diameter + 1])
-
-    def label(self, u: int) -> str:
-        """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
-        return ",".join(map(str, self._coordinates(self.check_node(u)).tolist()))
-
-    def _parse_label(self, text: str) -> int | None:
-        parts = [part.strip() for part in text.removeprefix("(").removesuffix(")").split(",")]
-        if len(parts) != len(self.sides) or not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
-            return None
-        here = [int(part) for part in parts]
-        inside = all(at < side for at, side in zip(here, self.sides, strict=True))
-        return sum(at * stride for at, stride in zip(here, self.strides, strict=True)) if inside else None
 
     def port_name(self, port: int) -> str:
         """Return how far ``port`` leads and the axis, as in +2@0. Raises NetworkError when there is no such port."""
@@ -143,13 +121,8 @@ class HyperX(Cayley):
         return self._move(u, h, -1)
 
     def _move(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
-        axes = zip(self._coordinates(u), self._coordinates(h), self.sides, self.strides, strict=True)
+        axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
         return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
-
-    def _coordinates(self, u: ArrayLike) -> Ints:
-        """Return the coordinates of the nodes ``u``: int64, shape (axes, *shape of u)."""
-        u = ints(u)
-        return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
 
     @cached_property
     def _port_columns(self) -> Ints:

@@ -1,0 +1,55 @@
+"""Nodes that have coordinates: numbered with the last coordinate fastest (numpy's order), and labelled 3,0,2."""
+
+import operator
+import re
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.networks.core import Ints, Network, ints
+
+
+class Coordinates(Network):
+    """A network whose nodes are the points of a box with some ``sides``.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> where = network("hyperx:3x4")
+    >>> where.strides, where.coordinates(7).tolist(), where.label(7)
+    ((4, 1), [1, 3], '1,3')
+    """
+
+    sides: tuple[int, ...]
+    """The number of nodes along each axis."""
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes: the product of the sides."""
+        return prod(self.sides)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how much the node number grows with each coordinate."""
+        return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
+
+    def coordinates(self, u: ArrayLike) -> Ints:
+        """Return the coordinates of the nodes ``u``: int64, shape (dimensions, *shape of u)."""
+        u = ints(u)
+        return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
+
+    def label(self, u: int) -> str:
+        """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""
+        node = self.check_node(u)
+        return ",".join([str(node // stride % side) for side, stride in zip(self.sides, self.strides, strict=True)])
+
+    def _parse_label(self, text: str) -> int | None:
+        inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+        parts = [part.strip() for part in inner.split(",")]
+        if len(parts) != len(self.sides) or not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
+            return None
+        here = [int(part) for part in parts]
+        inside = all(map(operator.lt, here, self.sides))
+        return sum(map(operator.mul, here, self.strides)) if inside else None
