@@ -43,6 +43,22 @@ def test_labels_both_ways():
             cube.node(text)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 10])
+def test_d_binary_digits_are_a_label(d: int) -> None:
+    cube = network(f"hypercube:{d}")
+    for u in {0, 1, cube.nodes - 1, cube.nodes // 2}:
+        assert cube.node(f"{u:0{d}b}") == cube.node(f"0b{u:b}") == u
+    for text, says in (("0" * (d + 1), "is no node"), ("0" * (d - 1) + "2", "is no node"), ("9" * (d + 3), "with labels")):
+        if text != "2" or d == 1:
+            with pytest.raises(NetworkError, match=says):
+                cube.node(text)
+
+
+def test_nodes_that_commas_join_are_told_apart() -> None:
+    with pytest.raises(NetworkError, match="'2134,3214' is no node of star:4: put spaces between nodes"):
+        network("star:4").node("2134,3214")
+
+
 @pytest.mark.parametrize("spec", ["hypercube:-1", "hypercube:41", "hypercube:x", "hypercube:"])
 def test_bad_dimensions_are_refused(spec):
     with pytest.raises(NetworkError, match=r"^[^\n]+$"):

@@ -4,6 +4,7 @@ A network is never stored where arithmetic gives it: its methods take node numbe
 What a network is like it says itself, by the attributes below that have a default: nobody asks for its class.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -251,18 +252,29 @@ class Network(Described, ABC):
 
         Where a text could be both, it is read as a label. Raises NetworkError when it is neither.
         """
-        if isinstance(text, str):
-            named = self._parse_label(text.strip())
-            if named is not None:
-                return named
-            digits = text.strip()
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-                raise NetworkError(
-                    f"{text!r} is no node of {self.spec}: write a label like {self.label(self.nodes - 1)}, "
-                    f"or a number from 0 to {self.nodes - 1}"
-                )
-            text = int(digits)
-        return self.check_node(text)
+        if not isinstance(text, str):
+            return self.check_node(text)
+        text = text.strip()
+        named = self._parse_label(text)
+        if named is not None:
+            return named
+        if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
+            return int(text)
+        apart = [part.strip() for part in text.split(",")]
+        if len(apart) > 1 and "," not in self.label(0) and all(self._is_named(part) for part in apart):
+            hint = "put spaces between nodes"
+        elif text.isdigit():
+            last, like = self.nodes - 1, self.label(self.nodes - 1)
+            hint = f"nodes go from 0 to {last}" + (f", with labels like {like}" if like != str(last) else "")
+        else:
+            hint = f"write a label like {self.label(self.nodes - 1)}, or a number from 0 to {self.nodes - 1}"
+        raise NetworkError(f"{text!r} is no node of {self.spec}: {hint}")
+
+    def _is_named(self, text: str) -> bool:
+        try:
+            return self.node(text) >= 0
+        except NetworkError:
+            return False
 
     def check_node(self, u: int) -> int:
         """Return ``u`` when it is a node; raise NetworkError otherwise."""

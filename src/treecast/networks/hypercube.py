@@ -122,8 +122,9 @@ class Hypercube(Rotational):
         return f"0b{self.check_node(u):0{self.d}b}"
 
     def _parse_label(self, text: str) -> int | None:
-        bits = text[2:]
-        if not text.startswith("0b") or not bits or set(bits) - {"0", "1"}:
+        bits = text.removeprefix("0b")
+        # d digits without 0b are a label as well: as a decimal number they would be too large, or begin with a 0
+        if not bits or set(bits) - {"0", "1"} or (bits == text and len(bits) != self.d):
             return None
         return self.check_node(int(bits, 2))
 
