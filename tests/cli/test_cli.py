@@ -271,10 +271,10 @@ def test_show(files, ask, answer):
         return rows
 
     assert len(rows_of("--tree", "1")) == 23
-    assert rows_of("--tree", "99999999999") == []
+    assert ask("show", "plan.tc", "--tree", "99999999999")[0] == 2
     assert all("4231" in row for row in rows_of("--node", "4231"))
     assert len(rows_of("--steps", ":1")) == 3
-    assert rows_of("--steps", "66:") == []
+    assert ask("show", "plan.tc", "--steps", "66:")[0] == 2
     (files / "by-hand.tc").write_text("".join(f"{line}\n" for line in files.joinpath("hand.tc").read_text().splitlines()
                                               if not line.startswith(("builder", "option"))))  # fmt: skip
     assert ask("show", "by-hand.tc")[1].splitlines() == rows

@@ -16,7 +16,7 @@ def test_lengths_in_every_spelling(answer, tmp_path):
     ("lengths", "said"),
     [
         ("1,2", "4 nodes"), ("-1", "no length"), ("0,3,-2,1", "no length"), ("1.5", "no length"), ("random:x", "no length"),
-        ("1,99999999999,1,1", "no length"), ("nowhere.txt", "cannot be read"),
+        ("1,99999999999,1,1", "no length"), ("nowhere.txt", "neither a length nor a file"),
     ],
 )  # fmt: skip
 def test_lengths_that_are_none(ask, lengths, said):

@@ -145,8 +145,8 @@ GOOD = ["0+1 1234>2134 port=0 tree=0 0"]
     [
         (b"", "no treecast file"),
         (b"treecast 1", "no treecast file"),
-        (b"treecast 3\nnetwork star:4\n", "no treecast file"),
-        (b"treecast 1\r\nnetwork star:4\r\n", "no treecast file"),
+        (b"treecast 3\nnetwork star:4\n", "format version 3: this treecast reads 1 and 2"),
+        (b"treecast\r\nnetwork star:4\r\n", "no treecast file"),
         (b"treecast 1\n\xff\n", "not UTF-8"),
         (b"treecast 1\nnetwork star:4\nrows 0", "line 3: the last line is cut off"),
         (b"treecast 1\nnetwork star:4\ncollective broadcast\n", "no line 'rows N'"),

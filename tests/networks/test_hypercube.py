@@ -48,7 +48,11 @@ def test_d_binary_digits_are_a_label(d: int) -> None:
     cube = network(f"hypercube:{d}")
     for u in {0, 1, cube.nodes - 1, cube.nodes // 2}:
         assert cube.node(f"{u:0{d}b}") == cube.node(f"0b{u:b}") == u
-    for text, says in (("0" * (d + 1), "is no node"), ("0" * (d - 1) + "2", "is no node"), ("9" * (d + 3), "with labels")):
+    for text, says in (
+        ("0" * (d + 1), "is no node"),
+        ("0" * (d - 1) + "2", "is no node"),
+        ("9" * (d + 3), "with labels"),
+    ):
         if text != "2" or d == 1:
             with pytest.raises(NetworkError, match=says):
                 cube.node(text)

@@ -1,7 +1,6 @@
 """The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
-import os
 import sys
 
 __all__ = ["main"]
@@ -18,9 +17,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     # imported late: Ctrl-C is heeded from the first moment
-    from cyclopts import CycloptsError
+    from cyclopts import CycloptsError, UnusedCliTokensError
 
     from treecast.cli.app import app
+    from treecast.cli.output import drop_output, flush
     from treecast.errors import TreecastError
 
     for stream in (sys.stdout, sys.stderr):
@@ -28,19 +28,25 @@ def _run(arguments: list[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         status = app(arguments, exit_on_error=False, print_error=False)
-        if sys.stdout is not None:  # type: ignore[reportUnnecessaryComparison]  # it is None when the caller closed it
-            sys.stdout.flush()
+        flush()
         return status if isinstance(status, int) else 0
+    except UnusedCliTokensError as error:
+        extra = " ".join(error.unused_tokens or [])
+        _fail(
+            f"error: {extra!r} is one argument too many: 'treecast {' '.join(arguments[:1])} --help' says what there is"
+        )
     except (TreecastError, CycloptsError) as error:
         _fail(f"error: {error}")
+    except SystemExit:  # rich exits when whoever read the help has left
+        return 0
     except MemoryError:
         _fail("error: there is not enough memory for this; take a smaller network")
-    except BrokenPipeError:  # whoever read our output has left: nothing to say, and nobody to say it to
-        _drop_output()
+    except BrokenPipeError:  # whoever read a file that we wrote to standard output has left
+        drop_output()
         return 0
     except OSError as error:
         _fail(f"error: {error.strerror or error}")
-        _drop_output()
+        drop_output()
     return 2
 
 
@@ -49,11 +55,3 @@ def _fail(text: str) -> None:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
         print(line if len(line) <= 1000 else line[:997] + "…", file=sys.stderr)  # noqa: T201
-
-
-def _drop_output() -> None:
-    """Lead standard output to nowhere, so that what is still in its buffer raises nothing at exit."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):  # it is no real file
-        return

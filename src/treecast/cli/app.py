@@ -35,6 +35,7 @@ app = App(
     help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
     help_format="plaintext",
     version=__version__,
+    version_flags=["--version", "-V"],
     result_action="return_value",
     suppress_keyboard_interrupt=False,
     default_parameter=Parameter(negative=""),

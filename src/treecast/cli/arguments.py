@@ -1,6 +1,9 @@
 """What several verbs take: the annotated types of their arguments, and how their texts are read."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +16,8 @@ from treecast.errors import TreecastError
 from treecast.machine import MODELS
 
 if TYPE_CHECKING:
+    from cyclopts import Token
+
     from treecast.collectives import Collective
     from treecast.machine import Cost
     from treecast.networks import Network
@@ -20,11 +25,30 @@ if TYPE_CHECKING:
     from treecast.simulation.faults import Faults
     from treecast.verification.report import Report
 
+_COUNT = re.compile(r"([0-9][0-9_]{0,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,2})?)([kMG]?)")
+_THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+
+
+def read_count(type_: Any, tokens: "Sequence[Token]") -> int:
+    """Return the number of messages that people write as ``400``, ``64k`` or ``1e6``. Raises TreecastError for other texts."""
+    text = tokens[0].value
+    found = _COUNT.fullmatch(text.removeprefix("-"))
+    number = Decimal(found[1]) * _THOUSANDS[found[2]] if found else Decimal("0.5")
+    if number != int(number):
+        raise TreecastError(f"{text!r} is no number of messages: write it as in 400, 64k or 1e6")
+    return -int(number) if text.startswith("-") else int(number)
+
+
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
 Kind = Annotated[str, Parameter(help=f"What is to be done: {', '.join(COLLECTIVES)}.")]
 Spec = Annotated[str, Parameter(help="Where: star:5, mesh:8x8, … ('treecast networks' lists all families).")]
 Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
-Messages = Annotated[int, Parameter(help="How many messages (chunks) the data consists of.")]
+Messages = Annotated[
+    int,
+    Parameter(
+        converter=read_count, help="How many messages (chunks) the data consists of; 64k and 1e6 will do as well."
+    ),
+]
 Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
 Survive = Annotated[
     int | None, Parameter(help="How many unannounced faults must do no harm: copies - 1.", show_default=False)
@@ -47,7 +71,7 @@ Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
 Flag = Annotated[bool, Parameter(show_default=False)]
 Seed = Annotated[int, Parameter(help="The seed of what is random.")]
-Several = Parameter(consume_multiple=True, show_default=False)
+Several = Parameter(consume_multiple=1, show_default=False)
 
 
 @Parameter(name="*")
@@ -97,7 +121,7 @@ class JobOptions:
         str | None,
         Parameter(help="A folder with a file for each node, for the lengths of the messages of a scatterv or gatherv."),
     ] = None
-    flit: Flit = 4096
+    flit: Annotated[int | None, Parameter(help="The bytes of a flit, for --files; 4,096 by default.")] = None
     seed: Seed = 0
 
     def read_lengths(self, network: str) -> Any:
@@ -107,7 +131,11 @@ class JobOptions:
         from treecast.execution.folders import flits_of, node_files
         from treecast.plans.request import root_of
 
-        check_numbers(self.seed)
+        check_numbers(seed=self.seed)
+        if self.flit is not None and self.files is None:
+            raise TreecastError(
+                "--flit says how long the files of --files are: name a folder of files, or leave it out"
+            )
         if self.lengths is not None and self.files is not None:
             raise TreecastError("lengths are given by --lengths, or by the sizes of --files: choose one")
         if self.lengths is None and self.files is None:
@@ -115,7 +143,7 @@ class JobOptions:
         where = networks.network(network)
         if self.lengths is not None:
             return parse_lengths(where, self.lengths, self.seed)
-        return flits_of(where, node_files(where, self.files or "", root_of(where, self.root)), self.flit)
+        return flits_of(where, node_files(where, self.files or "", root_of(where, self.root)), self.flit or 4096)
 
     def read_collective(self, kind: str, network: "Network") -> "Collective":
         """Return the collective that is asked for."""
@@ -167,7 +195,7 @@ class RandomFaultOptions(FaultOptions):
         """Return the faults that are asked for, those by chance among the other nodes; the root never fails by chance."""
         from treecast.simulation.faults import Faults, random_faults
 
-        check_numbers(self.seed)
+        check_numbers(seed=self.seed)
         given = super().read(schedule)
         spared = {schedule.collective.root, *given.nodes}
         chosen = random_faults(schedule.network, self.random_faults, self.seed, spared)
@@ -209,9 +237,9 @@ class MpiOptions:
     ] = False
     kill: Annotated[
         tuple[str, ...],
+        Several,
         Parameter(
-            show_default=False,
-            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3,17@10 at steps 3 and 10. "
+            help="With --mpi: ranks that kill themselves (SIGKILL) in the middle of a transfer: 5@3 17@10 at steps 3 and 10. "
             "Nodes may be numbers or labels.",
         ),
     ] = ()
@@ -237,15 +265,16 @@ class CostOptions:
         """Return the cost that is asked for, or None."""
         from treecast.machine import Cost
 
-        check_numbers(self.startup, self.per_byte, self.chunk_bytes)
+        check_numbers(startup=self.startup, per_byte=self.per_byte, chunk_bytes=self.chunk_bytes)
         return Cost(self.startup, self.per_byte) if self.startup or self.per_byte else None
 
 
-def check_numbers(*numbers: float) -> None:
-    """Raise TreecastError when one of some times, sizes or seeds is negative or beyond all measure."""
-    for number in numbers:
+def check_numbers(**numbers: float) -> None:
+    """Raise TreecastError when one of some times, sizes or seeds, by option, is negative or beyond all measure."""
+    for option, number in numbers.items():
         if number < 0 or number >= 2**63 or not isfinite(number):
-            raise TreecastError(f"{number} will not do: times, sizes and seeds are numbers from 0 to 2^63 - 1")
+            spelled = option.replace("_", "-")
+            raise TreecastError(f"--{spelled} {number} will not do: write a number from 0 to 2^63 - 1")
 
 
 def read_steps(text: str | None) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TextIO
 
+from treecast.cli.output import write
 from treecast.description import Description, Table, spell
 from treecast.description.text import spell_lines
 from treecast.progress import reporting
@@ -21,7 +22,7 @@ def show_json(data: object) -> None:
 
 def show_text(text: str) -> None:
     """Print text on standard output as it is."""
-    print(text)  # noqa: T201
+    write(text)
 
 
 def say(text: str) -> None:

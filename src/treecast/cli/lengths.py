@@ -1,5 +1,6 @@
 """How lengths are written on the command line: one number, a list, random ones, or a file of them."""
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -25,6 +26,8 @@ def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Ma
     if kind == "random" and colon:
         return np.random.default_rng(seed).integers(0, _length(most), network.nodes, endpoint=True)
     found: dict[str, int] = {}
+    if not os.path.exists(text):
+        raise PlanError(f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name")
     try:
         content = read_whole(text).decode()
     except UnicodeDecodeError:

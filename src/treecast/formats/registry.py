@@ -22,6 +22,11 @@ HEAD = 512
 DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
+_NO_SCHEDULES = {
+    (".svg", ".png", ".pdf", ".gif", ".html"): "'treecast draw' makes pictures of one",
+    (".json",): "--json prints findings",
+}
+
 Encode = Callable[..., bytes | Mapping[str, bytes]]
 Decode = Callable[[bytes], Schedule]
 Judge = Callable[[bytes, str | None], tuple[Described, Callable[[], Schedule]]]
@@ -176,10 +181,22 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
 
     It is the one with the longest suffix in which the name ends. A name that ends in none of them, or has nothing before
     it, is text: ``plan.tc``, ``plan``, ``plan.txt`` and ``-`` (standard output).
+
+    Raises
+    ------
+    FormatError
+        When the name is that of a picture or of JSON, which a schedule would not be.
     """
     name = PurePath(path).name
     fitting = [known for known in exporters().values() if name.endswith(known.suffix) and name != known.suffix]
-    return max(fitting, key=lambda known: len(known.suffix)).name if fitting else DEFAULT
+    if fitting:
+        return max(fitting, key=lambda known: len(known.suffix)).name
+    for suffixes, instead in _NO_SCHEDULES.items():
+        if name.lower().endswith(suffixes):
+            raise FormatError(
+                f"{name!r} is no name for a schedule: {instead}; a schedule is called plan.tc, or plan.tcb"
+            )
+    return DEFAULT
 
 
 def format_of_bytes(head: bytes) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
+from treecast.networks.hints import hint
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -260,21 +261,7 @@ class Network(Described, ABC):
             return named
         if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
             return int(text)
-        apart = [part.strip() for part in text.split(",")]
-        if len(apart) > 1 and "," not in self.label(0) and all(self._is_named(part) for part in apart):
-            hint = "put spaces between nodes"
-        elif text.isdigit():
-            last, like = self.nodes - 1, self.label(self.nodes - 1)
-            hint = f"nodes go from 0 to {last}" + (f", with labels like {like}" if like != str(last) else "")
-        else:
-            hint = f"write a label like {self.label(self.nodes - 1)}, or a number from 0 to {self.nodes - 1}"
-        raise NetworkError(f"{text!r} is no node of {self.spec}: {hint}")
-
-    def _is_named(self, text: str) -> bool:
-        try:
-            return self.node(text) >= 0
-        except NetworkError:
-            return False
+        raise NetworkError(f"{text if text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}")
 
     def check_node(self, u: int) -> int:
         """Return ``u`` when it is a node; raise NetworkError otherwise."""

@@ -62,7 +62,13 @@ def collective_of(
     start = root_of(network, root)
     if isinstance(targets, str) or not np.iterable(targets):
         raise PlanError(f"targets are several nodes or labels, not {targets!r}: write [{targets!r}]")
-    aims = {node_of(network, target, "a target") for target in targets}
+    named = [node_of(network, target, "a target") for target in targets]
+    aims = set(named)
+    if len(aims) < len(named):
+        twice = next(target for target in named if named.count(target) > 1)
+        raise PlanError(f"target {network.label(twice)} is named twice: name each once")
+    if aims == {start} and find_kind(kind).targets:
+        raise PlanError(f"the root {network.label(start)} has the data and is no target: name other nodes")
     for target in sorted(aims):
         _refuse_relay(network, target, "target")
     flits = None if lengths is None else lengths_by_node(network, start, lengths)

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import FaultOptions, File, Flag, Output, load
 from treecast.drawing.registry import listed_kinds
+from treecast.errors import TreecastError
 
 _KINDS = ", ".join(f"{kind} ({what})" for kind, what in listed_kinds().items())
 
@@ -38,6 +39,8 @@ def draw(
     """
     from treecast.drawing import pictures
 
+    if in_ascii and output is not None and not output.endswith(".txt"):
+        raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
     schedule, _ = load(file)
     faults = failing.read(schedule)
     text = pictures.draw(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii)

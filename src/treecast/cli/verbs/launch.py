@@ -30,5 +30,5 @@ def launch(
     from treecast.mpi.job import launch as launcher
 
     if timeout is not None:
-        check_numbers(timeout)
+        check_numbers(timeout=timeout)
     return launcher.launch(ranks, program, timeout)

@@ -61,10 +61,13 @@ def plan(
     """
     from treecast import formats, plans
     from treecast.description import describe
+    from treecast.formats.registry import format_of_name
     from treecast.plans.loss import Loss
     from treecast.verification.verifier import verify
 
     network = broken.less(network)
+    if output not in (None, "-"):
+        format_of_name(output)  # before the work, since the name may be that of a picture
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
 

@@ -81,7 +81,7 @@ def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked
     from treecast.mpi.job.outcome import run_over_mpi
     from treecast.mpi.job.run import Request, make_request
 
-    check_numbers(over.timeout)
+    check_numbers(timeout=over.timeout)
     if "-" in (file, data):
         raise TreecastError("over MPI many processes read the files: name them, standard input is one process's")
     verified: dict[str, object] = {}

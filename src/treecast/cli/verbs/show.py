@@ -1,12 +1,16 @@
 """``treecast show``."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, load, read_steps
+from treecast.errors import TreecastError
+
+if TYPE_CHECKING:
+    from treecast.schedule import Schedule
 
 _MANY_ROWS = 200
 
@@ -41,6 +45,10 @@ def show(
 
     first, last = read_steps(steps)
     schedule, _ = load(file)
+    if tree is not None and not bool((schedule.rows.tree == tree).any()):
+        raise TreecastError(f"there is no tree {tree}: the schedule has {_trees_of(schedule)}")
+    if steps is not None and not first < min(last, schedule.steps):
+        raise TreecastError(f"--steps {steps} is empty: the schedule has the steps 0 to {schedule.steps - 1}")
     if node is not None:
         schedule = schedule.at(node)
     if tree is not None:
@@ -52,3 +60,10 @@ def show(
     if listing.left_out and not as_json:
         console.say(f"and {listing.left_out:,} more rows: --all shows them")
     return status
+
+
+def _trees_of(schedule: "Schedule") -> str:
+    from treecast.description import list_few
+
+    named = sorted({int(tree) for tree in schedule.rows.tree if tree >= 0})
+    return list_few([f"tree {tree}" for tree in named]) if named else "rows of no tree"

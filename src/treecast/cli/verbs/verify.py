@@ -50,7 +50,7 @@ def verify(
     from treecast.simulation import sweeps
     from treecast.verification import verifier
 
-    check_numbers(seed)
+    check_numbers(seed=seed)
     if sweep is None:
         given = {
             "--most": most is not None,

@@ -27,7 +27,11 @@ def _why_not(schedule: Schedule, view: View) -> str:
     if view.faults:
         return "it shows no faults"
     grid = schedule.network.grid
-    return f"{schedule.network.spec} is no mesh" if grid is None or grid.wraps else _why_no_mesh(grid, view)
+    if grid is None or grid.wraps:
+        return f"{schedule.network.spec} is no mesh"
+    if not schedule.model.routing or not schedule.collective.traits.one_to_all:
+        return "it shows wormhole broadcasts, and this is none"
+    return _why_no_mesh(grid, view)
 
 
 def _why_no_mesh(grid: Grid, view: View) -> str:

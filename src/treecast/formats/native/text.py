@@ -15,6 +15,7 @@
     0+4 1234>2134 port=0 tree=0 0-1,4-5
 """
 
+import codecs
 import hashlib
 import re
 from collections.abc import Iterator
@@ -75,13 +76,22 @@ def _spell(first: int, stop: int) -> str:
     return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
 
 
-@importer("text", recognises=begins_with(MAGIC))
+def _as_written(data: bytes) -> bytes:
+    """Return a file without what editors and version control on Windows put into it: a byte order mark, CRLF."""
+    data = data.removeprefix(codecs.BOM_UTF8)
+    return data.replace(b"\r\n", b"\n") if b"\r\n" in data[: len(MAGIC) + 12] else data
+
+
+@importer("text", recognises=begins_with(MAGIC, codecs.BOM_UTF8 + MAGIC))
 def decode(data: bytes) -> Schedule:
     """Return the schedule of a text file. Raises FormatError with the line where it stops being one."""
+    data = _as_written(data)
     first = data[: data.find(b"\n") + 1]
     if first not in _VERSIONS:
-        known = " or ".join(f"'treecast {version}'" for version in _VERSIONS.values())
-        raise FormatError(f"this is no treecast file: it does not begin with the line {known}")
+        known = " and ".join(str(version) for version in _VERSIONS.values())
+        if re.fullmatch(rb"treecast [0-9]{1,9}\n", first):
+            raise FormatError(f"this file has format version {first.split()[1].decode()}: this treecast reads {known}")
+        raise FormatError(f"this is no treecast file: its first line is not 'treecast {VERSION}'")
     body, before = data[len(first) :], 1
     if body.startswith(b"digest "):
         line, _, body = body.partition(b"\n")

@@ -1,0 +1,33 @@
+"""What was probably meant by a text that names no node."""
+
+from typing import TYPE_CHECKING
+
+from treecast.errors import NetworkError
+
+if TYPE_CHECKING:
+    from treecast.networks.core import Network
+
+
+def hint(network: "Network", text: str) -> str:
+    """Return how the nodes of a network are named, for somebody who wrote ``text``.
+
+    >>> from treecast import network
+    >>> hint(network("star:4"), "1235")
+    'nodes go from 0 to 23, with labels like 4321'
+    >>> hint(network("star:4"), "2134,3214")
+    'put spaces between nodes'
+    """
+    last, label = network.nodes - 1, network.label(network.nodes - 1)
+    apart = [part.strip() for part in text.split(",")]
+    if len(apart) > 1 and "," not in label and all(_is_node(network, part) for part in apart):
+        return "put spaces between nodes"
+    if text.isdigit():
+        return f"nodes go from 0 to {last}" + (f", with labels like {label}" if label != str(last) else "")
+    return f"write a label like {label}, or a number from 0 to {last}"
+
+
+def _is_node(network: "Network", text: str) -> bool:
+    try:
+        return network.node(text) >= 0
+    except NetworkError:
+        return False

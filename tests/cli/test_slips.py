@@ -1,0 +1,100 @@
+"""What people type by mistake: each slip is one line that says what is wrong and what would be right."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treecast.cli import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("slips")
+    assert main(["plan", "broadcast", "star:3", "--messages", "4", "--survive", "1", "-o", str(folder / "p.tc")]) == 0
+    assert main(["plan", "scatterv", "path:4", "--lengths", "3", "-o", str(folder / "sv.tc")]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("simulate p.tc --kill-nodes", "--kill-nodes requires at least 1"),
+        ("simulate p.tc --cut-links", "--cut-links requires at least 1"),
+        ("simulate p.tc --kill-nodes 213,312", "'213,312' is no node of star:3: put spaces between nodes"),
+        ("plan broadcast star:4 --root 1235", "nodes go from 0 to 23, with labels like 4321"),
+        ("plan broadcast mesh:4X4", "'mesh:4X4' is no network: write mesh:AxBx…, as in mesh:8x8x8"),
+        ("plan broadcast star:3 -o plan.png", "'treecast draw' makes pictures"),
+        ("plan broadcast star:3 -o plan.json", "--json prints findings"),
+        ("plan broadcast star:3 star:4", "'star:4' is one argument too many: 'treecast plan --help'"),
+        ("plan broadcast star:3 --messages 1.5", "'1.5' is no number of messages: write it as in 400, 64k or 1e6"),
+        ("plan broadcast star:3 --messages many", "'many' is no number of messages"),
+        ("plan broadcast star:3 --messages -4", "-4 messages cannot be sent"),
+        ("plan scatter star:3 --flit 0", "--flit says how long the files of --files are"),
+        ("plan scatterv tree:2,2 --lengths 3 --flit 100", "--flit says how long the files of --files are"),
+        ("plan scatterv tree:2,2 --lengths nan", "'nan' is neither a length nor a file"),
+        ("plan scatterv tree:2,2 --lengths random:3 --seed -1", "--seed -1 will not do"),
+        ("plan multicast mesh:4x4 --targets 0,0", "the root 0,0 has the data and is no target"),
+        ("plan multicast mesh:4x4 --targets 1,1 1,1", "target 1,1 is named twice"),
+        ("draw p.tc --ascii -o a.png", "--ascii is for text"),
+        ("draw sv.tc --kind sources -o a.png", "it shows wormhole broadcasts, and this is none"),
+        ("show p.tc --tree 9", "there is no tree 9: the schedule has tree 0, tree 1"),
+        ("show p.tc --steps 4:2", "--steps 4:2 is empty"),
+        ("show p.tc --steps 100:200", "--steps 100:200 is empty: the schedule has the steps 0 to"),
+        ("times hypercube:4 --startup nan", "--startup nan will not do"),
+    ],
+)
+def test_a_slip_is_answered_in_one_line(
+    command: str, says: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    assert main(command.split()) == 2
+    shown = capfd.readouterr()
+    assert says in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"), [("1e3", 1000), ("2k", 2000), ("1_000", 1000), ("2.0", 2), ("1.5k", 1500)]
+)
+def test_numbers_of_messages_may_be_written_short(text: str, messages: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bounds", "broadcast", "ring:5", "--messages", text]) == 0
+    assert f"at least {4 * messages:,} = M x (N - 1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", ["CRLF", "byte order mark", "both"])
+def test_files_that_windows_has_touched_are_read(how: str, folder: Path, tmp_path: Path) -> None:
+    data = (folder / "p.tc").read_bytes()
+    data = data if how == "byte order mark" else data.replace(b"\n", b"\r\n")
+    (tmp_path / "w.tc").write_bytes(data if how == "CRLF" else b"\xef\xbb\xbf" + data)
+    assert main(["verify", str(tmp_path / "w.tc")]) == 0
+    (tmp_path / "w.tc").write_bytes(data.replace(b"0+", b"1+", 1))
+    assert main(["verify", str(tmp_path / "w.tc")]) == 2
+
+
+def test_a_file_of_a_later_version_says_so(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "p.tc").write_bytes((folder / "p.tc").read_bytes().replace(b"treecast 2", b"treecast 9", 1))
+    assert main(["verify", str(tmp_path / "p.tc")]) == 2
+    assert "format version 9: this treecast reads 1 and 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [("--help", 0), ("plan --help", 0), ("show p.tc", 0), ("run p.tc --input p.tc --kill-nodes 123@1", 1)],
+)
+def test_a_reader_that_leaves_early_changes_no_verdict(command: str, status: int, folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "treecast", *command.split()],
+        cwd=folder,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (status, b"")
