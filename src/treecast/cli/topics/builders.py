@@ -1,0 +1,27 @@
+"""What constructions there are, for which collectives, under which models."""
+
+from treecast.description import Description, Table
+
+
+def topic() -> Description:
+    """Return every builder, in alphabetical order."""
+    from treecast.collectives import COLLECTIVES
+    from treecast.plans import all_builders
+
+    entries = sorted(all_builders(), key=lambda entry: (entry.name, entry.models))
+    rows = [
+        (
+            entry.name,
+            entry.what,
+            ", ".join(kind for kind in COLLECTIVES if kind in entry.kinds),
+            ", ".join(entry.models),
+            ", ".join(f"--{option.name}" for option in entry.options),
+        )
+        for entry in entries
+    ]
+    columns = ("builder", "what it does", "collectives", "models", "options")
+    notes = (
+        "'treecast builders COLLECTIVE NETWORK' says what each takes for a job, which one is the default, and why.",
+    )
+    figures = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Description(figures, tables=(Table(columns=columns, rows=rows, of="builders"),), notes=notes)

@@ -1,0 +1,19 @@
+"""What the exit status says."""
+
+from treecast.description import Description, Table
+
+STATUSES = (
+    (0, "it holds: the schedule is right, everything arrived, every statement has its known verdict"),
+    (1, "it is violated: a rule is broken, data is missing, a bound is beaten"),
+    (2, "it cannot be done: standard error says why in one line, and nothing is half-written"),
+    (124, "the time limit of 'launch', 'lab run' or 'run --mpi' has passed"),
+    (130, "interrupted by Ctrl-C"),
+)
+
+
+def topic() -> Description:
+    """Return every exit status and its meaning."""
+    figures = [{"status": status, "means": means} for status, means in STATUSES]
+    table = Table(columns=("status", "means"), rows=STATUSES, of="statuses")
+    notes = ("'launch' and 'lab run' else return the status of the program that they start.",)
+    return Description(figures, tables=(table,), notes=notes)

@@ -1,0 +1,38 @@
+"""What a fault does, how it is written, and which verbs take it."""
+
+from typing import Any, get_type_hints
+
+from treecast.against import AGAINST
+from treecast.description import Description, Table
+
+
+def topic() -> Description:
+    """Return the options that name faults, read from the command line, and what a fault means."""
+    from treecast.cli.arguments import BrokenOptions, LiarOptions, RandomFaultOptions
+
+    rows = [
+        (f"--{name.replace('_', '-')}", text)
+        for options in (RandomFaultOptions, LiarOptions, BrokenOptions)
+        for name, text in _helps(options)
+    ]
+    notes = (
+        "A fault carries nothing from its step on; without @STEP, from the start. No node is told of it.",
+        "A living node sends a chunk if it holds it, whichever way it came, and leaves out the row otherwise.",
+        f"--survive F plans F + 1 disjoint ways; --against says what may fail: {', '.join(AGAINST)}.",
+        "Ways that share no node share no link and no arc.",
+        "'verify --sweep nodes|links|arcs' replays a schedule under every set of so many faults.",
+    )
+    columns = ("option", "what it says")
+    figures = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Description(figures, tables=(Table(columns=columns, rows=rows, of="options"),), notes=notes)
+
+
+def _helps(options: Any) -> list[tuple[str, str]]:
+    """Return the fields of a class of options, each with its sentence of help."""
+    hints = get_type_hints(options, include_extras=True)
+    return [
+        (name, str(note.help))
+        for name, hint in hints.items()
+        for note in getattr(hint, "__metadata__", ())
+        if getattr(note, "help", None)
+    ]

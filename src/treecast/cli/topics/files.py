@@ -1,0 +1,29 @@
+"""Which files treecast writes and reads, and what their names end in."""
+
+from treecast.description import Description, Table
+
+
+def topic() -> Description:
+    """Return the formats of schedules, and of networks."""
+    from treecast.formats.registry import exporters, importers
+
+    writes, reads = exporters(), importers()
+    rows = [
+        (
+            name,
+            writes[name].suffix if name in writes else "",
+            "yes" if name in writes else "no",
+            "yes" if name in reads else "no",
+            writes[name].what if name in writes else "",
+        )
+        for name in sorted({*writes, *reads})
+    ]
+    columns = ("format", "suffix", "written", "read", "what it is")
+    notes = (
+        "'plan -o' and 'export -o' choose the format by the end of the name; another name is text.",
+        "- is standard input or output.",
+        "A file is read by what is in it, whatever its name. A loaded schedule is verified again.",
+        "Networks: file:NAME, or a name that ends in .graphml, .edges or .edgelist. The graph goes into the plan.",
+    )
+    figures = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Description(figures, tables=(Table(columns=columns, rows=rows, of="formats"),), notes=notes)

@@ -1,0 +1,12 @@
+"""What a node and a link can do in one step, by model."""
+
+from treecast.description import Description, Table
+from treecast.machine import MODELS
+
+
+def topic() -> Description:
+    """Return the presets of the machine, as --model takes them."""
+    rows = [(name, preset.what) for name, preset in MODELS.items()]
+    notes = ("',half' behind a name (one-port,half): a link carries a message one way in a step, not both ways.",)
+    figures = [{"model": name, "what": what} for name, what in rows]
+    return Description(figures, tables=(Table(columns=("model", "in a step"), rows=rows, of="models"),), notes=notes)

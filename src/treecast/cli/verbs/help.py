@@ -1,0 +1,43 @@
+"""``treecast help``."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console, topics
+from treecast.cli.arguments import Json
+from treecast.description import Description
+from treecast.errors import TreecastError, did_you_mean
+
+_TOPICS = {module.name: import_module(f"{topics.__name__}.{module.name}") for module in iter_modules(topics.__path__)}
+
+
+def help(  # noqa: A001
+    topic: Annotated[
+        str | None, Parameter(show_default=False, help=f"What to explain: {', '.join(_TOPICS)}, or a verb.")
+    ] = None,
+    /,
+    *,
+    as_json: Json = False,
+) -> int:
+    """Explain a topic: what the rules ask, what models and builders there are, how nodes, faults and files are written.
+
+    Example: treecast help rules
+    """
+    from treecast.cli.app import app, find_verbs
+
+    if topic is None:
+        lines: dict[str, object] = {name: module.__doc__ or name for name, module in _TOPICS.items()}
+        verbs = f"What a verb does: {', '.join(find_verbs())}."
+        return console.show(Description(lines, lines={**lines, "VERB": verbs}), as_json)
+    if topic in _TOPICS:
+        return console.show(_TOPICS[topic].topic(), as_json)
+    if topic in find_verbs():
+        app.help_print([topic])
+        return 0
+    known = [*_TOPICS, *find_verbs()]
+    raise TreecastError(
+        f"{topic!r} is no topic: write one of {', '.join(_TOPICS)}, or a verb{did_you_mean(topic, known)}"
+    )

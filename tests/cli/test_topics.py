@@ -1,0 +1,79 @@
+"""``treecast help``: each page is made from what it is about, and names all of it."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+
+import treecast
+from treecast.cli import main, topics
+from treecast.cli.app import find_verbs
+from treecast.machine import MODELS
+from treecast.networks import families
+
+TOPICS = [module.name for module in iter_modules(topics.__path__)]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["help", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_help_lists_all_topics_and_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"rules", "models", "builders", "files", "faults", "labels", "exit"} <= set(TOPICS)
+    page = shown(capsys)
+    for topic in TOPICS:
+        assert f"{import_module(f'{topics.__name__}.{topic}').__doc__}" in page
+    assert all(verb in page for verb in find_verbs())
+
+
+@pytest.mark.parametrize(
+    ("collective", "network", "options"),
+    [
+        ("broadcast", "star:4", {"survive": 2}),
+        ("broadcast", "mesh:4x4", {"model": "wormhole"}),
+        ("scatterv", "tree:2,2", {"lengths": 3}),
+        ("gatherv", "tree:2,2", {"lengths": 3}),
+        ("allreduce", "ring:5", {}),
+        ("allgather", "hypercube:3", {"model": "whispering", "survive": 1}),
+        ("alltoall", "hypercube:3", {"survive": 1}),
+        ("allgather", "ring:4", {}),
+    ],
+)
+def test_every_rule_that_a_report_names_is_explained(
+    collective: str, network: str, options: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    explained = {line.split()[0] for line in shown(capsys, "rules").splitlines() if line}
+    report = treecast.verify(treecast.plan(collective, network, **options))  # type: ignore[arg-type]
+    assert set(report.counts) <= explained
+
+
+def test_each_page_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert all(f"\n{name} " in shown(capsys, "models") for name in MODELS)
+    assert all(
+        f"\n{family.spelling} " in shown(capsys, "labels")
+        for family in families().values()
+        if family.arguments != "PATH"
+    )
+    assert [row["status"] for row in json.loads(shown(capsys, "exit", "--json"))] == [0, 1, 2, 124, 130]
+    assert "--kill-nodes" in shown(capsys, "faults")
+    named = {row["builder"] for row in json.loads(shown(capsys, "builders", "--json"))}
+    assert {"disjoint-trees", "packed-trees", "cover"} <= named
+    assert re.search(r"^text +\.tc +yes +yes", shown(capsys, "files"), re.MULTILINE)
+
+
+def test_help_of_a_verb_is_that_of_the_verb() -> None:
+    pages = [
+        subprocess.run([sys.executable, "-m", "treecast", *words], capture_output=True, check=True).stdout
+        for words in (["help", "verify"], ["verify", "--help"])
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_an_unknown_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "rule"]) == 2
+    assert "did you mean 'rules'?" in capsys.readouterr().err
