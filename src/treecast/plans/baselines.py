@@ -62,8 +62,13 @@ def _(single: Baseline) -> Description:
     schedule, steps = single.schedule, single.steps
     if not steps or not schedule.steps:
         return Description({})
-    weak = ", survives no fault" if schedule.copies > 1 else ""
+    weak = " and survives no fault" if schedule.copies > 1 else ""
+    if schedule.steps < steps:
+        compared = f"this is {steps / schedule.steps:.4g} times as fast"
+    else:
+        more = 100 * (schedule.steps / steps - 1)
+        compared = f"this takes {more:.3g} % more" if more else "this takes as many"
     return Description(
         {"single_tree_steps": steps, "speed_up": round(steps / schedule.steps, 4)},
-        {"speed-up": f"{steps / schedule.steps:.4g} over a single tree ({count_of(steps, 'step')}{weak})"},
+        {"one tree": f"takes {count_of(steps, 'step')}{weak}: {compared}"},
     )
