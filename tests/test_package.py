@@ -43,6 +43,7 @@ def test_there_is_one_version():
     assert f'__version__ = "{treecast.__version__}"' in home.read_text().splitlines()
     number, released = re.search(r"^## (\S+)(.*)$", (root / "CHANGELOG.md").read_text(), re.MULTILINE).groups()
     assert treecast.__version__ == (f"{number}.dev0" if released == " (unreleased)" else number)
+    assert f"\nversion: {treecast.__version__}\n" in (root / "CITATION.cff").read_text()
 
 
 def test_importing_is_light_and_raises_no_warning():
