@@ -15,7 +15,9 @@ def test_bash_completes_verbs_and_options(capsys: pytest.CaptureFixture[str]) ->
 
     def completed(*words: str) -> set[str]:
         typed = " ".join(f"'{word}'" for word in ("treecast", *words))
-        ask = f"{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words)}; _treecast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        ask = (
+            f"{script}\nCOMP_WORDS=({typed}); COMP_CWORD={len(words)}; _treecast; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        )
         return set(subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True).stdout.split())
 
     assert {"verify"} <= completed("ver") <= {"verify"}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from treecast.machine import Cost
     from treecast.networks import Network
     from treecast.schedule import Schedule
+    from treecast.schedule.costs import Costs
     from treecast.simulation.faults import Faults
     from treecast.verification.report import Report
 
@@ -104,7 +105,7 @@ class JobOptions:
             help="The node that all data comes from, or goes to: a label (21345) or a number; else the first rank."
         ),
     ] = None
-    messages: Messages = 1
+    messages: Messages | None = None
     copies: Copies = None
     survive: Survive = None
     against: AgainstWhat = None
@@ -123,6 +124,11 @@ class JobOptions:
     ] = None
     flit: Annotated[int | None, Parameter(help="The bytes of a flit, for --files; 4,096 by default.")] = None
     seed: Seed = 0
+
+    @property
+    def count(self) -> int:
+        """The number of messages: 1 where none is given."""
+        return 1 if self.messages is None else self.messages
 
     def read_lengths(self, network: str) -> Any:
         """Return the lengths that are asked for as plans take them, or None."""
@@ -150,9 +156,58 @@ class JobOptions:
         from treecast.plans import collective_of
 
         lengths = self.read_lengths(network.spec)
-        return collective_of(
-            kind, network, root=self.root, messages=self.messages, targets=self.targets, lengths=lengths
-        )
+        return collective_of(kind, network, root=self.root, messages=self.count, targets=self.targets, lengths=lengths)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TimeOptions:
+    """What a send costs, in the units that people have."""
+
+    latency: Annotated[str | None, Parameter(show_default=False, help="The start-up time of a send: 1us, 200ns.")] = (
+        None
+    )
+    rate: Annotated[
+        str | None, Parameter(show_default=False, help="What a link carries each way: 12.5GB/s, 100Gbit/s.")
+    ] = None
+    costs: Annotated[
+        str | None,
+        Parameter(
+            show_default=False, help="A table of arcs that cost something else: CSV, source,target,latency,rate."
+        ),
+    ] = None
+
+    def read(self, network: "Network") -> "Costs | None":
+        """Return what a send costs on a network; None where nothing is said."""
+        from treecast.plans.fastest import costs_of
+        from treecast.schedule.costs import read_costs
+
+        usual = costs_of(self.latency, self.rate)
+        if self.costs is None:
+            return usual
+        if usual is None:
+            raise TreecastError("--costs names arcs that differ: say what the others cost, by --latency and --rate")
+        return read_costs(network, self.costs, usual.default)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BytesOptions(TimeOptions):
+    """How much data there is, and what sends cost: then the plan takes the least time."""
+
+    size: Annotated[
+        str | None,
+        Parameter(
+            name="--bytes",
+            show_default=False,
+            help="How much data there is, all blocks together: 16MiB. With --latency and --rate the plan takes the least time.",
+        ),
+    ] = None
+    item: Annotated[str, Parameter(help="The bytes of an item, which is not cut.")] = "1"
+    least_chunk: Annotated[str, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
+    chunk: Annotated[str | None, Parameter(show_default=False, help="The bytes of a chunk, where they are given.")] = (
+        None
+    )
 
 
 @Parameter(name="*")

@@ -204,7 +204,7 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: 
     check_liars(schedule, liars)
     faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
-    layout = file_layout(collective, len(data))
+    layout = file_layout(collective, len(data), schedule.sizes)
     state = _start(schedule, layout, data, (liars, faults))
     steps, transmissions, lost, altered, last = 0, 0, 0, 0, schedule.steps
     for sends in schedule.expand():

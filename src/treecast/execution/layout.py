@@ -16,6 +16,7 @@ from treecast.errors import PlanError
 from treecast.networks.core import Ints
 from treecast.ragged import cut_evenly, runs, starts
 from treecast.schedule import Rows, Schedule
+from treecast.schedule.sizes import Sizes
 
 Bytes = NDArray[np.uint8]
 """Memory, byte by byte."""
@@ -89,13 +90,15 @@ def even_layout(size: int, chunks: int, item: int = 1) -> Layout:
     return Layout(cut_evenly(size // item, chunks) * item)
 
 
-def file_layout(collective: Collective, size: int) -> Layout:
+def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -> Layout:
     """Return the layout of a collective on one file.
 
     The file is the data of all nodes, in the order of the chunks. For sums it is cut into equal parts, one for each rank, the
     last filled up with zeros: rank h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums. Relays have
-    no part, and no bytes belong to their chunks.
+    no part, and no bytes belong to their chunks. ``sizes``: how a schedule that was planned for bytes cuts as many.
     """
+    if sizes is not None and not (collective.sums or collective.relays) and size == sizes.total(collective):
+        return Layout(sizes.bounds(collective))
     used = np.arange((collective.sums or collective.chunks) + 1)
     if collective.relays:
         used = starts(collective.is_used(used[:-1]))

@@ -136,7 +136,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
     began = time.perf_counter()
     faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
-    layout = file_layout(collective, len(data))
+    layout = file_layout(collective, len(data), schedule.sizes)
     check_memory(collective, nodes, layout.size)
     true, state = _start(schedule, layout, data, faults)
     steps, transmissions, arrived, last = 0, 0, 0, schedule.steps

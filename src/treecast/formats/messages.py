@@ -161,8 +161,9 @@ def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
     schedule
         Whose chunks they are.
     size
-        The bytes of all blocks together: the root's data, or that of all nodes, one behind the other, or the sum. Chunks have as
-        equal lengths as they can. None: 65,536 bytes for each chunk. Finished sums lie behind the sums, and are as long.
+        The bytes of all blocks together: the root's data, or that of all nodes, one behind the other, or the sum. Chunks have
+        as equal lengths as they can. None: as the schedule says, or else 65,536 bytes for each chunk. Finished sums lie behind
+        the sums, and are as long.
 
     Raises
     ------
@@ -173,6 +174,9 @@ def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
     chunks = collective.sums or collective.chunks
     if chunks > _MOST_MESSAGES:
         raise FormatError(f"{chunks:,} chunks are too many to write: the most are {_MOST_MESSAGES:,}")
+    if size is None and schedule.sizes is not None:
+        begins = schedule.sizes.bounds(collective)
+        return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
     size = chunks * EACH if size is None else size
     if size < chunks:
         raise FormatError(

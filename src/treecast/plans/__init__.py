@@ -12,6 +12,7 @@ from treecast.plans.choice import Alternatives, Candidate, build, choose
 from treecast.plans.choice import alternatives as _alternatives
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.facts import facts
+from treecast.plans.fastest import amount_of, costs_of, plan_bytes
 from treecast.plans.lengths import lengths_by_node
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
@@ -62,7 +63,7 @@ def plan(
     network: Any,
     *,
     root: int | str | None = None,
-    messages: int = 1,
+    messages: int | None = None,
     copies: int | None = None,
     survive: int | None = None,
     against: str | None = None,
@@ -70,6 +71,12 @@ def plan(
     builder: str | None = None,
     targets: Sequence[int | str] = (),
     lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
+    bytes: int | str | None = None,  # noqa: A002
+    latency: float | str | None = None,
+    rate: float | str | None = None,
+    item: int | str = 1,
+    least_chunk: int | str = 1,
+    chunk: int | str | None = None,
     **options: Any,
 ) -> Schedule:
     """Return a schedule of a collective on a network, with the claims of its builder; nothing is verified yet.
@@ -83,7 +90,7 @@ def plan(
     root
         The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages
-        The number of chunks of each source.
+        The number of chunks of each source; 1 by default, or what takes the least time for the bytes.
     copies, survive
         Over how many disjoint ways each chunk reaches each node, or how many unannounced faults must do no harm:
         ``survive`` = ``copies`` - 1. The default is one copy.
@@ -99,6 +106,17 @@ def plan(
     lengths
         The flits of each node's message, of a scatterv or gatherv: one number for all, one for each node, or a mapping
         from nodes or labels; the root's counts as 0.
+    bytes
+        How much data there is: ``"16MiB"``, or a number of bytes; all blocks together, those of all nodes or the sum.
+    latency, rate
+        What a send costs: its start-up time (``"1us"``, or seconds), and what an arc carries (``"12.5GB/s"``, ``"100Gbit/s"``, or
+        bytes a second). Then the builder and the number of chunks are those that take the least time.
+    item
+        The bytes of an item, which is not cut, as 8 of a float64.
+    least_chunk
+        The fewest bytes of a chunk.
+    chunk
+        The bytes of a chunk, where they are given.
     **options
         What the builder is told besides: ``treecast.builders(collective, network)`` lists the options of each.
 
@@ -120,22 +138,28 @@ def plan(
     (307, 'disjoint-trees')
     >>> treecast.plan("broadcast", "star:4").steps
     4
+    >>> schedule = treecast.plan("broadcast", "torus:4x4x4", bytes="16MiB", latency="1us", rate="12.5GB/s")
+    >>> print(schedule.sizes)
+    150 chunks of 111,849 bytes, the last of 111,715 bytes
     """
-    job, entries = request(
-        collective,
-        network,
-        root=root,
-        messages=messages,
-        copies=copies,
-        survive=survive,
-        against=against,
-        model=model,
-        builder=builder,
-        targets=targets,
-        lengths=lengths,
-        options=options,
-    )
-    return build(job, entries)
+    what: dict[str, Any] = {
+        "root": root,
+        "copies": copies,
+        "survive": survive,
+        "against": against,
+        "model": model,
+        "builder": builder,
+        "targets": targets,
+        "lengths": lengths,
+        "options": options,
+    }
+    amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=messages)
+    costs = costs_of(latency, rate)
+    if amount is not None:
+        return plan_bytes(collective, network, amount, costs, what)
+    if costs is not None:
+        raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
+    return build(*request(collective, network, messages=1 if messages is None else messages, **what))
 
 
 def plan_again(schedule: Schedule) -> Schedule:

@@ -40,7 +40,7 @@ class Candidate:
 def build(job: Job[Any], entries: list[Builder]) -> Schedule:
     """Return the schedule of a job by the best of some builders."""
     entry, built = choose(job, entries)
-    return schedule_of(job, entry, built or _run_builder(job, entry))
+    return schedule_of(job, entry, built or run_builder(job, entry))
 
 
 def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
@@ -49,15 +49,15 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
     than 4096 nodes the first is taken if it has no closed form.
     """
-    serious = _serious(entries)
-    if len(serious) == 1:
-        return serious[0], None
+    tried = serious(entries)
+    if len(tried) == 1:
+        return tried[0], None
     # closed forms are all compared: bounds are needed only to stop building
-    compared = all(entry.claims for entry in serious)
+    compared = all(entry.claims for entry in tried)
     halves = None if compared else _least_built(job)
-    least = halves if compared or all(entry.halves for entry in serious) else _least(job)
+    least = halves if compared or all(entry.halves for entry in tried) else _least(job)
     found = list[Candidate]()
-    for entry in serious:
+    for entry in tried:
         if entry.halves and any(candidate.cost[:2] == halves for candidate in found):
             continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
@@ -138,7 +138,7 @@ def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
     return "the first of equals"
 
 
-def _serious(entries: Sequence[Builder]) -> list[Builder]:
+def serious(entries: Sequence[Builder]) -> list[Builder]:
     """Return the builders that are there to be used, or, if there is none, those to compare with."""
     return [entry for entry in entries if not entry.baseline] or list(entries)
 
@@ -148,7 +148,7 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
     if entry.claims:
         return Candidate(entry, entry.claims(job))
     try:
-        built = _run_builder(job, entry)
+        built = run_builder(job, entry)
     except PlanError as error:
         return Candidate(entry, reason=str(error))
     return Candidate(entry, built.claims, built, distance=_distance(job, built))
@@ -176,7 +176,7 @@ def _least_built(job: Job[Any]) -> tuple[int, int] | None:
     return sum(steps), sum(sends)
 
 
-def _run_builder(job: Job[Any], entry: Builder) -> Built:
+def run_builder(job: Job[Any], entry: Builder) -> Built:
     """Build, if the rows fit in memory."""
     network, collective = job.network, job.collective
     ways = job.copies if collective.all_source or collective.personal else max(1, entry.most_copies(network))

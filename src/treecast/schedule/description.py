@@ -4,6 +4,7 @@ from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
 from treecast.schedule.schedule import Schedule
+from treecast.units import spell_bytes
 
 
 def describe_job(schedule: Schedule) -> Description:
@@ -23,9 +24,13 @@ def describe_job(schedule: Schedule) -> Description:
             "survives": survived,
             "against": schedule.against,
         }
-        | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)}),
+        | ({} if schedule.initiator is None else {"initiator": where.label(schedule.initiator)})
+        | _data(schedule),
         {
             "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
+        }
+        | ({} if schedule.sizes is None else {"data": f"{spell_bytes(schedule.sizes.total(what))}: {schedule.sizes}"})
+        | {
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
             + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""),
             "copies": f"{schedule.copies:,}, to survive " + _survived(schedule),
@@ -36,6 +41,13 @@ def describe_job(schedule: Schedule) -> Description:
             else {"initiator": f"{where.label(schedule.initiator)}, which starts the others"}
         ),
     )
+
+
+def _data(schedule: Schedule) -> dict[str, object]:
+    """Return how many bytes the data has, and how many a chunk, where the schedule says so."""
+    if schedule.sizes is None:
+        return {}
+    return {"bytes": schedule.sizes.total(schedule.collective), "chunk_bytes": schedule.sizes.chunk}
 
 
 def _survived(schedule: Schedule) -> str:

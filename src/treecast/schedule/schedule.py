@@ -19,6 +19,7 @@ from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Rows
 from treecast.schedule.sends import Claims, Send, Sends
+from treecast.schedule.sizes import Sizes
 from treecast.steps import NEVER
 
 _MOST_PLAIN_ROWS = 2**23
@@ -59,6 +60,8 @@ class Schedule(Described):
         holds the initiator's first message. None: all nodes begin by themselves.
     against : {"nodes", "links", "arcs"}
         What the ways are claimed not to share: against faults of which kind the copies are. Nodes cover links, and links arcs.
+    sizes : Sizes, optional
+        How many bytes the chunks have, where the schedule was planned for so many.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class Schedule(Described):
     sparing: bool = False
     initiator: int | None = None
     against: Against = "nodes"
+    sizes: Sizes | None = None
 
     def __post_init__(self) -> None:
         rows, chunks = self.rows, self.part.chunks
@@ -118,6 +122,8 @@ class Schedule(Described):
             self._check_initiator(self.initiator)
         if not 1 <= self.copies <= _MOST_COPIES:
             raise ScheduleError(f"copies must be from 1 to {_MOST_COPIES}, not {self.copies}")
+        if self.sizes is not None:
+            self.sizes.check(self.collective)
         if self.against not in AGAINST:
             raise ScheduleError(f"copies are against {', '.join(AGAINST)}, not {self.against!r}")
         if len(rows) and max(int(rows.src.max()), int(rows.dst.max())) >= self.network.nodes:

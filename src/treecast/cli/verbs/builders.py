@@ -28,7 +28,7 @@ def builders(
             collective,
             network,
             root=job.root,
-            messages=job.messages,
+            messages=job.count,
             copies=job.copies,
             survive=job.survive,
             against=job.against,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
 from treecast.cli.options import options_class
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options
@@ -40,6 +40,7 @@ def plan(
     *,
     job: JobOptions = JobOptions(),
     broken: BrokenOptions = BrokenOptions(),
+    amount: BytesOptions = BytesOptions(),  # noqa: B008
     builder: str | None = None,
     options: BuilderOptions = BuilderOptions(),  # noqa: B008
     compare_with: str | None = None,
@@ -59,10 +60,11 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import formats, plans
+    from treecast import formats, networks, plans
     from treecast.description import describe
     from treecast.formats.registry import format_of_name
     from treecast.plans.loss import Loss
+    from treecast.plans.timing import time_plan
     from treecast.verification.verifier import verify
 
     network = broken.less(network)
@@ -84,9 +86,16 @@ def plan(
             builder=builder,
             targets=job.targets,
             lengths=job.read_lengths(where),
+            bytes=amount.size,
+            latency=amount.latency,
+            rate=amount.rate,
+            item=amount.item,
+            least_chunk=amount.least_chunk,
+            chunk=amount.chunk,
             **vars(options),
         )
 
+    costs = amount.read(networks.network(network))
     with console.progress("plan", after=2):
         schedule = planned_on(network)
     report = verify(schedule)
@@ -96,6 +105,8 @@ def plan(
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
+        if schedule.sizes is not None and costs is not None:
+            found = found.joined(describe(time_plan(schedule, costs)), after="steps")
         console.show(found.joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
     if report and output not in (None, "-"):
         console.say(f"written: {output}, {len(schedule):,} rows")

@@ -46,7 +46,7 @@ def program(
         network,
         node,
         root=job.root,
-        messages=job.messages,
+        messages=job.count,
         copies=job.copies,
         survive=job.survive,
         model=job.model,

@@ -11,6 +11,7 @@ from treecast.formats.native import graph
 from treecast.machine import model
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
+from treecast.schedule.sizes import Sizes
 
 Header = dict[str, str]
 
@@ -23,6 +24,8 @@ WORDS = (
     "lengths",
     "sequence",
     "messages",
+    "block-bytes",
+    "chunk-bytes",
     "copies",
     "against",
     "model",
@@ -64,6 +67,8 @@ def header_of(schedule: Schedule) -> Header:
         "copies": str(schedule.copies),
         "model": schedule.model.name,
     }
+    if schedule.sizes is not None:
+        header |= {"block-bytes": str(schedule.sizes.block), "chunk-bytes": str(schedule.sizes.chunk)}
     if schedule.against != "nodes":
         header["against"] = schedule.against
     if schedule.orbit:
@@ -130,6 +135,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             sparing=header.get("sparing") == "yes",
             initiator=where.node(header["initiator"]) if "initiator" in header else None,
             against=_against(header),
+            sizes=_sizes(header),
         )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
@@ -154,6 +160,12 @@ def _against(header: Header) -> Against:
         if header.get("against", "nodes") == against:
             return against
     raise FormatError(f"copies are against {', '.join(AGAINST)}, not {shorten(header['against'])!r}")
+
+
+def _sizes(header: Header) -> Sizes | None:
+    if "block-bytes" not in header and "chunk-bytes" not in header:
+        return None
+    return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"))
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

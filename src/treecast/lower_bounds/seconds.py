@@ -1,0 +1,79 @@
+"""The least time for so many bytes, whatever number of chunks of one length they are cut into."""
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+from treecast.against import Against
+from treecast.collectives import Collective
+from treecast.lower_bounds import best, bounds
+from treecast.machine import Cost, Model
+from treecast.networks import Network
+
+_LOW, _HIGH = 2520, 5040  # chunks: multiples of all numbers up to 10, where no bound is rounded up
+
+
+@dataclass(frozen=True)
+class TimeBound:
+    """A lower bound in seconds.
+
+    Parameters
+    ----------
+    seconds : float
+        The least time that there can be.
+    slope, offset : float
+        a and c of the bound aM + c on the steps for M chunks.
+    formula : str
+        How the seconds come about.
+    """
+
+    seconds: float
+    slope: float
+    offset: float
+    formula: str
+
+    def __str__(self) -> str:
+        steps = f"{self.slope:.4g} M" + (f" + {self.offset:.4g}" if self.offset else "")
+        return f"{self.formula}  (at least {steps} steps are needed, of α + βB/M each)"
+
+
+def bound_seconds(
+    collective: Collective,
+    network: Network,
+    copies: int,
+    model: Model,
+    *,
+    block: int,
+    cost: Cost,
+    against: Against = "nodes",
+) -> TimeBound | None:
+    """Return the least time in which schedules of a collective can carry blocks of so many bytes, in chunks of one length.
+
+    At least aM + c steps are needed for M chunks, and each lasts α + βB/M. The bounds on steps are the greatest of several
+    functions that are linear but for rounding up, hence no less than the line through two points of them, outside these.
+
+    Parameters
+    ----------
+    collective, network, copies, model, against
+        As ``bounds`` takes them; the number of messages does not matter.
+    block : int
+        B, the bytes of a block.
+    cost : Cost
+        α and β, of the arc where they are least.
+
+    Returns
+    -------
+    TimeBound or None
+        None where messages combine: there a step has no one length.
+    """
+    if model.combining or collective.lengths is not None:
+        return None
+    low, high = (
+        best(bounds(replace(collective, messages=m), network, copies, model, against=against), "steps").value
+        for m in (_LOW, _HIGH)
+    )
+    slope = (high - low) / (_HIGH - _LOW)
+    offset = max(0.0, low - slope * _LOW)
+    if offset * cost.per_byte * block <= slope * cost.startup:  # more chunks only take longer
+        return TimeBound((slope + offset) * cost.step_time(block), slope, offset, "(a + c)(α + βB), of one chunk")
+    seconds = (sqrt(slope * cost.per_byte * block) + sqrt(offset * cost.startup)) ** 2
+    return TimeBound(seconds, slope, offset, "(√(aβB) + √(cα))², the least over all M")

@@ -1,0 +1,285 @@
+"""The plan that takes the least time: which builder, and into how many chunks it cuts the data.
+
+A builder takes aM + c steps for M chunks, nearly: over k trees the steps are rounded up. A step lasts α + βB/M, for B bytes. So
+the time is convex in M, and least near M = √(cβB / (aα)). The chunk counts around that one are all tried, by closed forms; only
+the winner is built. Builders without a closed form are built for the few counts that matter. Where messages combine, one message
+takes a whole block.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isqrt
+from typing import Any
+
+from treecast.description import count_of
+from treecast.errors import PlanError
+from treecast.lower_bounds.seconds import TimeBound, bound_seconds
+from treecast.plans.built import Built
+from treecast.plans.choice import build, run_builder, serious
+from treecast.plans.registry import Builder
+from treecast.plans.request import request, schedule_of
+from treecast.schedule import Schedule
+from treecast.schedule.clocks import seconds_by_steps
+from treecast.schedule.costs import Costs
+from treecast.schedule.recipe import Job
+from treecast.schedule.sizes import Sizes, cut
+from treecast.units import parse_bytes
+
+_AROUND = 64  # chunk counts on either side of the best one of the closed form
+_SPAN = 2520  # chunks from which a closed form's slope is taken: a multiple of all numbers of trees up to 10
+_MOST_MESSAGES = 2**31 - 1
+_MET = 0.001  # above the bound: nobody builds to gain less
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much data there is, and how it may be cut.
+
+    Parameters
+    ----------
+    total : int
+        The bytes of all blocks together: the root's data, or that of all nodes, or the sum.
+    item : int
+        The bytes of an item, which is not cut.
+    least_chunk : int
+        The fewest bytes of a chunk.
+    chunk : int, optional
+        The bytes of a chunk, where they are given.
+    messages : int, optional
+        The number of chunks of a block, where it is given.
+    """
+
+    total: int
+    item: int = 1
+    least_chunk: int = 1
+    chunk: int | None = None
+    messages: int | None = None
+
+
+def amount_of(
+    total: int | str | None,
+    *,
+    item: int | str = 1,
+    least_chunk: int | str = 1,
+    chunk: int | str | None = None,
+    messages: int | None = None,
+) -> Amount | None:
+    """Return how much data people mean; None where they do not say how much.
+
+    Raises
+    ------
+    PlanError, TreecastError
+        When a number of bytes is none, and when chunks are given without the bytes that they cut.
+    """
+    items, least = parse_bytes(item), parse_bytes(least_chunk)
+    if total is None:
+        if chunk is not None or (items, least) != (1, 1):
+            raise PlanError("item, chunk and least chunk say how bytes are cut: say how many, as in bytes='16MiB'")
+        return None
+    parsed = None if chunk is None else parse_bytes(chunk)
+    return Amount(parse_bytes(total), items, least, parsed, messages)
+
+
+def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | None:
+    """Return what a send costs as people say it; None where they do not.
+
+    Raises
+    ------
+    PlanError, TreecastError
+        When one is missing, or either is none.
+    """
+    if latency is None and rate is None:
+        return None
+    if latency is None or rate is None:
+        raise PlanError("a send costs its latency and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
+    return Costs.of(latency, rate)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A builder and a number of chunks, and the seconds that they take."""
+
+    seconds: float
+    messages: int
+    builder: Builder
+    built: Built | None = None
+
+
+def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, what: Mapping[str, Any]) -> Schedule:
+    """Return the plan that takes the least time for so many bytes.
+
+    Parameters
+    ----------
+    kind, network
+        What is to be done, and where.
+    amount
+        How much data there is.
+    costs
+        What a send costs; may be left out where the number of chunks is given.
+    what
+        The rest of the job, as ``request`` takes it.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When there is no such plan, and when the data cannot be cut so.
+    """
+    job, entries = request(kind, network, messages=1, **what)
+    if job.collective.lengths is not None:
+        raise PlanError(f"a {kind} has messages of different lengths, in flits: leave the bytes out")
+    block = _block_of(job, amount)
+    if amount.chunk is not None or amount.messages is not None:
+        sizes = _given(block, amount)
+        job, entries = request(kind, network, messages=sizes.messages, **what)
+        return replace(build(job, entries), sizes=sizes)
+    if costs is None:
+        raise PlanError("how long do sends take? say latency and rate, or messages, or the bytes of a chunk")
+    search = _Search(job, block, amount, costs)
+    chosen = search.best_of_all(serious(entries))
+    sizes = cut(block, chosen.messages, amount.item)
+    mine = search.job(sizes.messages)
+    return replace(schedule_of(mine, chosen.builder, chosen.built or run_builder(mine, chosen.builder)), sizes=sizes)
+
+
+def _block_of(job: Job[Any], amount: Amount) -> int:
+    """Return the bytes of a block of one chunk."""
+    blocks = job.collective.sums or job.collective.chunks
+    block, left = divmod(amount.total, blocks)
+    if left or block % amount.item or not block:
+        unit = blocks * amount.item
+        near = max(1, round(amount.total / unit)) * unit
+        raise PlanError(
+            f"{amount.total:,} bytes are no {count_of(blocks, 'equal block')} of whole items of {amount.item}: write a multiple "
+            f"of {unit:,}, as {near:,}"
+        )
+    return block
+
+
+def _given(block: int, amount: Amount) -> Sizes:
+    if amount.chunk is None:
+        return cut(block, amount.messages or 1, amount.item)
+    if amount.messages is not None:
+        raise PlanError("give the bytes of a chunk or the number of messages: one follows from the other")
+    if amount.chunk % amount.item and amount.chunk < block:
+        raise PlanError(f"a chunk of {amount.chunk:,} bytes is no whole number of items of {amount.item:,}")
+    return Sizes(block, min(amount.chunk, block))
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The chunk counts of one job, and what they take."""
+
+    one: Job[Any]  # with one chunk
+    block: int
+    amount: Amount
+    costs: Costs
+
+    @cached_property
+    def bound(self) -> TimeBound | None:
+        """The least time, whatever the number of chunks."""
+        job = self.one
+        return bound_seconds(
+            job.collective,
+            job.network,
+            job.copies,
+            job.model,
+            block=self.block,
+            cost=self.costs.default,
+            against=job.against,
+        )
+
+    @cached_property
+    def most(self) -> int:
+        """The greatest number of chunks that may be."""
+        least = max(self.amount.item, -(-self.amount.least_chunk // self.amount.item) * self.amount.item)
+        return 1 if self.one.model.combining else max(1, min(self.block // least, _MOST_MESSAGES))
+
+    def job(self, messages: int) -> Job[Any]:
+        """Return the job with so many chunks."""
+        return replace(self.one, collective=replace(self.one.collective, messages=messages))
+
+    def best_of_all(self, entries: Sequence[Builder]) -> Choice:
+        """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
+        found = list[Choice]()
+        for entry in sorted(entries, key=lambda entry: entry.claims is None):
+            least = min((choice.seconds for choice in found), default=inf)
+            if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + _MET):
+                break
+            if choice := self.best(entry):
+                found.append(choice)
+        if not found:
+            job = self.one
+            raise PlanError(
+                f"there is no plan of {job.collective.kind} on {job.network.spec} for {self.amount.total:,} bytes"
+            )
+        return min(found, key=lambda choice: (choice.seconds, choice.messages))
+
+    def best(self, entry: Builder) -> Choice | None:
+        """Return the number of chunks with which a builder takes the least time; None where it can do none."""
+        if entry.claims is None or self.one.model.combining:
+            return self._best_of(self._few(), lambda messages: self._built(entry, messages))
+        return self._best_of(self._around(entry), lambda messages: self._claimed(entry, messages))
+
+    def _best_of(self, counts: list[int], take: Callable[[int], Choice | None]) -> Choice | None:
+        made = {cut(self.block, messages, self.amount.item).messages for messages in counts}
+        taken = [choice for messages in sorted(made) if (choice := take(messages))]
+        return min(taken, key=lambda choice: (choice.seconds, choice.messages), default=None)
+
+    def _claimed(self, entry: Builder, messages: int) -> Choice | None:
+        steps = self._steps(entry, messages)
+        if steps is None:
+            return None
+        chunk = cut(self.block, messages, self.amount.item).chunk
+        return Choice(steps * self.costs.default.step_time(chunk), messages, entry)
+
+    def _built(self, entry: Builder, messages: int) -> Choice | None:
+        job = self.job(messages)
+        if entry.why_not(job):
+            return None
+        try:
+            built = run_builder(job, entry)
+        except PlanError:
+            return None
+        sizes = cut(self.block, messages, self.amount.item)
+        schedule = replace(schedule_of(job, entry, built), sizes=sizes)
+        return Choice(seconds_by_steps(schedule, self.costs), messages, entry, built)
+
+    def _steps(self, entry: Builder, messages: int) -> int | None:
+        job = self.job(messages)
+        return None if entry.claims is None or entry.why_not(job) else entry.claims(job).steps
+
+    def _around(self, entry: Builder) -> list[int]:
+        """Return the chunk counts that a closed form leaves in the running."""
+        if self.most <= 2 * _AROUND:
+            return list(range(1, self.most + 1))
+        low, high = min(_SPAN, self.most // 2), min(2 * _SPAN, self.most)
+        ends = self._steps(entry, low), self._steps(entry, high)
+        if ends[0] is None or ends[1] is None:
+            return list(range(1, _AROUND + 1))
+        slope = (ends[1] - ends[0]) / (high - low)
+        centre = self._centre(slope, ends[0] - slope * low)
+        item = self.amount.item
+        items = -(-self.block // (centre * item))  # of a chunk: where they are few, rounding them up matters most
+        lengths = (item * count for count in range(max(1, items - _AROUND), items + _AROUND + 1))
+        counts = {-(-self.block // length) for length in lengths}
+        near = {*range(centre - _AROUND, centre + _AROUND + 1), *counts}
+        return sorted({1, *(count for count in near if 1 <= count <= self.most), self.most})
+
+    def _few(self) -> list[int]:
+        """Return the chunk counts for which a builder without a closed form is built: those that suit the lower bound."""
+        if self.most == 1:
+            return [1]
+        least = self.bound
+        centre = self._centre(least.slope, least.offset) if least else 1
+        return sorted({1, min(self.most, self.one.network.ports), centre})
+
+    def _centre(self, slope: float, offset: float) -> int:
+        """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""
+        cost = self.costs.default
+        if offset <= 0:
+            return 1
+        if slope <= 0 or not cost.startup:
+            return self.most
+        best = offset * cost.per_byte * self.block / (slope * cost.startup)
+        return self.most if best == inf else max(1, min(self.most, isqrt(int(best))))

@@ -1,0 +1,163 @@
+"""How long a schedule takes, by two clocks: step by step, or each send as soon as it can begin.
+
+By steps, every step lasts as long as its slowest send. By events, a send begins when its chunks have arrived and the earlier
+sends of both its ports are over. The second is never later than the first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treecast.errors import ScheduleError
+from treecast.networks.core import Ints
+from treecast.ragged import starts
+from treecast.schedule.costs import Costs
+from treecast.schedule.schedule import Schedule
+from treecast.schedule.sizes import Sizes
+
+_MOST_SENDS = 2**25
+
+
+@dataclass(frozen=True)
+class _Messages:
+    """Every message of a schedule, in the order of steps, and the chunks in it: columns of one entry each."""
+
+    step: Ints
+    src: Ints
+    dst: Ints
+    port: Ints
+    start: Ints  # (messages + 1,): which entries of ``chunk`` are in it
+    chunk: Ints
+
+
+def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
+    """Return the seconds that the steps of a schedule take, one after the other, each as long as its slowest send.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With the sizes of its chunks. All chunks count as long as the longest.
+    costs : Costs
+        What a send costs, by arc.
+
+    Raises
+    ------
+    ScheduleError
+        When the schedule does not say how long its chunks are, or has too many sends to look at one by one: arcs of different
+        costs need that.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
+    >>> seconds_by_steps(schedule, Costs.of(latency="1us", rate="1GB/s"))
+    1e-05
+    """
+    chunk = _sizes_of(schedule).chunk
+    if not costs.arcs:
+        return sum(costs.default.step_time(size * chunk) for size in schedule.message_sizes.tolist())
+    messages = _messages(schedule)
+    startup, per_byte = costs.of_arcs(messages.src, messages.dst)
+    times = np.zeros(schedule.steps)
+    np.maximum.at(times, messages.step, startup + per_byte * chunk * np.diff(messages.start))
+    return float(times.sum())
+
+
+def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
+    """Return the seconds after which the last send ends, when each begins as soon as it can.
+
+    A send waits for its chunks (a sum: for all contributions) and for the earlier sends of both its ports: of its arc under
+    all-port, of its source and its target under one-port.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        With the sizes of its chunks.
+    costs : Costs
+        What a send costs, by arc.
+
+    Raises
+    ------
+    ScheduleError
+        When the schedule does not say how long its chunks are, or has too many sends to look at one by one.
+    """
+    sizes = _sizes_of(schedule)
+    messages = _messages(schedule)
+    startup, per_byte = costs.of_arcs(messages.src, messages.dst)
+    length = (
+        np.add.reduceat(_lengths(schedule, sizes)[messages.chunk], messages.start[:-1]) if len(messages.step) else 0
+    )
+    lasts = startup + per_byte * length
+    sums = schedule.collective.sums
+    out, into, ports = _ports(schedule, messages)
+    free = np.zeros(ports)
+    owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
+    held_by = messages.src[owners] * schedule.collective.chunks + messages.chunk
+    brought_to = messages.dst[owners] * schedule.collective.chunks + messages.chunk
+    keys, places = np.unique(np.concatenate([held_by, brought_to]), return_inverse=True)
+    source, target = places[: len(owners)], places[len(owners) :]
+    there = np.full(len(keys), np.nan)  # when a chunk has arrived at a node; NaN: it was there from the start
+    end = 0.0
+    first = np.searchsorted(messages.step, np.arange(schedule.steps + 1))
+    for step in range(schedule.steps):
+        these = slice(int(first[step]), int(first[step + 1]))
+        if these.start == these.stop:
+            continue
+        inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
+        ready = np.nan_to_num(there[source[inside]])
+        begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
+        begins = np.maximum(begins, np.maximum(free[out[these]], free[into[these]]))
+        ends = begins + lasts[these]
+        np.maximum.at(free, out[these], ends)
+        np.maximum.at(free, into[these], ends)
+        arrived = ends[owners[inside] - these.start]
+        adds = messages.chunk[inside] < sums
+        np.fmax.at(there, target[inside][adds], arrived[adds])
+        np.fmin.at(there, target[inside][~adds], arrived[~adds])
+        end = max(end, float(ends.max()))
+    return end
+
+
+def _sizes_of(schedule: Schedule) -> Sizes:
+    if schedule.sizes is None:
+        raise ScheduleError("the schedule does not say how many bytes its chunks have: plan it with bytes=…")
+    return schedule.sizes
+
+
+def _lengths(schedule: Schedule, sizes: Sizes) -> Ints:
+    lengths = np.diff(sizes.bounds(schedule.collective))
+    return np.tile(lengths, 2) if schedule.collective.results else lengths
+
+
+def _messages(schedule: Schedule) -> _Messages:
+    """Return the messages of a schedule: chunks that go over an arc in one step are one where the model lets them combine."""
+    if schedule.transmissions > _MOST_SENDS:
+        raise ScheduleError(f"{schedule.transmissions:,} sends are too many to look at one by one")
+    parts = [
+        np.stack([np.full(len(sends.src), sends.step), sends.src, sends.dst, sends.port, sends.chunk])
+        for sends in schedule.expand()
+    ]
+    step, src, dst, port, chunk = np.concatenate([np.empty((5, 0), np.int64), *parts], axis=1)
+    if not schedule.model.combining:
+        return _Messages(step, src, dst, port, np.arange(len(step) + 1), chunk)
+    order = np.lexsort([port, dst, src, step])
+    columns = np.stack([step, src, dst, port])[:, order]
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    count = np.diff(np.append(np.flatnonzero(fresh), len(order)))
+    step, src, dst, port = columns[:, fresh]
+    return _Messages(step, src, dst, port, starts(count), chunk[order])
+
+
+def _ports(schedule: Schedule, messages: _Messages) -> tuple[Ints, Ints, int]:
+    """Return the port by which each message leaves, the one by which it enters, as numbers, and how many there are."""
+    nodes, model = schedule.network.nodes, schedule.model
+    if model.ports == "all":
+        arc = schedule.network.arc(messages.src, messages.port)
+        if model.duplex == "half":
+            back = schedule.network.arc(messages.dst, schedule.network.back(messages.src, messages.port))
+            arc = np.minimum(arc, back)
+        return arc, arc, nodes * schedule.network.ports + 1
+    if model.partner == "same" or model.duplex == "half" or model.routing:
+        return messages.src, messages.dst, nodes  # what sends and what receives are one
+    return messages.src, messages.dst + nodes, 2 * nodes

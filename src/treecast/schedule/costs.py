@@ -1,0 +1,107 @@
+"""What a send costs, where arcs may differ."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import FormatError, TreecastError
+from treecast.files import read_whole, spell_path
+from treecast.machine import Cost
+from treecast.networks import Network
+from treecast.ragged import Ints
+from treecast.units import parse_rate, parse_seconds
+
+Floats = NDArray[np.float64]
+_COLUMNS = ["source", "target", "latency", "rate"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a send costs, by the arc that it goes over.
+
+    Parameters
+    ----------
+    default : Cost
+        Of every arc that has no cost of its own.
+    arcs : mapping from (int, int) to Cost
+        Of the arcs from one node to another, all parallel ones.
+
+    Examples
+    --------
+    >>> Costs.of(latency="1us", rate="12.5GB/s").default
+    Cost(startup=1e-06, per_byte=8e-11)
+    """
+
+    default: Cost
+    arcs: Mapping[tuple[int, int], Cost] = field(default_factory=dict[tuple[int, int], Cost])
+
+    @classmethod
+    def of(cls, latency: str | float, rate: str | float) -> "Costs":
+        """Return one cost for all arcs.
+
+        Parameters
+        ----------
+        latency : str or float
+            The start-up time of a send: ``"1us"``, or seconds.
+        rate : str or float
+            What an arc carries: ``"12.5GB/s"``, ``"100Gbit/s"``, or bytes a second.
+
+        Raises
+        ------
+        TreecastError
+            When either is none.
+        """
+        return cls(_cost(latency, rate))
+
+    def of_arcs(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
+        """Return the start-up times and the seconds a byte of arcs by their ends: float64, as long as ``src``."""
+        every = [self.default, *self.arcs.values()]
+        which = np.zeros(len(src), np.int64)
+        for place, (u, v) in enumerate(self.arcs, 1):
+            which[(src == u) & (dst == v)] = place
+        return np.array([cost.startup for cost in every])[which], np.array([cost.per_byte for cost in every])[which]
+
+
+def read_costs(network: Network, path: str, default: Cost) -> Costs:
+    """Return the costs that a table gives: lines ``source,target,latency,rate`` below a line with these words.
+
+    Parameters
+    ----------
+    network : Network
+        Where the nodes are.
+    path : str
+        The file, ``-`` for standard input.
+    default : Cost
+        Of all arcs that the table does not name.
+
+    Raises
+    ------
+    FormatError
+        When the table names no arc, or a cost that is none; the error names the line.
+    """
+    try:
+        lines = list(csv.reader(read_whole(path).decode().splitlines()))
+    except (UnicodeDecodeError, csv.Error):
+        raise FormatError(f"{spell_path(path)} is no table of costs: it is no CSV in UTF-8") from None
+    if not lines or lines[0] != _COLUMNS:
+        raise FormatError(f"{spell_path(path)} is no table of costs: its first line is not {','.join(_COLUMNS)}")
+    arcs: dict[tuple[int, int], Cost] = {}
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            source, target, latency, rate = line
+            arc = network.node(source), network.node(target)
+            arcs[arc] = _cost(latency, rate)
+        except TreecastError as error:
+            raise FormatError(f"{spell_path(path)}, line {number}: {error}") from None
+        except ValueError:
+            raise FormatError(f"{spell_path(path)}, line {number}: write {','.join(_COLUMNS)}") from None
+        if int(network.port_between(*arc)) < 0:
+            raise FormatError(f"{spell_path(path)}, line {number}: no arc leads from {source} to {target}")
+    return Costs(default, arcs)
+
+
+def _cost(latency: str | float, rate: str | float) -> Cost:
+    return Cost(parse_seconds(latency), 1 / parse_rate(rate))

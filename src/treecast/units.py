@@ -1,0 +1,141 @@
+"""Bytes, seconds and rates as people write them: ``16MiB``, ``1us``, ``12.5GB/s``."""
+
+import math
+import re
+from fractions import Fraction
+
+from treecast.errors import TreecastError
+
+_NUMBER = r"[0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][-+]?[0-9]{1,2})?"
+_THOUSANDS = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BYTES = {
+    "": 1,
+    "B": 1,
+    **{f"{sign}B": size for sign, size in _THOUSANDS.items()},
+    **{f"{sign}iB": 1024**power for power, sign in enumerate("KMGT", 1)},
+    **{sign: 1024**power for power, sign in enumerate("kMGT", 1)},
+}
+_SECONDS = {
+    "": Fraction(1),
+    "s": Fraction(1),
+    "ms": Fraction(1, 10**3),
+    **dict.fromkeys(("us", "µs", "μs"), Fraction(1, 10**6)),
+    "ns": Fraction(1, 10**9),
+}
+_RATES = {
+    "": Fraction(1),
+    **{f"{unit}/s": Fraction(size) for unit, size in _BYTES.items() if "B" in unit},
+    **{f"{sign}bit/s": Fraction(size, 8) for sign, size in {"": 1, **_THOUSANDS}.items()},
+}
+
+
+def parse_bytes(text: str | int) -> int:
+    """Return a number of bytes: ``65536``, ``64k`` or ``64KiB`` (2^10 each), ``64kB`` (10^3 each), ``16MiB``, ``2GB``.
+
+    Parameters
+    ----------
+    text : str or int
+        What people write; a number counts bytes.
+
+    Raises
+    ------
+    TreecastError
+        When it is no whole number of bytes above 0.
+
+    Examples
+    --------
+    >>> parse_bytes("16MiB"), parse_bytes("1.5kB"), parse_bytes(100)
+    (16777216, 1500, 100)
+    """
+    size = Fraction(text) if isinstance(text, int) else _read(text, {u: Fraction(s) for u, s in _BYTES.items()})
+    if size is None or size.denominator > 1 or not 0 < size < 2**63:
+        raise TreecastError(f"{text!r} is no number of bytes: write 65536, 64KiB, 16MiB or 2GB")
+    return int(size)
+
+
+def parse_seconds(text: str | float) -> float:
+    """Return a time in seconds: ``1us``, ``200ns``, ``1.5ms``, ``2`` (seconds).
+
+    Parameters
+    ----------
+    text : str or float
+        What people write; a number counts seconds.
+
+    Raises
+    ------
+    TreecastError
+        When it is no time from 0 on.
+
+    Examples
+    --------
+    >>> parse_seconds("1us"), parse_seconds(2.5)
+    (1e-06, 2.5)
+    """
+    return float(_from_zero(text, _SECONDS, "time", "1us, 1.5ms or 2s"))
+
+
+def parse_rate(text: str | float) -> float:
+    """Return a rate in bytes a second: ``12.5GB/s``, ``100Gbit/s``, ``125e6`` (bytes a second).
+
+    Parameters
+    ----------
+    text : str or float
+        What people write; a number counts bytes a second.
+
+    Raises
+    ------
+    TreecastError
+        When it is no rate above 0; also for ``Gb/s``, which may be bits or bytes.
+
+    Examples
+    --------
+    >>> parse_rate("100Gbit/s"), parse_rate("12.5GB/s")
+    (12500000000.0, 12500000000.0)
+    """
+    if isinstance(text, str) and (found := re.fullmatch(rf"{_NUMBER}\s*([kMGT]?)(?:b/s|bps|bit)", text.strip())):
+        raise TreecastError(f"{text!r} may be bits or bytes: write {found[1]}bit/s or {found[1]}B/s")
+    rate = _from_zero(text, _RATES, "rate", "12.5GB/s or 100Gbit/s")
+    if not rate:
+        raise TreecastError(
+            f"{text!r} is no rate: a link that carries nothing is a cut one; write 12.5GB/s or 100Gbit/s"
+        )
+    return float(rate)
+
+
+def spell_seconds(seconds: float) -> str:
+    """Return a time in the unit that suits it, with four digits or all whole ones.
+
+    >>> spell_seconds(0.0015110), spell_seconds(2.5e-7), spell_seconds(75), spell_seconds(0)
+    ('1,511 µs', '250 ns', '75 s', '0 s')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        if seconds >= 10 * size or (unit == "ns" and seconds):
+            value = seconds / size
+            digits = f"{value:,.{max(0, 3 - int(math.log10(value))) if value >= 1 else 3}f}"
+            return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + f" {unit}"
+    return "0 s"
+
+
+def spell_bytes(size: int) -> str:
+    """Return a number of bytes, and how many KiB, MiB or GiB they are where that is a whole number.
+
+    >>> spell_bytes(16777216), spell_bytes(204608)
+    ('16 MiB', '204,608 bytes')
+    """
+    for sign in ("GiB", "MiB", "KiB"):
+        if size % _BYTES[sign] == 0:
+            return f"{size // _BYTES[sign]:,} {sign}"
+    return f"{size:,} byte{'s' if size != 1 else ''}"
+
+
+def _from_zero(text: str | float, units: dict[str, Fraction], what: str, right: str) -> Fraction:
+    finite = isinstance(text, str) or math.isfinite(text)
+    value = _read(text, units) if isinstance(text, str) else Fraction(text) if finite else None
+    if value is None or value < 0:
+        raise TreecastError(f"{text!r} is no {what}: write {right}")
+    return value
+
+
+def _read(text: str, units: dict[str, Fraction]) -> Fraction | None:
+    found = re.fullmatch(rf"({_NUMBER})\s*(.*)", text.strip())
+    return None if found is None or found[2] not in units else Fraction(found[1]) * units[found[2]]
