@@ -63,7 +63,7 @@ def check(kind, where, few=False):
 
 
 FEW = [
-    "star:3", "hypercube:4", "complete:4", "torus:3x3", "mesh:2x3", "path:5", "tree:2,2", "debruijn:2,2", "circulant:7,1,2",
+    "star:3", "hypercube:3", "complete:4", "torus:3x3", "mesh:2x3", "path:5", "tree:2,2", "debruijn:2,2", "circulant:7,1,2",
     "hyperx:2x3",
 ]  # fmt: skip
 RARE = ("kautz", "ring", "petersen", "slim-fly", "dragonfly", "random-regular", "fat-tree")

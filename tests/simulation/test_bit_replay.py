@@ -92,8 +92,9 @@ def test_a_bit_per_source_is_simulate_under_any_faults(case):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("builder", BUILDERS)
-def test_all_dimensions_and_numbers_of_copies(builder, model):
-    for d in range(7):
+@pytest.mark.parametrize("sizes", [range(5), pytest.param([5, 6], marks=pytest.mark.long)], ids=["to 4", "5, 6"])
+def test_all_dimensions_and_numbers_of_copies(builder, model, sizes):
+    for d in sizes:
         for k in range(max(d, 1)):
             schedule = planned(d, model, builder, k)
             agree(schedule, Faults())
@@ -243,6 +244,7 @@ print(peak_kib())
 """
 
 
+@pytest.mark.long
 def test_twelve_dimensions_under_eleven_faults():
     done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, timeout=250, check=False)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from treecast.simulation.faults import Faults, parse_faults, random_faults
 from treecast.simulation.sweeps import sweep
 
 
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("n", [3, 4, pytest.param(5, marks=pytest.mark.long)])
 def test_every_set_of_fewer_nodes_than_copies_does_no_harm(n):
     for copies in range(1, n):
         for messages in (1, n - 1, 2 * n + 1):

@@ -107,7 +107,7 @@ def all_changes(kind, spec, most):
     assert 0 < sum(kept.values()) < sum(seen.values())
 
 
-@pytest.mark.parametrize("spec", ["star:3", "hypercube:2", "hypercube:3"])
+@pytest.mark.parametrize("spec", ["star:3", "hypercube:2", pytest.param("hypercube:3", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
     all_changes(kind, spec, 40)
@@ -120,7 +120,9 @@ def test_every_change_of_one_row_of_any_kind_is_judged_right(kind, spec):
     all_changes(kind, spec, 10**6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.long if kind in ALL_SOURCE else ()) for kind in KINDS]
+)
 def test_changes_of_one_row_on_a_larger_star(kind):
     for schedule in tight(kind, "star:4", 2):
         found = list(mutations(schedule))

@@ -288,8 +288,9 @@ def test_four_phases_take_twice_the_steps(model, d):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_send_by_send_the_verifiers_agree_on_every_other_rule(kind, model):
-    for d in range(5):
+@pytest.mark.parametrize("sizes", [range(4), pytest.param([4], marks=pytest.mark.long)], ids=["to 3", "4"])
+def test_send_by_send_the_verifiers_agree_on_every_other_rule(kind, model, sizes):
+    for d in sizes:
         for k in tolerances(d):
             schedule = plan(kind, f"hypercube:{d}", model=model, survive=k)
             fast, slow = verify(schedule), verify(schedule, method="expanded")
@@ -375,7 +376,7 @@ def refused_when_it_fails(schedule, rows, k, kind):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize("d", [2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_whatever_fails_with_a_row_less_is_refused(d, kind, model):
     seen = []
     for k in range(1, d):
