@@ -95,7 +95,10 @@ def test_layers_are_even_and_parents_amid_their_children():
     assert np.diff(leaves) == pytest.approx(leaves[1] - leaves[0])
 
 
-@pytest.mark.parametrize("what", ["star:4", "star:5", "hypercube:4", "mesh:4x3x2", "tree:3,2", "path:25"])
+@pytest.mark.parametrize(
+    "what",
+    ["star:4", pytest.param("star:5", marks=pytest.mark.long), "hypercube:4", "mesh:4x3x2", "tree:3,2", "path:25"],
+)
 def test_texts_have_room(what):
     schedule = plan("broadcast", what, messages=5)
     trace = simulate(schedule, Faults({schedule.network.nodes - 1: 2}))

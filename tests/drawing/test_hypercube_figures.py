@@ -84,7 +84,7 @@ def test_a_figure_of_no_job():
         draw_times("allgather", 4, 4)
 
 
-@pytest.mark.parametrize("d", [1, 6, 30])
+@pytest.mark.parametrize("d", [1, pytest.param(6, marks=pytest.mark.long), 30])
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
 def test_texts_of_times_have_room(collective, d):
     check_room(draw_times(collective, d))
@@ -112,7 +112,7 @@ def test_paths_are_drawn_arc_by_arc(spec, node):
     assert sorted(text for text in written if len(text) < 2) == units
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("suffix", ["svg", *(pytest.param(s, marks=pytest.mark.long) for s in ("png", "pdf"))])
 def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
     for number in range(2):
         save(draw_paths(node_disjoint_paths(Hypercube(3), 5)), tmp_path / f"paths{number}.{suffix}")

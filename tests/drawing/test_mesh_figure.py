@@ -126,15 +126,19 @@ def test_what_goes_round_a_torus_is_not_drawn_across_it(spec, root):
     assert found
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: draw_steps(wormhole("mesh:8x8", "2,3")), lambda: draw_steps(wormhole("torus:4x4x4", "0,1,2")),
-     lambda: draw_steps(wormhole("path:64", "20")), lambda: draw_steps(wormhole("mesh:16x16", "5,6")),
-     lambda: draw_steps(wormhole("path:200", "7")), lambda: draw_steps(wormhole("mesh:4x4")),
-     lambda: draw_steps(wormhole("mesh:16x2")), lambda: draw_steps(wormhole("torus:20x3")),
-     lambda: draw_sources((8, 8)), lambda: draw_sources((5, 7)),
-     lambda: draw_sources((64,)), lambda: draw_sources((1,)), lambda: draw_sources((4, 4, 4)), lambda: draw_sources((16,))],
-)  # fmt: skip
+FIGURES = [
+    *(lambda: draw_steps(wormhole("mesh:8x8", "2,3")), lambda: draw_steps(wormhole("mesh:4x4"))),
+    *(lambda: draw_steps(wormhole("mesh:16x2")), lambda: draw_steps(wormhole("torus:4x4x4", "0,1,2"))),
+    *(lambda: draw_sources((5, 7)), lambda: draw_sources((1,)), lambda: draw_sources((16,))),
+]
+LARGER_FIGURES = [
+    *(lambda: draw_steps(wormhole("path:64", "20")), lambda: draw_steps(wormhole("mesh:16x16", "5,6"))),
+    *(lambda: draw_steps(wormhole("path:200", "7")), lambda: draw_steps(wormhole("torus:20x3"))),
+    *(lambda: draw_sources((8, 8)), lambda: draw_sources((64,)), lambda: draw_sources((4, 4, 4))),
+]
+
+
+@pytest.mark.parametrize("make", [*FIGURES, *(pytest.param(make, marks=pytest.mark.long) for make in LARGER_FIGURES)])
 def test_texts_lie_on_the_page_and_do_not_overlap(make):
     figure = make()
     FigureCanvasAgg(figure).draw()

@@ -192,7 +192,7 @@ def test_long_and_large_schedules_are_scaled_and_cut():
     assert len(text.splitlines()) < 50
     assert max(map(len, text.splitlines())) < 160
     assert len(polygons(draw_parallelograms(schedule))) == sum(length > 0 for length in lengths)
-    far = plan("gatherv", "path:3000", lengths=[0, *[1] * 2999], model="bufferless", builder="shoulder-tap")
+    far = plan("gatherv", "path:2100", lengths=[0, *[1] * 2099], model="bufferless", builder="shoulder-tap")
     with pytest.raises(TreecastError, match="cannot be drawn, 2,000,000 at most: plan it on a smaller network"):
         draw_parallelograms(far)
 

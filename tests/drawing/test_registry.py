@@ -46,37 +46,40 @@ KINDS = (
 LENGTHS = [0, 2, 3, 1, 0, 4]
 
 
+@cache
 def trees():
     return plan("broadcast", "star:4", messages=6, copies=3)
 
 
+@cache
 def treeless():
     schedule = plan("broadcast", "mesh:4x4", model="wormhole")
     assert schedule.trees == 0
     return schedule
 
 
+@cache
 def lengths():
     return plan("scatterv", "path:6", lengths=LENGTHS)
 
 
 @pytest.mark.parametrize(
-    ("schedule", "kind", "faults", "into_text", "into_file"),
+    ("make", "kind", "faults", "into_text", "into_file"),
     [
-        (trees(), None, None, "trees_text", "draw_trees_on"),
-        (trees(), "trees", Faults({3: 1}), "trees_text", "draw_trees_on"),
-        (trees(), "space-time", None, "run_text", "draw_run_on"),
-        (treeless(), None, None, "run_text", "draw_run_on"),
-        (treeless(), None, Faults({3: 1}), "run_text", "draw_run_on"),
-        (treeless(), "steps", None, None, "draw_steps_on"),
-        (treeless(), "sources", None, None, "draw_sources_of_schedule"),
-        (lengths(), "space-time", None, "messages_text", "draw_messages_on"),
-        (lengths(), "space-time", Faults({3: 1}), "run_text", "draw_run_on"),
-        (plan("broadcast", "path:1"), None, None, "run_text", "draw_run_on"),
+        (trees, None, None, "trees_text", "draw_trees_on"),
+        (trees, "trees", Faults({3: 1}), "trees_text", "draw_trees_on"),
+        (trees, "space-time", None, "run_text", "draw_run_on"),
+        (treeless, None, None, "run_text", "draw_run_on"),
+        (treeless, None, Faults({3: 1}), "run_text", "draw_run_on"),
+        (treeless, "steps", None, None, "draw_steps_on"),
+        (treeless, "sources", None, None, "draw_sources_of_schedule"),
+        (lengths, "space-time", None, "messages_text", "draw_messages_on"),
+        (lengths, "space-time", Faults({3: 1}), "run_text", "draw_run_on"),
+        (lambda: plan("broadcast", "path:1"), None, None, "run_text", "draw_run_on"),
     ],
 )
-def test_the_picture_that_is_chosen(schedule, kind, faults, into_text, into_file):
-    view = View(faults)
+def test_the_picture_that_is_chosen(make, kind, faults, into_text, into_file):
+    schedule, view = make(), View(faults)
     for medium, name in (("text", into_text), ("svg", into_file), ("axes", into_file)):
         if name is None:
             with pytest.raises(
