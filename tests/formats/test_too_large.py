@@ -82,7 +82,9 @@ def judge(tmp_path_factory):
     program.communicate(timeout=60)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if "half" in name else ()) for name in FILES]
+)
 def test_files_too_large_to_judge(name, tmp_path, judge):
     path = tmp_path / "large.tc"
     path.write_bytes(FILES[name])

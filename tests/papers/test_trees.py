@@ -17,9 +17,10 @@ NAMES = [statement.name for statement in PAPERS["trees"]]
 verdict = partial(statements.verdict, "trees")
 
 
+@pytest.mark.parametrize("most", [4, pytest.param(5, marks=pytest.mark.long)])
 @pytest.mark.parametrize("statement", PAPERS["trees"], ids=NAMES)
-def test_every_statement_of_the_tree_paper_is_as_it_is_known(statement):
-    for n in range(statement.least, max(statement.least, min(5, statement.usual)) + 1):
+def test_every_statement_of_the_tree_paper_is_as_it_is_known(statement, most):
+    for n in range(statement.least, max(statement.least, min(most, statement.usual)) + 1):
         statements.check_as_known(statement, n)
 
 
