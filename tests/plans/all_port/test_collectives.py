@@ -35,9 +35,7 @@ SMALL = [
 
 _FEW_SENDS, _FEWER_SENDS = 1_500, 800
 _FEW_ROWS = 40_000
-_MOST_NODES = (
-    27  # of networks on which every plan is judged whenever the tests run; of larger ones, with the long tests
-)
+_MOST_ARCS = 24  # of networks on which every plan is judged whenever the tests run; of others, with the long tests
 
 
 def cases(where, kind):
@@ -71,7 +69,7 @@ def sum_of_depths(spec):
 @pytest.mark.parametrize(
     "spec",
     [
-        pytest.param(spec, marks=pytest.mark.long if network(spec).nodes > _MOST_NODES else ())
+        pytest.param(spec, marks=pytest.mark.long if network(spec).nodes * network(spec).ports > _MOST_ARCS else ())
         for spec in STARS + CUBES + TORI + COMPLETE + OTHERS
     ],
 )

@@ -60,7 +60,7 @@ def planned(kind, where, root, lengths):
     [
         ("mesh:4x4", 2),
         ("torus:4x4", 4),
-        *((f"hypercube:{d}", d) for d in range(2, 9)),
+        *(pytest.param(f"hypercube:{d}", d, marks=pytest.mark.long if d > 6 else ()) for d in range(2, 9)),
         ("mesh:3x3x3", 3),
         ("torus:3x3x3", 6),
     ],
@@ -83,7 +83,11 @@ KINDS = {
 
 
 @pytest.mark.parametrize(
-    "spec", ["mesh:4x4", "mesh:8x8", "torus:4x4", "torus:8x8", "hypercube:4", "hypercube:6", "hypercube:8"]
+    "spec",
+    [
+        *("mesh:4x4", "mesh:8x8", "torus:4x4", "hypercube:4", "hypercube:6"),
+        *(pytest.param(spec, marks=pytest.mark.long) for spec in ("torus:8x8", "hypercube:8")),
+    ],
 )
 def test_near_the_bound_on_meshes_tori_and_hypercubes(spec):
     where = network(spec)
@@ -97,12 +101,15 @@ def test_near_the_bound_on_meshes_tori_and_hypercubes(spec):
 
 
 @pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
-def test_on_de_bruijn_networks(kind):
-    for base, digits, root in ((2, 3, 1), (2, 4, 1), (2, 6, 5), (2, 8, 77), (3, 4, 1)):
-        where = de_bruijn(base, digits)
-        lengths = np.random.default_rng(3).integers(0, 16, where.nodes)
-        steps, _, bound = planned(kind, where, root, lengths)
-        assert where.nodes < 64 or steps <= 1.1 * bound
+@pytest.mark.parametrize(
+    ("base", "digits", "root"),
+    [(2, 3, 1), (2, 4, 1), (2, 6, 5), *(pytest.param(*w, marks=pytest.mark.long) for w in ((2, 8, 77), (3, 4, 1)))],
+)
+def test_on_de_bruijn_networks(base, digits, root, kind):
+    where = de_bruijn(base, digits)
+    lengths = np.random.default_rng(3).integers(0, 16, where.nodes)
+    steps, _, bound = planned(kind, where, root, lengths)
+    assert where.nodes < 64 or steps <= 1.1 * bound
 
 
 def test_it_gains_over_one_tree():

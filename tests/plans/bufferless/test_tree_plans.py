@@ -239,7 +239,7 @@ def test_every_way_is_right_and_in_time(case):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("length", [0, 1, 7])
+@pytest.mark.parametrize("length", [0, pytest.param(1, marks=pytest.mark.long), 7])
 def test_shapes(shape, length):
     parents = SHAPES[shape]
     for root in {0, len(parents), len(parents) // 2}:

@@ -97,12 +97,17 @@ def symmetries(table):
                 yield table.transpose(order)[tuple(slice(None, None, f) for f in flips)]
 
 
+def few_or_long(found, most):
+    """Shapes, of which those of more nodes are for long tests."""
+    return [pytest.param(shape, marks=pytest.mark.long if prod(shape) > most else ()) for shape in found]
+
+
 @pytest.mark.parametrize("shape", shapes(8), ids=str)
 def test_both_searches_of_all_broadcasts_agree(shape):
     assert [by_informed_sets(shape, source) for source in range(prod(shape))] == exact(shape).reshape(-1).tolist()
 
 
-@pytest.mark.parametrize("shape", shapes(16), ids=str)
+@pytest.mark.parametrize("shape", few_or_long(shapes(16), 12), ids=str)
 def test_the_least_of_all_broadcasts_up_to_16_nodes(shape):
     """Also where the nodes are no power of two, where the recursion promises no more than an upper bound."""
     truth = exact(shape)
@@ -166,7 +171,9 @@ def test_bounds_where_sides_are_powers_of_two(shape):
 
 
 @pytest.mark.parametrize(
-    "shape", [(5, 5), (6, 6), (7, 7), (5, 7), (3, 3, 3), (10, 10), (12, 12), (33,), (2, 3, 5)], ids=str
+    "shape",
+    few_or_long([(5, 5), (6, 6), (7, 7), (5, 7), (3, 3, 3), (10, 10), (12, 12), (33,), (2, 3, 5)], 49),
+    ids=str,
 )
 def test_symmetric_for_other_sides_too(shape):
     """Not for all: of more than 64 nodes fewer staircases are tried; 11x11 differs by 1 between a node and its mirror image."""

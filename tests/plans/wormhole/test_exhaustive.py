@@ -110,7 +110,11 @@ def test_the_bound_of_a_path_as_printed(m):
         assert printed == across(path, root)
 
 
-@pytest.mark.parametrize("shape", shapes(16, 2), ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(shape, marks=pytest.mark.long if np.prod(shape) > 12 else ()) for shape in shapes(16, 2)],
+    ids=str,
+)
 def test_the_builder_finds_the_least_without_contention_on_meshes_and_tori(shape):
     for family in (Mesh, Torus):
         grid = family(shape)
