@@ -627,20 +627,19 @@ def all_compiled():
         assert main(["theorems", "star", "--up-to", "4"]) == 0
 
 
+THEOREMS = "theorems star --up-to 11"
+PLAN = "plan broadcast star:9 --messages 1000 --copies 8 -o large.tc"
+
+
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ("theorems", "star", "--up-to", "11"),
-        ("plan", "broadcast", "star:9", "--messages", "1000", "--copies", "8", "-o", "large.tc"),
-    ],
-    ids=["theorems", "plan"],
+    ("command", "after"),
+    [(THEOREMS, 0), (PLAN, 1.5), *(pytest.param(*job, marks=pytest.mark.long) for job in ((THEOREMS, 1.5), (PLAN, 0)))],
 )
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
-@pytest.mark.parametrize("after", [0, 1.5])
-def test_ctrl_c(tmp_path, arguments, after):
+def test_ctrl_c(tmp_path, command, after):
     program = subprocess.Popen(
-        [*TREECAST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        [*TREECAST, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     while "numpy" not in Path(f"/proc/{program.pid}/maps").read_text():  # before that Python itself starts
         time.sleep(0.01)

@@ -12,6 +12,7 @@ from treecast.errors import PlanError
 from treecast.mpi.job.launch import command
 
 NETWORKS = [("star:4", 24), ("hypercube:3", 8)]
+QUICK = [pytest.param("star:4", 24, marks=pytest.mark.long), ("hypercube:3", 8)]
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def kill_twice(treecast, plan, data, ranks, seed):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)])
-@pytest.mark.parametrize(("network", "ranks"), NETWORKS)
+@pytest.mark.parametrize(("network", "ranks"), QUICK)
 def test_two_ranks_are_killed_and_all_others_get_the_file(treecast, planned, data, network, ranks, seed):
     kill_twice(treecast, planned("broadcast", network, 24, "--survive", 2), data, ranks, seed)
 
@@ -68,8 +69,13 @@ def test_the_same_thirty_times(treecast, planned, data, network, ranks):
 
 @pytest.mark.parametrize(
     ("collective", "options", "kill", "delivered"),
-    [("allgather", ("--survive", 2), "3@2,6@1", 6), ("gather", ("--survive", 1, "--root", 7), "3@1", 7),
-     ("scatter", ("--survive", 2), "1@1,4@2", 6), ("broadcast", (), "2@0", None), ("allreduce", (), "5@2", None)],
+    [
+        ("allgather", ("--survive", 2), "3@2,6@1", 6),
+        pytest.param("gather", ("--survive", 1, "--root", 7), "3@1", 7, marks=pytest.mark.long),
+        pytest.param("scatter", ("--survive", 2), "1@1,4@2", 6, marks=pytest.mark.long),
+        pytest.param("broadcast", (), "2@0", None, marks=pytest.mark.long),
+        ("allreduce", (), "5@2", None),
+    ],
 )  # fmt: skip
 def test_collectives_on_the_cube(treecast, planned, data, collective, options, kill, delivered):
     data.write_bytes(data.read_bytes()[:100_001])
@@ -100,7 +106,11 @@ def test_collectives_on_the_cube_one_after_the_other(treecast, planned, data, tm
 
 @pytest.mark.parametrize(
     ("collective", "builder"),
-    [("scatterv", "cover"), ("gatherv", "transmission-certificate"), ("gatherv", "nearest-first")],
+    [
+        ("scatterv", "cover"),
+        ("gatherv", "transmission-certificate"),
+        pytest.param("gatherv", "nearest-first", marks=pytest.mark.long),
+    ],
 )
 def test_messages_of_different_lengths(treecast, planned, tmp_path, collective, builder):
     folder = tmp_path / "files"
@@ -125,9 +135,12 @@ def agrees_with_mpi(treecast, ranks, sizes, *roots, limit=280):
     assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(6, marks=pytest.mark.long), 8])
-def test_every_collective_agrees_with_mpi(treecast, ranks):
-    agrees_with_mpi(treecast, ranks, "0,1,777,65536,3000000")
+@pytest.mark.parametrize(
+    ("ranks", "sizes"),
+    [(6, "0,1,777,65536"), *(pytest.param(n, "0,1,777,65536,3000000", marks=pytest.mark.long) for n in (6, 8))],
+)
+def test_every_collective_agrees_with_mpi(treecast, ranks, sizes):
+    agrees_with_mpi(treecast, ranks, sizes)
 
 
 def test_what_cannot_be_done_is_refused_by_every_rank(treecast):
@@ -168,7 +181,12 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
 
 @pytest.mark.parametrize(
     ("collective", "network", "copies"),
-    [("reduce-scatter", "star:3", 1), ("allgather", "torus:3x3", 1), ("broadcast", "tree:2,2", 1), ("alltoall", "complete:5", 3)],
+    [
+        ("reduce-scatter", "star:3", 1),
+        pytest.param("allgather", "torus:3x3", 1, marks=pytest.mark.long),
+        pytest.param("broadcast", "tree:2,2", 1, marks=pytest.mark.long),
+        ("alltoall", "complete:5", 3),
+    ],
 )  # fmt: skip
 def test_other_networks(treecast, planned, data, collective, network, copies):
     data.write_bytes(data.read_bytes()[:30_001])
