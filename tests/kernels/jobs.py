@@ -10,7 +10,6 @@ plan broadcast star.graphml
 plan allgather star:4 --messages 2 -o gather.tc
 simulate gather.tc --kill-nodes 2134@1
 plan allgather hypercube:4 --copies 2
-plan allgather star:4 --copies 2 --search 1
 plan allgather torus:3x4 --copies 2
 plan alltoall star:4 --copies 2
 plan alltoall mesh:3x4 --messages 2
@@ -28,8 +27,7 @@ plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90
 plan broadcast torus:7x7x7 --messages 90
-plan broadcast torus:5x5 --messages 90 --builder packed-trees
-plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
+plan broadcast torus:3x5 --messages 60 --builder packed-trees
 plan broadcast kautz:2,3 --messages 9 --copies 2 --against links
 plan broadcast complete:6 --copies 3
 plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
@@ -54,8 +52,17 @@ plan scatterv hypercube:4 --lengths random:9 --model bufferless-multiport --buil
 plan allreduce hypercube:3 -o sum.tc
 export sum.tc -o sum.xml
 verify sum.xml
+theorems star --up-to 3
+theorems hypercube --up-to 2
+"""
+
+LARGER_JOBS = """
+plan allgather star:4 --copies 2 --search 1
+plan broadcast torus:5x5 --messages 90 --builder packed-trees
+plan broadcast torus:5x5 --messages 9 --copies 2 --builder packed-trees
 theorems star --up-to 4
 theorems hypercube --up-to 3
 """
 
 COMMANDS = [line.split() for line in JOBS.strip().split("\n")]
+LARGER = [line.split() for line in LARGER_JOBS.strip().split("\n")]

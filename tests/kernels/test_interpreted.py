@@ -1,4 +1,7 @@
-"""Every kernel does the same interpreted and compiled: on what small jobs give it, and on random input."""
+"""Every kernel does the same interpreted and compiled: on what small jobs give it, and on random input.
+
+Those that take long to compile are held to this by the long tests.
+"""
 
 import io
 import os
@@ -12,16 +15,17 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.kernels.jobs import COMMANDS
+from tests.kernels.jobs import COMMANDS, LARGER
 from treecast import kernels
 from treecast.cli import main
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
-from treecast.networks import network
+from treecast.networks import network, permutations
 from treecast.networks.flows import arcs_of
 from treecast.plans.trees.rotated_tables import table
 
 CALLS = 40  # of each kernel
+DEAR = 1.5  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
 
 
 def all_kernels():
@@ -39,6 +43,7 @@ DIRECTLY = {
     "cuts.least_cut",
     "cuts.worst_cut",
     "rotated.depth_in_tree",
+    "star.walk_trees",
     "ways.arcs_of_ways",
 }
 """Those that small jobs do not run."""
@@ -71,10 +76,16 @@ def same(one, other):
     return type(one) is type(other) and one == other
 
 
-def agree(kernel, arguments):
-    """Run a kernel both ways; compare what it returns and all that it leaves in its arrays."""
-    plain, fast = copied(arguments), copied(arguments)
-    shown = kernel.interpret(*plain)
+def interpreted(kernel, arguments):
+    """Run a kernel as Python; return what it returns and what it leaves in its arrays."""
+    plain = copied(arguments)
+    return kernel.interpret(*plain), plain
+
+
+def agree(kernel, arguments, found=None):
+    """Run a kernel compiled; compare what it returns, and all that it leaves in its arrays, with the interpreted run."""
+    shown, plain = found or interpreted(kernel, arguments)
+    fast = copied(arguments)
     with policy("compile"):
         assert same(shown, kernel(*fast)), kernel
     assert all(map(same, plain, fast)), kernel
@@ -89,30 +100,41 @@ def forget_results():
                     value.cache_clear()
 
 
-@pytest.fixture(scope="module")
-def tour(tmp_path_factory):
-    """Run small jobs; return by kernel what it is called with, and the kinds of arguments that occur."""
+def listened(jobs, folder):
+    """Run jobs interpreted; return by kernel its first calls, and the kinds of arguments that occur.
+
+    Of a call: the arguments, what came of it, and the arguments afterwards.
+    """
     found, seen = defaultdict(list), defaultdict(set)
     run = Kernel.__call__
 
     def note(kernel, *arguments):
         name = f"{kernel.__module__.split('.')[-1]}.{kernel.__name__}"
         seen[name].add(tuple(map(kind, arguments)))
-        if len(found[name]) < CALLS:
-            found[name].append(copied(arguments))
-        return run(kernel, *arguments)
+        if len(found[name]) >= CALLS:
+            return run(kernel, *arguments)
+        before, result = copied(arguments), run(kernel, *arguments)
+        kept = copied(result) if isinstance(result, tuple) else copied([result])[0]
+        found[name].append((before, tuple(kept) if isinstance(result, tuple) else kept, copied(arguments)))
+        return result
 
     forget_results()
     here = os.getcwd()
     with pytest.MonkeyPatch.context() as patch, policy("interpret"), redirect_stdout(io.StringIO()):
         patch.setattr(Kernel, "__call__", note)
-        os.chdir(tmp_path_factory.mktemp("jobs"))
+        os.chdir(folder)
         try:
-            for job in COMMANDS:
-                assert main(job) in (0, 1)
+            for job in jobs:
+                assert main(job) in (0, 1), job
         finally:
             os.chdir(here)
     return found, seen
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory):
+    """What is heard when small jobs are run."""
+    return listened(COMMANDS, tmp_path_factory.mktemp("jobs"))
 
 
 def test_kernels_have_one_signature(tour):
@@ -120,14 +142,29 @@ def test_kernels_have_one_signature(tour):
     assert {name: kinds for name, kinds in tour[1].items() if len(kinds) > 1} == {}
 
 
-@pytest.mark.parametrize("name", sorted(set(KERNELS) - DIRECTLY))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if KERNELS[name].compile_seconds > DEAR else ())
+        for name in sorted(set(KERNELS) - DIRECTLY)
+    ],
+)
 def test_what_small_jobs_ask(tour, name):
     kernel, calls = KERNELS[name], tour[0]
     mine = calls.get(name, [])
-    for arguments in mine:
-        agree(kernel, arguments)
+    for arguments, *result in mine:
+        agree(kernel, arguments, result)
     above = [KERNELS[other] for other in {*calls, *DIRECTLY} if calls.get(other) or other in DIRECTLY]
     assert mine or any(kernel.function in other._called() for other in above), f"no small job runs {name}"
+
+
+@pytest.mark.long
+def test_larger_jobs(tour, tmp_path):
+    calls, seen = listened(LARGER, tmp_path)
+    assert {name: kinds for name, kinds in seen.items() if len(kinds | tour[1].get(name, kinds)) > 1} == {}
+    for name, mine in calls.items():
+        for arguments, *result in mine:
+            agree(KERNELS[name], arguments, result)
 
 
 def test_pairs_without_order():
@@ -142,11 +179,18 @@ def test_pairs_without_order():
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("axes", "side"), [(2, 8), (2, 9), (3, 7), (3, 8)])
 def test_depths_in_rotated_trees(axes, side):
     room = [np.zeros(size, np.int64) for size in (axes, 2 * axes, 2 * axes)]
     for node in range(0, side**axes, 5):
         agree(KERNELS["rotated.depth_in_tree"], (node, node % (2 * axes), 3, side, table(axes, side % 2 == 1), *room))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("paper", [False, True])
+def test_walks_up_the_trees_of_a_star(paper):
+    agree(KERNELS["star.walk_trees"], (0, 24, permutations.place_values(4), 8, paper))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
@@ -161,9 +205,19 @@ def test_worst_cuts(bridges):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
     graph.add_edges_from((i, 5 + i) for i in range(bridges))
     inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
-    agree(KERNELS["cuts.worst_cut"], (*arcs[:5], np.arange(12), 11, 4, inside))
     assert KERNELS["cuts.worst_cut"].interpret(*arcs[:5], np.arange(12), 11, 4, inside) == (7, bridges)
     assert np.flatnonzero(inside).tolist() == list(range(5))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bridges", [1, 2])
+def test_worst_cuts_compiled(bridges):
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
+    graph.add_edges_from((i, 5 + i) for i in range(bridges))
+    agree(
+        KERNELS["cuts.worst_cut"],
+        (*arcs_of(network(graph))[:5], np.arange(12), 11, 4, np.zeros(12, np.bool_)),
+    )
 
 
 def test_least_cuts():
