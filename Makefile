@@ -38,8 +38,8 @@ demo-mpi: $(VENV)/.mpi  ## the same by 24 processes over MPI, of which two are k
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-test-long: $(VENV)/.dev  ## run the sweeps that take minutes
-	$(BIN)/python -m pytest -m long --numprocesses auto $(ARGS)
+test-long: $(VENV)/.dev  ## run the sweeps that take minutes, and all examples of hypothesis
+	$(BIN)/python -m pytest -m "long or hypothesis" --numprocesses auto $(ARGS)
 
 lint: $(VENV)/.dev  ## check style
 	$(BIN)/ruff format --check .

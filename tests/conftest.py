@@ -25,6 +25,8 @@ settings.register_profile("treecast", deadline=None, suppress_health_check=[Heal
 settings.load_profile("treecast")
 
 
+FEWER = 0.4  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
+
 FIRST = (
     "kernels/test_interpreted",
     "plans/bufferless/test_cover",
@@ -36,12 +38,26 @@ FIRST = (
 BESIDE = ("mpi", "lab", "test_scale", "formats/test_too_large")  # their work is done by other processes
 
 
-def pytest_collection_modifyitems(items):
+def try_fewer_examples(items):
+    """Let hypothesis try a part of the examples that each test asks for."""
+    tests = {test for item in items if (test := getattr(item.obj, "__func__", item.obj)) and is_hypothesis(test)}
+    for test in tests:
+        asked = test._hypothesis_internal_use_settings
+        test._hypothesis_internal_use_settings = settings(asked, max_examples=max(1, int(FEWER * asked.max_examples)))
+
+
+def is_hypothesis(test):
+    return getattr(test, "is_hypothesis_test", False)
+
+
+def pytest_collection_modifyitems(config, items):
     """Put long tests first, so that all workers end together; the first of all compiles what all others then load.
 
     Of two workers one gets the first half of the tests to begin with, and the other, which would compile the same at the same
     time, the second half.
     """
+    if config.option.markexpr == "not long":
+        try_fewer_examples(items)
 
     def place(item, folders):
         name = item.nodeid.removeprefix("tests/")
