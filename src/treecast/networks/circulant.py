@@ -4,7 +4,7 @@ Source: Boesch & Tindell, "Circulants and their connectivities" (1984).
 """
 
 from functools import cached_property
-from math import gcd
+from math import gcd, isqrt
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import listing
 
 _MOST_NODES = 1 << 24
 _MOST_STEPS = 1 << 12
@@ -137,6 +138,7 @@ class Circulant(Cayley):
     what="N nodes around a circle, each joined to those S steps on and back",
     nodes="N",
     degree="2 per S",
+    members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),
 )
 def circulant(nodes: int, *steps: int) -> Circulant:
     """Return the circulant of so many nodes and some steps."""

@@ -9,6 +9,7 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import any_from
 
 _MOST = 1 << 20
 
@@ -103,6 +104,7 @@ class Complete(Cayley):
     nodes="N",
     degree="N - 1",
     diameter="1",
+    members=any_from(2),
 )
 def complete(nodes: int) -> Complete:
     """Return the complete network of so many nodes."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import words
 from treecast.networks.words import Words
 
 
@@ -99,6 +100,7 @@ class DeBruijn(Words):
     nodes="D^K",
     degree="D",
     diameter="K",
+    members=words(lambda d, k: d**k),
 )
 def debruijn(letters: int, length: int) -> DeBruijn:
     """Return the de Bruijn network of words of some length."""

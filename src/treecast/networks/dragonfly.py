@@ -12,6 +12,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
+from treecast.networks.members import counted
 
 _MOST_NODES = 1 << 20
 _MOST_ARCS = 1 << 24
@@ -93,6 +94,7 @@ def _arcs(routers: int, links: int) -> Ints:
     nodes="A (A H + 1) (1 + P)",
     degree="A - 1 + H + P",
     diameter="3, between hosts 5",
+    members=counted(lambda h: 2 * h * (2 * h * h + 1), lambda h: f"{2 * h},{h}"),
 )
 def dragonfly(routers: int, links: int, hosts: int = 0) -> Dragonfly:
     """Return the dragonfly of so many routers a group, links of each to other groups, and hosts of each."""

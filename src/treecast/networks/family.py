@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from treecast.discovery import import_all
 from treecast.errors import NetworkError, closest_name, did_you_mean
 from treecast.networks.core import Network
+from treecast.networks.members import Members, none
 
 _MOST_DIGITS = 19
 _Make = TypeVar("_Make", bound=Callable[..., Network])
@@ -37,6 +38,8 @@ class Family:
         Returns a member: of the whole numbers behind the colon, or of the text.
     nodes, degree, diameter
         Formulas in the letters of ``arguments``; empty where the family has none.
+    members
+        What stands behind the colon of the members with some number of ranks, of which those that are worth a look.
     """
 
     name: str
@@ -47,6 +50,11 @@ class Family:
     nodes: str = ""
     degree: str = ""
     diameter: str = ""
+    members: Members = none
+
+    def with_ranks(self, ranks: int) -> list[str]:
+        """Return the spellings of its members with so many ranks that are worth a look: see ``members``."""
+        return [f"{self.name}:{text}" if text else self.name for text in self.members(ranks)]
 
     @property
     def spelling(self) -> str:

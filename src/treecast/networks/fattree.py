@@ -12,6 +12,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
+from treecast.networks.members import counted
 
 _MOST = 64
 
@@ -70,6 +71,7 @@ class FatTree(Graph):
     nodes="K^3/4 + 5K^2/4",
     degree="K",
     diameter="6",
+    members=counted(lambda half: 2 * half**3, lambda half: str(2 * half)),
 )
 def fat_tree(ports: int) -> FatTree:
     """Return the fat tree of switches with so many ports."""

@@ -15,6 +15,7 @@ from treecast.networks.cayley import Cayley
 from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import any_from, sides
 from treecast.ragged import places
 
 _MOST_NODES = 2**40
@@ -298,6 +299,7 @@ class Torus(Grid, Cayley):
     nodes="A B …",
     degree="2 per side",
     diameter="A - 1 + B - 1 + …",
+    members=sides(2),
 )
 def mesh(*sides: int) -> Mesh:
     """Return the mesh of some sides."""
@@ -312,19 +314,38 @@ def mesh(*sides: int) -> Mesh:
     nodes="A B …",
     degree="2 per side",
     diameter="⌊A/2⌋ + ⌊B/2⌋ + …",
+    members=sides(3),
 )
 def torus(*sides: int) -> Torus:
     """Return the torus of some sides."""
     return Torus(sides)
 
 
-@family("path", "N", example="path:9", what="mesh of one dimension", nodes="N", degree="2", diameter="N - 1")
+@family(
+    "path",
+    "N",
+    example="path:9",
+    what="mesh of one dimension",
+    nodes="N",
+    degree="2",
+    diameter="N - 1",
+    members=any_from(2),
+)
 def path(nodes: int) -> Mesh:
     """Return the path of so many nodes."""
     return Mesh((nodes,), "path")
 
 
-@family("ring", "N", example="ring:8", what="torus of one dimension", nodes="N", degree="2", diameter="⌊N/2⌋")
+@family(
+    "ring",
+    "N",
+    example="ring:8",
+    what="torus of one dimension",
+    nodes="N",
+    degree="2",
+    diameter="⌊N/2⌋",
+    members=any_from(3),
+)
 def ring(nodes: int) -> Torus:
     """Return the ring of so many nodes."""
     return Torus((nodes,), "ring")

@@ -12,6 +12,7 @@ from treecast.errors import NetworkError
 from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import counted
 
 
 class Hypercube(Rotational):
@@ -137,6 +138,7 @@ class Hypercube(Rotational):
     nodes="2^D",
     degree="D",
     diameter="D",
+    members=counted(lambda d: 2**d),
 )
 def hypercube(d: int) -> Hypercube:
     """Return the hypercube of dimension d."""

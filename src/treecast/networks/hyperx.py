@@ -16,6 +16,7 @@ from treecast.networks.cayley import Cayley
 from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import sides
 
 _MOST_NODES = 2**40
 _MOST_PORTS = 1 << 16
@@ -140,6 +141,7 @@ class HyperX(Coordinates, Cayley):
     nodes="A B …",
     degree="A - 1 + B - 1 + …",
     diameter="1 per side",
+    members=sides(2, 3),
 )
 def hyperx(*sides: int) -> HyperX:
     """Return the HyperX of some sides."""

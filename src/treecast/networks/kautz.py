@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import words
 from treecast.networks.words import Words
 
 
@@ -112,6 +113,7 @@ class Kautz(Words):
     nodes="D^K + D^(K-1)",
     degree="D",
     diameter="K",
+    members=words(lambda d, k: d**k + d ** (k - 1)),
 )
 def kautz(degree: int, length: int) -> Kautz:
     """Return the Kautz network of words of some length."""

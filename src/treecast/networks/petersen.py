@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
+from treecast.networks.members import listing
 
 
 class Petersen(Graph):
@@ -35,6 +36,7 @@ class Petersen(Graph):
     nodes="10",
     degree="3",
     diameter="2",
+    members=listing(lambda ranks: [""] if ranks == 10 else []),
 )
 def petersen() -> Petersen:
     """Return Petersen's graph."""

@@ -11,6 +11,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
+from treecast.networks.members import listing
 
 _MOST_LINKS = 1 << 22
 _DRAWS = 64  # of a graph that is connected, before there is said to be none
@@ -71,6 +72,7 @@ def _draw(spec: str, nodes: int, degree: int, seed: int) -> Any:
     what="a random graph whose nodes have D links each",
     nodes="N",
     degree="D",
+    members=listing(lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1]),
 )
 def random_regular(nodes: int, degree: int, seed: int) -> RandomRegular:
     """Return the connected random regular graph of a seed."""

@@ -17,6 +17,7 @@ from treecast.errors import NetworkError
 from treecast.networks.core import Ints
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
+from treecast.networks.members import counted
 
 _MOST = 128
 
@@ -133,6 +134,7 @@ def _arcs(field: _Field) -> NDArray[np.int64]:
     nodes="2 Q²",
     degree="(3Q - δ)/2, Q = 4w + δ",
     diameter="2",
+    members=counted(lambda q: 2 * q * q),
 )
 def slim_fly(q: int) -> SlimFly:
     """Return the slim fly of a prime power."""

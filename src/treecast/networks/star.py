@@ -20,6 +20,7 @@ from treecast.networks import permutations as perm
 from treecast.networks.cayley import Rotational
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
+from treecast.networks.members import counted
 
 _SMALL = 7  # so many symbols make tables of words and neighbours that are worth keeping
 
@@ -275,6 +276,7 @@ def _partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
     nodes="N!",
     degree="N - 1",
     diameter="⌊3(N - 1)/2⌋",
+    members=counted(factorial),
 )
 def star(n: int) -> Star:
     """Return the star network on n symbols."""

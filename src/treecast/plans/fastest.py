@@ -128,21 +128,21 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     job, entries = request(kind, network, messages=1, **what)
     if job.collective.lengths is not None:
         raise PlanError(f"a {kind} has messages of different lengths, in flits: leave the bytes out")
-    block = _block_of(job, amount)
+    block = block_of(job, amount)
     if amount.chunk is not None or amount.messages is not None:
         sizes = _given(block, amount)
         job, entries = request(kind, network, messages=sizes.messages, **what)
         return replace(build(job, entries), sizes=sizes)
     if costs is None:
         raise PlanError("how long do sends take? say latency and rate, or messages, or the bytes of a chunk")
-    search = _Search(job, block, amount, costs)
+    search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries))
     sizes = cut(block, chosen.messages, amount.item)
     mine = search.job(sizes.messages)
     return replace(schedule_of(mine, chosen.builder, chosen.built or run_builder(mine, chosen.builder)), sizes=sizes)
 
 
-def _block_of(job: Job[Any], amount: Amount) -> int:
+def block_of(job: Job[Any], amount: Amount) -> int:
     """Return the bytes of a block of one chunk."""
     blocks = job.collective.sums or job.collective.chunks
     block, left = divmod(amount.total, blocks)
@@ -167,13 +167,28 @@ def _given(block: int, amount: Amount) -> Sizes:
 
 
 @dataclass(frozen=True)
-class _Search:
-    """The chunk counts of one job, and what they take."""
+class Search:
+    """The chunk counts of one job, and what they take.
 
-    one: Job[Any]  # with one chunk
+    Parameters
+    ----------
+    one : Job
+        The job with one chunk.
+    block : int
+        The bytes of a block.
+    amount : Amount
+        How the block may be cut.
+    costs : Costs
+        What a send costs.
+    most_built : int
+        On networks of more nodes, builders without a closed form are left out.
+    """
+
+    one: Job[Any]
     block: int
     amount: Amount
     costs: Costs
+    most_built: int = 2**12
 
     @cached_property
     def bound(self) -> TimeBound | None:
@@ -202,7 +217,9 @@ class _Search:
     def best_of_all(self, entries: Sequence[Builder]) -> Choice:
         """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
         found = list[Choice]()
-        for entry in sorted(entries, key=lambda entry: entry.claims is None):
+        large = self.one.network.nodes > self.most_built
+        able = [entry for entry in entries if entry.claims or not large] or list(entries)
+        for entry in sorted(able, key=lambda entry: entry.claims is None):
             least = min((choice.seconds for choice in found), default=inf)
             if entry.claims is None and found and self.bound and least <= self.bound.seconds * (1 + _MET):
                 break

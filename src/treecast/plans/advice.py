@@ -1,0 +1,259 @@
+"""Which network to build, and how to send over it: what each takes for so many bytes, beside its degree and its links."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+from treecast.description import Description, Table, count_of, describe, list_few
+from treecast.errors import NetworkError, PlanError
+from treecast.lower_bounds.seconds import TimeBound
+from treecast.machine import model as find_model
+from treecast.networks import families
+from treecast.networks import network as find_network
+from treecast.plans.choice import serious
+from treecast.plans.fastest import Amount, Search
+from treecast.plans.request import request
+from treecast.progress import report
+from treecast.schedule.costs import Costs
+from treecast.schedule.sizes import Sizes, cut
+from treecast.units import spell_bytes, spell_seconds
+
+_MORE = 2  # faults beyond those that are asked for, of which options are shown as well
+_MOST_BUILT = 256  # nodes: on larger networks only builders with a closed form are asked
+RatePer = Literal["link", "node"]
+"""Whether each link carries the whole rate, or the links of a node share it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to do a collective: a network, a model, and what it takes there.
+
+    Parameters
+    ----------
+    network : str
+        The spelling of the network.
+    ranks, degree, links : int
+        Its ranks, the cards that a node needs (1 under one-port), and its links.
+    survives : int
+        The faults that do no harm.
+    model, builder : str
+        The machine, and what makes the plan.
+    sizes : Sizes
+        How the data is cut.
+    steps : int
+        The steps of the plan.
+    seconds : float
+        The time of the plan by steps.
+    bound : TimeBound or None
+        What no schedule beats on this network.
+    front : bool
+        Whether no other option has less or equal degree and time and survives as much.
+    """
+
+    network: str
+    ranks: int
+    degree: int
+    links: int
+    survives: int
+    model: str
+    builder: str
+    sizes: Sizes
+    steps: int
+    seconds: float
+    bound: TimeBound | None
+    front: bool = False
+
+    def beats(self, other: "Option") -> bool:
+        """Return whether it is nowhere worse than the other, and somewhere better."""
+        mine, others = ((each.degree, each.seconds, -each.survives) for each in (self, other))
+        return mine != others and all(a <= b for a, b in zip(mine, others, strict=True))
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Options for a collective, the best one first, and what could not be done where."""
+
+    kind: str
+    amount: Amount
+    rate_per: RatePer
+    options: tuple[Option, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def advise(
+    kind: str,
+    ranks: Iterable[int],
+    amount: Amount,
+    costs: Costs,
+    *,
+    survive: int = 0,
+    most_degree: int | None = None,
+    rate_per: RatePer = "link",
+    sort: Literal["time", "links"] = "time",
+) -> Advice:
+    """Return what a collective takes on the networks of each family that has a member of the size, the best first.
+
+    Parameters
+    ----------
+    kind : str
+        The collective.
+    ranks : iterable of int
+        The numbers of ranks that will do.
+    amount : Amount
+        How much data there is.
+    costs : Costs
+        What a send costs.
+    survive : int
+        How many faults must do no harm.
+    most_degree : int, optional
+        The most links of a node.
+    rate_per : {"link", "node"}
+        Whether each link carries the whole rate, or the links of a node share it.
+    sort : {"time", "links"}
+        What the options are sorted by.
+
+    Returns
+    -------
+    Advice
+        The options that nothing beats, in degree, time and faults survived, are marked.
+
+    Raises
+    ------
+    PlanError
+        When nothing fits.
+
+    Examples
+    --------
+    >>> found = advise("broadcast", [16], Amount(1 << 20), Costs.of("1us", "12.5GB/s"), most_degree=4)
+    >>> found.options[0].network
+    'hypercube:4'
+    """
+    options, left_out = list[Option](), list[tuple[str, str]]()
+    members = [spelling for count in ranks for family in families().values() for spelling in family.with_ranks(count)]
+    for place, spelling in enumerate(members):
+        report(place, len(members), spelling)
+        for machine, more in product(("all-port", "one-port"), range(_MORE + 1)):
+            asked = _Asked(kind, machine, survive + more, amount, costs, most_degree, rate_per)
+            try:
+                options += asked.option(spelling)
+            except (NetworkError, PlanError) as error:
+                if machine == "all-port" and not more:
+                    left_out.append((spelling, str(error)))
+    if not options:
+        why = f": {left_out[0][1]}" if left_out else ""
+        raise PlanError(
+            f"no network of these sizes has a plan of {kind} that survives {count_of(survive, 'fault')}{why}"
+        )
+    marked = [replace(each, front=not any(other.beats(each) for other in options)) for each in options]
+    marked.sort(key=lambda each: (each.seconds, each.links) if sort == "time" else (each.links, each.seconds))
+    return Advice(kind, amount, rate_per, tuple(marked), tuple(left_out))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    kind: str
+    machine: str
+    survive: int
+    amount: Amount
+    costs: Costs
+    most_degree: int | None
+    rate_per: RatePer
+
+    def option(self, spelling: str) -> list[Option]:
+        """Return what the collective takes on one network; nothing where the network is not asked for."""
+        where, amount = find_network(spelling), self.amount
+        one_port = find_model(self.machine).ports == "one"
+        degree = 1 if one_port else where.ports
+        # one card goes to a switch, which joins every pair
+        if (one_port and not where.every_pair_joined) or (self.most_degree is not None and degree > self.most_degree):
+            return []
+        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, degree)
+        job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
+        blocks = job.collective.sums or job.collective.chunks
+        block = -(-amount.total // (blocks * amount.item)) * amount.item
+        search = Search(job, block, amount, costs, most_built=_MOST_BUILT)
+        chosen = search.best_of_all(serious(entries))
+        sizes = cut(block, chosen.messages, amount.item)
+        steps = round(chosen.seconds / costs.default.step_time(sizes.chunk))
+        found = Option(
+            network=spelling,
+            ranks=where.rank_count,
+            degree=degree,
+            links=where.rank_count if one_port else int(where.arcs) // 2,
+            survives=self.survive,
+            model=self.machine,
+            builder=chosen.builder.name,
+            sizes=sizes,
+            steps=steps if chosen.built is None else chosen.built.claims.steps,
+            seconds=chosen.seconds,
+            bound=search.bound,
+        )
+        return [found]
+
+
+def _shared(costs: Costs, degree: int) -> Costs:
+    cost = costs.default
+    return Costs(replace(cost, per_byte=cost.per_byte * degree))
+
+
+@describe.register
+def _(found: Advice) -> Description:
+    columns = (
+        "",
+        "network",
+        "ranks",
+        "degree",
+        "links",
+        "survives",
+        "model",
+        "builder",
+        "chunks",
+        "steps",
+        "time",
+        "bound",
+    )
+    rows = [
+        (
+            "*" if each.front else "",
+            each.network,
+            each.ranks,
+            each.degree,
+            each.links,
+            each.survives,
+            each.model,
+            each.builder,
+            each.sizes.messages,
+            each.steps,
+            spell_seconds(each.seconds),
+            "" if each.bound is None else spell_seconds(each.bound.seconds),
+        )
+        for each in found.options
+    ]
+    figures = {
+        "collective": found.kind,
+        "bytes": found.amount.total,
+        "rate_per": found.rate_per,
+        "options": [
+            {
+                **{
+                    name: getattr(each, name)
+                    for name in ("network", "ranks", "degree", "links", "survives", "model", "builder")
+                },
+                "messages": each.sizes.messages,
+                "chunk_bytes": each.sizes.chunk,
+                "steps": each.steps,
+                "time": each.seconds,
+                "time_lower_bound": each.bound and each.bound.seconds,
+                "front": each.front,
+            }
+            for each in found.options
+        ],
+        "left_out": dict(found.left_out),
+    }
+    carries = "each link carries the whole rate" if found.rate_per == "link" else "the links of a node share the rate"
+    title = f"{found.kind} of {spell_bytes(found.amount.total)}; {carries}; one-port: one card a node, at a switch"
+    notes = ["*: no other has a degree and time as low, and survives as much"]
+    if found.left_out:
+        notes.append(f"no plan on {list_few([name for name, _ in found.left_out])}: --json says why")
+    return Description(figures, tables=(Table(columns=columns, rows=rows, title=title, of="options"),), notes=notes)

@@ -1,0 +1,98 @@
+"""Advice: which members of families have so many ranks, what they take, and which options nothing beats."""
+
+import json
+from typing import Any
+
+import pytest
+
+import treecast
+from treecast.cli import main
+from treecast.errors import NetworkError
+from treecast.networks import families
+from treecast.plans.advice import advise
+from treecast.plans.fastest import Amount
+from treecast.schedule.clocks import seconds_by_steps
+from treecast.schedule.costs import Costs
+
+COSTS = Costs.of("1us", "12.5GB/s")
+
+
+def test_members_have_the_ranks_that_are_asked_for() -> None:
+    found = dict[str, int]()
+    for ranks in range(1, 40):
+        for name, family in families().items():
+            for spelling in family.with_ranks(ranks):
+                try:
+                    where = treecast.network(spelling)
+                except NetworkError:
+                    assert name in ("slim-fly", "random-regular")  # not every number is a prime power
+                    continue
+                assert where.rank_count == ranks
+                found[name] = found.get(name, 0) + 1
+    assert set(families()) - set(found) == {"file", "tree"}  # a broadcast on a tree has one tree
+    assert (found["ring"], found["hypercube"], found["star"], found["petersen"]) == (37, 5, 3, 1)
+    assert families()["torus"].with_ranks(64) == ["torus:8x8", "torus:4x4x4"]
+    assert families()["torus"].with_ranks(61) == []
+
+
+@pytest.mark.parametrize(("kind", "survive"), [("broadcast", 1), ("allgather", 0)])
+def test_every_option_takes_what_it_says(kind: str, survive: int) -> None:
+    found = advise(kind, [8, 9], Amount(72 * 1000), COSTS, survive=survive, most_degree=4)
+    assert {each.ranks for each in found.options} == {8, 9}
+    assert list(found.options) == sorted(found.options, key=lambda each: (each.seconds, each.links))
+    for each in found.options:
+        schedule = treecast.plan(
+            kind,
+            each.network,
+            survive=each.survives,
+            model=each.model,
+            builder=each.builder,
+            bytes=each.sizes.block * each.ranks if kind == "allgather" else each.sizes.block,
+            chunk=each.sizes.chunk,
+        )
+        assert treecast.verify(schedule)
+        assert each.survives >= survive
+        assert each.degree <= 4
+        assert schedule.steps == each.steps
+        assert seconds_by_steps(schedule, COSTS) == pytest.approx(each.seconds)
+        assert each.bound is None or each.bound.seconds <= each.seconds * (1 + 1e-9)
+        worse = [
+            other
+            for other in found.options
+            if (other.degree, other.seconds, -other.survives) != (each.degree, each.seconds, -each.survives)
+            and other.degree <= each.degree
+            and other.seconds <= each.seconds
+            and other.survives >= each.survives
+        ]
+        assert each.front == (not worse)
+
+
+def test_links_that_share_a_rate_take_longer() -> None:
+    whole, shared = (
+        advise("broadcast", [16], Amount(1 << 20), COSTS, most_degree=4, rate_per=per) for per in ("link", "node")
+    )
+    times = [{each.network: each.seconds for each in found.options if not each.survives} for found in (whole, shared)]
+    assert times[0]["hypercube:4"] < times[1]["hypercube:4"]
+    by_links = advise("broadcast", [16], Amount(1 << 20), COSTS, sort="links").options
+    assert [each.links for each in by_links] == sorted(each.links for each in by_links)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    words = ["advise", "broadcast", "--nodes", "8..9", "--bytes", "72kB", "--latency", "1us", "--rate", "12.5GB/s"]
+    picture = tmp_path / "advice.svg"
+    assert main([*words, "--json", "--max-degree", "3", "-o", str(picture)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["options"][0]["front"]
+    assert "torus:3x3" not in {option["network"] for option in found["options"]}
+    assert b"survives-0-front" in picture.read_bytes()
+    for changed, says in (
+        ({"--nodes": "9..8"}, "names no sizes"),
+        ({"--nodes": "few"}, "a number or a range"),
+        ({"--nodes": "8.."}, "a number or a range"),
+        ({"--nodes": "0"}, "names no sizes"),
+        ({"--rate": "12.5Gb/s"}, "bits or bytes"),
+        ({"--survive": "99"}, "survives 99 faults"),
+    ):
+        given = dict(zip(words[2::2], words[3::2], strict=True)) | changed
+        assert main(["advise", "broadcast", *(word for pair in given.items() for word in pair)]) == 2
+        assert says in capsys.readouterr().err
