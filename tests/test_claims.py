@@ -144,6 +144,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         "on 1,000 random graphs, digraphs and graphs with several": Test(
             "tests/plans/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
         ),
+        "on 1,000 random graphs with relays": Test(
+            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+        ),
     },
     "docs/figures.md": {
         "| allgather, reduce-scatter on any network |": Test(
@@ -255,6 +258,9 @@ CLAIMS: dict[str, dict[str, object]] = {
         for what in ("Bcast", "Scatter", "Gather", "Allgather", "Alltoall", "Allreduce")
     },
     "docs/open.md": {
+        "on all 1,000 random graphs of the long test": Test(
+            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+        ),
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"

@@ -92,11 +92,29 @@ def test_one_fault_is_survived_on_large_networks(spec, against):
     survives(network(spec), against)
 
 
-def test_a_switch_that_nobody_needs_can_be_left_out():
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
+def test_a_switch_that_nobody_needs_is_no_limit(kind):
     graph = nx.complete_graph(5)
     graph.add_node("switch", relay=True)
     graph.add_edge(0, "switch")
-    where = network(graph)
-    with pytest.raises(PlanError, match=r"switch is a relay, and can be left out: --without-nodes switch$"):
-        plan("broadcast", where, messages=8, survive=1)
-    survives(where.without(nodes=["switch"]), kind="broadcast")
+    survives(network(graph), kind=kind)
+
+
+def butterfly():
+    """Relays between a root and two targets: each target hears over two ways, one of them over the middle."""
+    graph = nx.DiGraph([("r", "a"), ("r", "b"), ("a", "s"), ("b", "t"), ("a", "m"), ("b", "m"), ("m", "n")])
+    graph.add_edges_from([("n", "s"), ("n", "t"), ("s", "r"), ("t", "r")])
+    for name in "abmn":
+        graph.nodes[name]["relay"] = True
+    return network(graph)
+
+
+@pytest.mark.parametrize("against", AGAINST)
+def test_two_trees_take_turns_on_an_arc_between_relays(against):
+    where = butterfly()
+    schedule = plan("broadcast", where, root="r", messages=10, survive=1, against=against)
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+    assert sweep(schedule, 1, against).holds
+    rows, middle = schedule.rows, where.node("m")
+    assert rows.steps[rows.src == middle].sum() == 20

@@ -90,6 +90,17 @@ def _excess(found, count, i, shift, target, depth):
 
 
 @njit
+def _excess_of(found, count, i, shift, target, depth, counts):
+    """Return the same of those nodes that count."""
+    more = 0
+    for at in range(count):
+        if counts[found[at]]:
+            now = depth[i, found[at]] - target
+            more += max(0, now + shift) - max(0, now)
+    return more
+
+
+@njit
 def _sink(found, count, i, shift, depth):
     """Let some nodes of tree i be so much deeper."""
     for at in range(count):
@@ -205,23 +216,29 @@ def _meetings(v, tail, needs, up, mark, stamp):
 
 
 @njit
-def _recount(mine, count, its, less, tail, needs, up, met, fresh, looked, mark, stamp, turn):
-    """Count the meetings of the ways to some nodes anew in ``fresh``; return by how many there are more, and the last stamp."""
+def _recount(mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, turn):
+    """Count the meetings of the ways to some nodes anew in ``fresh``; return by how many there are more, and the last stamp.
+
+    Those of nodes that do not count are 0.
+    """
     more = 0
     for at in range(count + less):
         w = mine[at] if at < count else its[at - count]
         if looked[w] != turn:
             looked[w] = turn
-            stamp += 1
-            fresh[w] = _meetings(w, tail, needs, up, mark, stamp)
+            fresh[w] = 0
+            if counts[w]:
+                stamp += 1
+                fresh[w] = _meetings(w, tail, needs, up, mark, stamp)
             more += fresh[w] - met[0, w]
     return more, stamp
 
 
-@njit(work=lambda tail, into, entering, needs, up, target, moves, state: 600.0 * moves)
-def separate(tail, into, entering, needs, up, target, moves, state):
+@njit(work=lambda tail, into, entering, needs, counts, up, target, moves, state: 600.0 * moves)
+def separate(tail, into, entering, needs, counts, up, target, moves, state):
     """Exchange arcs until no two ways to a node need the same and no tree is deeper than ``target``; return the moves, or -1.
 
+    ``counts``: bool (N,), of which nodes that is asked.
     ``needs``: int32 (arcs,), what a way needs to take an arc, by number: the node that the arc leaves, or its link; -1: nothing
     that it may not share. Simulated annealing: the cost is how often the ways to a node meet, and how much too deep it is, for
     all nodes together. An exchange changes the ways to the nodes below it, in both trees, and no others.
@@ -239,7 +256,7 @@ def separate(tail, into, entering, needs, up, target, moves, state):
     root = _link(tail, up, owner, depth, child, after, ahead, mine)
     cost, stamp = 0, 0
     for v in range(n):
-        if v != root:
+        if v != root and counts[v]:
             stamp += 1
             met[0, v] = _meetings(v, tail, needs, up, mark, stamp)
             cost += met[0, v]
@@ -263,13 +280,15 @@ def separate(tail, into, entering, needs, up, target, moves, state):
             continue
         shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
         count, less = _below(i, v, child, after, mine, 0), 0
-        deeper = _excess(mine, count, i, shift, target, depth)
+        deeper = _excess_of(mine, count, i, shift, target, depth, counts)
         if j >= 0:
             other = depth[j, tail[old]] + 1 - depth[j, v]
             less = _below(j, v, child, after, its, 0)
-            deeper += _excess(its, less, j, other, target, depth)
+            deeper += _excess_of(its, less, j, other, target, depth, counts)
         _turn(i, v, a, tail, up, owner, child, after, ahead)
-        more, stamp = _recount(mine, count, its, less, tail, needs, up, met, fresh, looked, mark, stamp, move + 1)
+        more, stamp = _recount(
+            mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, move + 1
+        )
         more += deeper
         state, good = _accepts(more, 0.6 * (1 - move / moves) + 1e-9, state)
         if not good:

@@ -34,16 +34,17 @@ def depths(parent, root, depth):
     return -1
 
 
-@njit(work=lambda parent, trees, root, start, stop: 20 * len(trees) * (stop - start))
-def meeting(parent, trees, root, start, stop):
+@njit(work=lambda parent, trees, root, ends, start, stop: 20 * len(trees) * (stop - start))
+def meeting(parent, trees, root, ends, start, stop):
     """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` meets that of another tree at node ``w``.
 
-    ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``start … stop-1``.
+    ``parent``: int32 (k, N), -1 where a tree does not reach; ``trees``: the trees looked at; v in ``ends[start … stop-1]``.
     Two ways that both are the arc from the root itself meet, too. (-1, -1, -1) when all ways are node-disjoint.
     """
     seen = np.full(parent.shape[1], -1, np.int32)
     above = np.empty(len(trees), np.int64)
-    for v in range(start, stop):
+    for at in range(start, stop):
+        v = ends[at]
         if v == root:
             continue
         seen[v] = v
@@ -68,14 +69,15 @@ def meeting(parent, trees, root, start, stop):
     return -1, -1, -1
 
 
-@njit(work=lambda parent, needs, trees, used, root, start, stop: 20 * len(trees) * (stop - start))
-def sharing(parent, needs, trees, used, root, start, stop):
+@njit(work=lambda parent, needs, trees, used, root, ends, start, stop: 20 * len(trees) * (stop - start))
+def sharing(parent, needs, trees, used, root, ends, start, stop):
     """Return (v, t, w) such that the way from ``v`` to the root in tree ``t`` shares what leads to ``w`` with another tree's.
 
     ``needs``: int32 (k, N), the number of what a tree needs to lead to a node: a link, or an arc. ``used``: int32, as many as
     there are such numbers, -1 everywhere. All else as in ``meeting``.
     """
-    for v in range(start, stop):
+    for at in range(start, stop):
+        v = ends[at]
         if v == root:
             continue
         for i in range(len(trees)):

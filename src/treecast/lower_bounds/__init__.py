@@ -124,7 +124,7 @@ def _check_ways(collective: Collective, network: Network, copies: int) -> None:
     """Raise PlanError when more copies are asked for than arcs leave the root, or some source."""
     degree = network.degree_at(collective.root)
     if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
-        degree = int(distances.degrees(network).min())
+        degree = int(distances.degrees(network)[network.ranks].min())
     if copies > degree:
         raise PlanError(
             f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"

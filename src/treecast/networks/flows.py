@@ -42,8 +42,6 @@ class Fewest(NamedTuple):
 @lru_cache(16)
 def arcs_of(network: Network, *, single: bool = False) -> Arcs:
     """Return all arcs of a network, by their sources and by their targets; ``single``: one of those from one node to another."""
-    from treecast.kernels.views import read_only
-
     first, head, port = network.arc_lists()
     tail = np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
     if single:
@@ -51,18 +49,26 @@ def arcs_of(network: Network, *, single: bool = False) -> Arcs:
         if len(kept) < len(head):
             kept = np.sort(kept)
             head, port, tail = head[kept], port[kept], tail[kept]
-            first = np.searchsorted(tail, np.arange(network.nodes + 1))
+    return sorted_arcs(tail, head, port, network.nodes)
+
+
+def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[np.int32], nodes: int) -> Arcs:
+    """Return arcs that are sorted by their tails, by their sources and by their targets."""
+    from treecast.kernels.views import read_only
+
+    first = np.searchsorted(tail, np.arange(nodes + 1))
     entering = np.argsort(head, kind="stable").astype(np.int32)
-    into = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=network.nodes))])
+    into = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=nodes))])
     kinds = (np.int64, np.int32, np.int32, np.int64, np.int32, np.int32)
     columns = (first, head, tail, into, entering, port)
     return Arcs(*(read_only(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
 
 def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
-    """Return over how few ways some node can be reached from ``root`` that share none of what may fail.
+    """Return over how few ways some rank can be reached from ``root`` that share none of what may fail.
 
-    The ways share no node but the ends, no link or no arc. Several arcs from one node to another are one link.
+    The ways share no node but the ends, no link or no arc. Several arcs from one node to another are one link. Relays want
+    nothing: ways lead past them, and need not lead to them.
 
     Examples
     --------
@@ -71,8 +77,8 @@ def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
     [1, 1, 1]
     """
     if against == "arcs" or network.nodes == 1:
-        return fewest_ways(network, root)
-    return fewest_ways(network, root, nodes=against == "nodes", single=True)
+        return fewest_ways(network, root, ranks=True)
+    return fewest_ways(network, root, nodes=against == "nodes", single=True, ranks=True)
 
 
 @lru_cache(64)
@@ -133,7 +139,7 @@ def fewest_ways(
 
 @lru_cache(64)
 def connectivity(network: Network) -> int:
-    """Return over how many node-disjoint ways every node reaches every other; if nodes are many, the least degree, a bound.
+    """Return over how many node-disjoint ways every rank reaches every other; if nodes are many, the least degree, a bound.
 
     Fewest nodes that cut the network leave out one of as many nodes and one more. That one is cut off from some node, or some
     node from it: then it is cut off with the arcs turned round.
@@ -144,24 +150,24 @@ def connectivity(network: Network) -> int:
     >>> connectivity(network("mesh:3x3")), connectivity(network("path:1"))
     (2, 1)
     """
-    if network.nodes == 1:
+    if network.rank_count == 1:
         return 1
     if network.seen_alike and network.nodes > _MOST_NODES:
         return network.degree
-    arcs = arcs_of(network)
-    least = int(min(np.diff(arcs.first).min(), np.diff(arcs.into).min()))
+    arcs, ranks = arcs_of(network), network.ranks
+    least = int(min(np.diff(arcs.first)[ranks].min(), np.diff(arcs.into)[ranks].min()))
     if least <= 1 or network.nodes > _MOST_NODES:
         return max(least, 1)
-    roots = range(1 if network.seen_alike else min(network.nodes, least + 1))
-    ways = [fewest_ways(some, root, nodes=True).ways for root in roots for some in (network, network.reversed())]
-    return min(least, *ways)
+    roots = ranks[: 1 if network.seen_alike else least + 1].tolist()
+    both = (network, network.reversed())
+    return min(least, *(fewest_ways(some, root, nodes=True, ranks=True).ways for root in roots for some in both))
 
 
 @lru_cache(64)
 def arc_connectivity(network: Network) -> int:
-    """Return over how many ways that share no arc every node reaches every other; of several arcs between two nodes one counts.
+    """Return over how many ways that share no arc every rank reaches every other; of several arcs between two nodes one counts.
 
-    So many arcs lead out of each set of nodes: one of the two sides of a cut has node 0.
+    So many arcs lead out of each set of nodes that parts the ranks: one of the two sides of a cut has the first rank.
 
     Examples
     --------
@@ -169,9 +175,9 @@ def arc_connectivity(network: Network) -> int:
     >>> arc_connectivity(network("mesh:3x3")), arc_connectivity(network("path:1"))
     (2, 1)
     """
-    if network.nodes == 1:
+    if network.rank_count == 1:
         return 1
-    return min(fewest_apart(some, 0, "links").ways for some in (network, network.reversed()))
+    return min(fewest_apart(some, int(network.ranks[0]), "links").ways for some in (network, network.reversed()))
 
 
 def least_cut(network: Network, root: int, node: int, against: Against = "nodes") -> list[str]:

@@ -55,7 +55,7 @@ def lacks_ways(job: Job[Any]) -> str:
     It names a node to which too few ways lead, what cuts it off, and what is possible. Of large networks nothing is said.
     """
     network, found = job.network, None
-    if job.copies == 1 or network.nodes == 1 or network.arcs > _MOST_ARCS:
+    if job.copies == 1 or network.rank_count == 1 or network.arcs > _MOST_ARCS:
         return ""
     root, found = _worst(job, job.against)
     if job.copies <= found.ways:
@@ -64,10 +64,7 @@ def lacks_ways(job: Job[Any]) -> str:
     can = ", ".join(f"dead {against} {_worst(job, against)[1].ways - 1}" for against in AGAINST)
     asked = f"survive {dead(job.copies - 1, job.against)} needs {job.copies} {apart(job.against)} ways"
     start = f" from {network.label(root)}" if job.collective.all_source else ""
-    worst = network.label(found.node)
-    relay = network.relays is not None and bool(network.relays[found.node])
-    hint = f"; {worst} is a relay, and can be left out: --without-nodes {worst}" if relay else ""
-    return f"{asked}; {worst} has {found.ways}{start}{where}. Possible here: {can}{hint}"
+    return f"{asked}; {network.label(found.node)} has {found.ways}{start}{where}. Possible here: {can}"
 
 
 def _worst(job: Job[Any], against: Against) -> tuple[int, Fewest]:

@@ -28,7 +28,7 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
 
 
 def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
-    """Return two ways to one node that meet before it, or None: the ways from the root to any node are node-disjoint.
+    """Return two ways to one rank that meet before it, or None: the ways from the root to any rank are node-disjoint.
 
     Returns
     -------
@@ -45,5 +45,6 @@ def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
     from treecast.kernels.views import read_only
 
     parent = read_only(trees.parent, np.int32)
-    found = meeting(parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)
+    ends = trees.network.ranks
+    found = meeting(parent, np.arange(len(trees)), trees.root, ends, 0, len(ends))
     return None if found[0] < 0 else (int(found[0]), int(found[1]), int(found[2]))

@@ -29,7 +29,12 @@ def check_fast(trees):
     assert trees.depths.min() >= 0
     port = trees.port.astype(np.int32)
     assert shared_arc(trees.parent, port, trees.network.ports, trees.root)[0] < 0
-    assert meeting(trees.parent, np.arange(len(trees)), trees.root, 0, trees.network.nodes)[0] < 0
+    assert (
+        meeting(
+            trees.parent, np.arange(len(trees)), trees.root, np.arange(trees.network.nodes), 0, trees.network.nodes
+        )[0]
+        < 0
+    )
     assert (
         trees.network.neighbor(trees.parent, port) == np.where(trees.parent < 0, -1, np.arange(len(trees.parent[0])))
     ).all()

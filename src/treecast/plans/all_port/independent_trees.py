@@ -56,10 +56,10 @@ def _lacks_need(job: Job[Network]) -> str:
 def _cut_off(job: Job[Network]) -> str:
     """Return between which nodes there are fewer ways than copies, and what cuts them."""
     network = job.network
-    if network.nodes == 1:
+    if network.rank_count == 1:
         return f"sends nothing on {network.spec}, which has one node: one copy, then"
     for root in network.views:
-        found = fewest_ways(network, root, nodes=True)
+        found = fewest_ways(network, root, nodes=True, ranks=True)
         if found.ways < job.copies:
             cut = least_cut(network, root, found.node)
             names = f" (cut by {', '.join(cut[:_SHOWN])}{' …' if len(cut) > _SHOWN else ''})" if cut else ""
@@ -135,7 +135,7 @@ def _trees(job: Job[Network], root: int) -> TreeSet:
     found = independent_trees(network, root, copies) if found is None else found
     if found is None:
         raise PlanError(
-            f"no {copies} spanning trees with node-disjoint ways were found on {network.spec} from {network.label(root)}"
+            f"no {copies} trees to all ranks with node-disjoint ways were found on {network.spec} from {network.label(root)}"
         )
     return found
 
@@ -185,25 +185,42 @@ def _dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tu
 
 def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
     """Return the rows of a list schedule of what goes down some trees. ``number``: which arcs take turns, by Network.arc."""
+    messages, parts = job.collective.messages, list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
+    for trees, more in zip(found, longer, strict=True):
+        base = trees.root * messages
+        parts.append((trees, [[(base + a, base + b) for a, b in ranges] for ranges in _dealt(job, trees, more)]))
+    return list_of_trees(parts, number)
+
+
+def list_of_trees(parts: list[tuple[TreeSet, list[list[tuple[int, int]]]]], number: Ints | None = None) -> Built:
+    """Return the rows of a list schedule of ranges of chunks, each down a tree. ``number``: as in ``listed``; else each arc does.
+
+    Parameters
+    ----------
+    parts
+        Sets of trees, and the ranges of chunks that each tree carries.
+    number : int64, optional
+        Which arcs take turns, by ``Network.arc``.
+    """
     from treecast.kernels.packing import list_schedule, weigh
 
-    network, messages = job.network, job.collective.messages
     table, columns, above, count = list[list[tuple[int, int]]](), list[Ints](), list[Ints](), 0
-    for trees, more in zip(found, longer, strict=True):
-        for tree, ranges in enumerate(_dealt(job, trees, more)):
+    for trees, carried in parts:
+        for tree, ranges in enumerate(carried):
             if not ranges:
                 continue
             parent, port = trees.parent[tree].astype(np.int64), trees.port[tree].astype(np.int64)
             dst = np.flatnonzero(parent >= 0)
-            place = np.full(network.nodes, -1)
+            place = np.full(len(parent), -1)
             place[dst] = count + np.arange(len(dst))
             above.append(place[parent[dst]])
             facts = np.array([[sum(b - a for a, b in ranges)], [tree], [len(table)]])
-            ends = np.stack([parent[dst], dst, port[dst]])
+            ends = np.stack([parent[dst], dst, port[dst], trees.network.arc(parent[dst], port[dst])])
             columns.append(np.concatenate([ends, np.broadcast_to(facts, (3, len(dst)))]))
-            table.append([(trees.root * messages + a, trees.root * messages + b) for a, b in ranges])
+            table.append(ranges)
             count += len(dst)
-    src, dst, port, lasts, tree, payload = np.concatenate([np.empty((6, 0), np.int64), *columns], axis=1)
+    src, dst, port, arc, lasts, tree, payload = np.concatenate([np.empty((7, 0), np.int64), *columns], axis=1)
+    arc = arc if number is None else number[arc]
     up, below = np.concatenate([np.empty(0, np.int64), *above]), np.empty(count, np.int64)
     weigh(up, below)
     ranked = np.argsort(-below * lasts, kind="stable")
@@ -211,8 +228,8 @@ def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], num
     rank[ranked] = np.arange(count)
     waits, above_all = (up >= 0).astype(np.int64), np.where(up < 0, count, up)
     first, child = starts(np.bincount(above_all, minlength=count + 1)), np.argsort(above_all, kind="stable")
-    arc = number[network.arc(src, port)]
-    room = starts(np.bincount(arc, minlength=int(number.max(initial=0)) + 1))
-    steps = int(list_schedule(first, child, waits, arc, rank, ranked, lasts, room, step))
+    busy = np.unique(arc, return_inverse=True)[1].astype(np.int64)
+    room = starts(np.bincount(busy))
+    steps = int(list_schedule(first, child, waits, busy, rank, ranked, lasts, room, step))
     rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
     return Built(rows, Claims(steps, int(lasts.sum())))

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from treecast.against import Against, apart
 from treecast.description import Description
 from treecast.errors import PlanError
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import arc_connectivity, connectivity, fewest_apart, fewest_ways
-from treecast.plans.all_port.pipelines import rows_of_streams, sends_of_streams, uneven_streams
+from treecast.plans.all_port.independent_trees import list_of_trees
+from treecast.plans.all_port.pipelines import rows_of_streams, sends_of_streams, streams, uneven_streams
 from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
@@ -25,7 +28,7 @@ from treecast.plans.trees.balanced import disjoint_past_relays
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import packed_trees
-from treecast.schedule import Claims, Schedule
+from treecast.schedule import Claims, Rows, Schedule
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
@@ -38,6 +41,7 @@ class _Choice(NamedTuple):
     trees: TreeSet
     steps: int
     carried: list[list[tuple[int, int]]]
+    rows: Rows | None = None  # where trees share arcs, so that streams go one after the other
 
 
 def _read_seed(text: str, network: Network) -> int:
@@ -115,7 +119,7 @@ def over_packed_trees(job: Job[Network]) -> Built:
     if job.network.nodes == 1:
         return Built(rows_of_streams(packed_trees(job.network, 0, 1), [[]]), Claims(0, 0))
     found = _choice_of(job)
-    return Built(rows_of_streams(found.trees, found.carried), _claims(job))
+    return Built(found.rows or rows_of_streams(found.trees, found.carried), _claims(job))
 
 
 def _seed(job: Job[Network]) -> int:
@@ -148,20 +152,23 @@ def _arc_disjoint(network: Network, root: int, number: int, seed: int) -> Iterat
 
     Packed trees lead to every relay, so there are no more of them than ways to each.
     """
-    if network.relays is None or number <= fewest_ways(network, root).ways:
+    if network.relays is None:
         trees = _trees(network, root, number, "arcs", seed)
-        if trees is not None:
-            yield trees
-    if network.relays is not None:
-        trees = disjoint_past_relays(network, root, number)
-        if trees is not None:
-            yield trees
+    else:
+        most = fewest_ways(network, root).ways
+        trees = packed_trees(network, root, number, seed) if number <= most else None
+        found = disjoint_past_relays(network, root, number)
+        if found is not None:
+            yield found
+    if trees is not None:
+        yield trees
 
 
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:
-    """Return the same of trees whose ways to each node share no node, link or arc. Raises PlanError.
+    """Return the same of trees whose ways to each rank share no node, link or arc. Raises PlanError.
 
-    Of numbers of trees of which each carries as many messages the least is tried: its trees are found more easily.
+    Of numbers of trees of which each carries as many messages the least is tried: its trees are found more easily. Where trees
+    share an arc that leads to a relay, it serves them in turn.
     """
     total, best = messages * copies, None
     rigid = network.grid is not None and not network.grid.wraps
@@ -172,11 +179,11 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
             continue
         trees = _trees(network, root, number, against, seed)
         if trees is not None:
-            found = _over(trees, messages, copies)
+            found = _in_turn(trees, messages, copies) if _share_arcs(trees) else _over(trees, messages, copies)
             best = found if best is None or found.steps < best.steps else best
     if best is None:
         raise PlanError(
-            f"no {copies} spanning trees with {apart(against)} ways were found on {network.spec}: try another --tree-seed"
+            f"no {copies} trees to all ranks with {apart(against)} ways were found on {network.spec}: try another --tree-seed"
         )
     return best
 
@@ -191,3 +198,15 @@ def _trees(network: Network, root: int, number: int, against: Against, seed: int
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:
     steps, carried = uneven_streams(messages, copies, [int(depth) for depth in trees.depths.max(axis=1)])
     return _Choice(trees, steps, carried)
+
+
+def _share_arcs(trees: TreeSet) -> bool:
+    taken = trees.network.arc(trees.parent.astype(np.int64), trees.port)[trees.parent >= 0]
+    return len(np.unique(taken)) < len(taken)
+
+
+def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
+    """Return the same of trees that share arcs."""
+    carried = streams(messages, len(trees), copies)
+    made = list_of_trees([(trees, carried)])
+    return _Choice(trees, made.claims.steps, carried, made.rows)

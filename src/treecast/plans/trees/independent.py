@@ -1,10 +1,10 @@
-"""Spanning trees of any network whose ways to each node share no other node, or no link: one fault stops one way at most.
+"""Trees of any network to all ranks whose ways to each share no other node, or no link: one fault stops one way at most.
 
 Packed trees share no arc. Then they exchange arcs, by simulated annealing, until no two ways to a node meet and no tree is deeper
 than a target. That there are such trees wherever so many disjoint ways lead to every node is proved for up to four where every
 link leads both ways (nodes: Itai & Rodeh 1988, Cheriyan & Maheshwari 1988, Zehavi & Itai 1989, Curran, Lee & Yu 2006; links:
 Gopalan & Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved for two trees (Whitty 1987), and false
-for more (Huck 1995).
+for more (Huck 1995). Relays want nothing: ways to them may meet, and trees need not lead to them (plans/trees/past_relays.py).
 """
 
 from functools import lru_cache
@@ -17,6 +17,7 @@ from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.trees.packed import number_of_seed, pack, packed_trees, tree_set
+from treecast.plans.trees.past_relays import Part, part_for
 from treecast.schedule.trees import TreeSet
 
 _AT_ONCE = 100  # moves of an attempt, for each node of each tree
@@ -28,7 +29,7 @@ _MOST_MOVES = 2**20
 def independent_trees(
     network: Network, root: int, trees: int, seed: int = 1, against: Against = "nodes"
 ) -> TreeSet | None:
-    """Return so many spanning trees whose ways to each node share no other node and no link; None where none were found.
+    """Return so many trees whose ways to each rank share no other node and no link; None where none were found.
 
     Parameters
     ----------
@@ -41,17 +42,17 @@ def independent_trees(
     seed
         What the random numbers begin with: the same seed gives the same trees.
     against
-        What the ways to a node are not to share: ``"nodes"``, ``"links"`` alone, or ``"arcs"`` alone, as packed trees do.
+        What the ways to a rank are not to share: ``"nodes"``, ``"links"`` alone, or ``"arcs"`` alone, as packed trees do.
 
     Returns
     -------
     TreeSet or None
-        The trees.
+        The trees. An arc into a relay may be in several of them.
 
     Raises
     ------
     PlanError
-        When there are not so many arc-disjoint trees.
+        When there are not so many ways.
 
     Examples
     --------
@@ -61,23 +62,37 @@ def independent_trees(
     """
     from treecast.kernels.exchanges import separate
 
-    if trees == 1 or against == "arcs":
+    if trees == 1 or (against == "arcs" and network.relays is None):
         return packed_trees(network, root, trees, seed)
-    arcs, least = arcs_of(network, single=True), least_depth(network, root, trees)
-    needs, found, turn, more = needs_of(arcs, root, against), None, 0, 1
+    part, least = part_for(network, root, trees, against), least_depth(network, root, trees)
+    arcs, at = part.arcs, int(np.searchsorted(part.node, root))
+    needs = (
+        needs_of(arcs, at, against)
+        if against != "arcs"
+        else np.unique(part.arc, return_inverse=True)[1].astype(np.int32)
+    )
+    counts = np.ones(len(part.node), np.bool_) if network.relays is None else ~network.relays[part.node]
+    found, turn, more = None, 0, 1
     tried, most, few = 0, _MOST_MOVES, min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
     while tried < most and (found is None or found.height > least):
-        up, start = pack(network, root, trees, seed + turn, arcs), number_of_seed(seed + turn)
+        up, start = pack(network, root, trees, seed + turn, arcs, start=at), number_of_seed(seed + turn)
         target = least + more if found is None else found.height - 1
         moves = min(_AT_ONCE * up.size * (1 if found else more), most - tried)
-        used = int(separate(arcs.tail, arcs.into, arcs.entering, needs, up, target, moves, start))
+        used = int(separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start))
         tried, turn = tried + (moves if used < 0 else used + 1), turn + 1
         if used >= 0:
-            found = tree_set(network, root, up, arcs)
+            found = _trees_of(network, root, up, part, against)
             most = min(most, tried + few)
         elif found is None:  # deeper trees are found more easily, and slowly
             more = min(2 * more, network.nodes)
     return found
+
+
+def _trees_of(network: Network, root: int, up: NDArray[np.int32], part: Part, against: Against) -> TreeSet:
+    """Return the trees of which ``up`` has the arcs of a part of the network; they lead to no node outside it."""
+    found = np.full((len(up), network.nodes), -1, np.int32)
+    found[:, part.node] = np.append(part.arc, -1)[up]
+    return tree_set(network, root, found, arcs_of(network, single=against != "arcs"))
 
 
 def needs_of(arcs: Arcs, root: int, against: Against) -> NDArray[np.int32]:

@@ -75,8 +75,12 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
     return tree_set(network, root, _shortened(network, root, up, seed))
 
 
-def pack(network: Network, root: int, trees: int, seed: int, arcs: Arcs | None = None) -> NDArray[np.int32]:
-    """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root; ``arcs``: those that there are.
+def pack(
+    network: Network, root: int, trees: int, seed: int, arcs: Arcs | None = None, *, start: int | None = None
+) -> NDArray[np.int32]:
+    """Return the arc by which each node hears in each tree, int32 (k, N), -1 at the root.
+
+    ``arcs``: those that there are, between nodes that may be numbered in another way; ``start``: the root among these.
 
     Raises
     ------
@@ -85,9 +89,10 @@ def pack(network: Network, root: int, trees: int, seed: int, arcs: Arcs | None =
     """
     from treecast.kernels.edmonds import pack as fill_in
 
-    up, depth = np.full((2, trees, network.nodes), -1, np.int32)
-    few = int(fill_in(*(arcs or arcs_of(network))[:5], network.check_node(root), number_of_seed(seed), up, depth))
-    if few >= 0 or (np.delete(up, root, axis=1) < 0).any():
+    arcs, start = arcs or arcs_of(network), network.check_node(root) if start is None else start
+    up, depth = np.full((2, trees, len(arcs.first) - 1), -1, np.int32)
+    few = int(fill_in(*arcs[:5], start, number_of_seed(seed), up, depth))
+    if few >= 0 or (np.delete(up, start, axis=1) < 0).any():
         raise PlanError(
             f"{network.spec} has no {trees} arc-disjoint spanning trees from {network.label(root)}: "
             "fewer ways lead to some node"

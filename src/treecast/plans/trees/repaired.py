@@ -109,12 +109,15 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
     from treecast.kernels.exchanges import separate
 
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
+    if network.relays is not None:
+        return None  # trees to all relays may be fewer than those that there are
     if against == "arcs" or len(trees) == 1:
         return trees
     if len(arcs_of(network, single=True).head) < len(arcs.head):
         return None
     needs, moves, state = needs_of(arcs, trees.root, against), 2 * _MOVES * up.size, number_of_seed(seed)
-    found = separate(arcs.tail, arcs.into, arcs.entering, needs, up, trees.height + 1, moves, state) >= 0
+    counts = np.ones(network.nodes, np.bool_)
+    found = separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, trees.height + 1, moves, state) >= 0
     return tree_set(network, trees.root, up) if found else None
 
 

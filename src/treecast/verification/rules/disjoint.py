@@ -98,7 +98,7 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
 
     parent = read_only(parent, np.int32)
     text = "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
-    return _first_of_each(case, carried, lambda trees, a, b: meeting(parent, trees, root, a, b), text)
+    return _first_of_each(case, carried, lambda trees, a, b: meeting(parent, trees, root, case.part.ranks, a, b), text)
 
 
 def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
@@ -120,7 +120,7 @@ def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
     parent = read_only(parent, np.int32)
 
     def first(trees: Ints, start: int, stop: int) -> tuple[int, int, int]:
-        return sharing(parent, needs, trees, np.full(len(known), -1, np.int32), root, start, stop)
+        return sharing(parent, needs, trees, np.full(len(known), -1, np.int32), root, case.part.ranks, start, stop)
 
     what = case.schedule.against[:-1]
     return _first_of_each(
@@ -131,11 +131,11 @@ def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
 def _first_of_each(
     case: Case, carried: NDArray[np.bool_], look: Callable[[Ints, int, int], tuple[int, int, int]], text: str
 ) -> Broken:
-    """Return the first breach of each set of trees that carries a chunk; ``look`` finds that of some trees at some nodes."""
+    """Return the first breach of each set of trees that carries a chunk; ``look`` finds that of some trees at some ranks."""
     from treecast.kernels.compiled import in_parallel
 
     def first(trees: Ints) -> tuple[int, int, int]:
-        found = in_parallel(lambda a, b: look(trees, a, b), case.nodes, 1 << 16)
+        found = in_parallel(lambda a, b: look(trees, a, b), len(case.part.ranks), 1 << 16)
         return next((hit for hit in found if hit[0] >= 0), (-1, -1, -1))
 
     if first(np.arange(case.trees))[0] < 0:
