@@ -267,10 +267,8 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "159 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "64 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
-        "740 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
-        "and are optimal; the list schedule": Test(
-            f"{ALL_PORT}/test_balanced_trees.py::test_no_arc_is_in_more_trees_than_the_optimum_has"
-        ),
+        "697 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
+        "The rate is the optimum": Test("tests/plans/trees/test_split_off.py::test_the_rate_is_reached_exactly"),
         "of a shouting broadcast on Q_d": Test(
             "tests/test_claims.py::test_the_gaps_of_small_networks_are_as_the_page_says"
         ),

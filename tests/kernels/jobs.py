@@ -23,6 +23,7 @@ plan allreduce mesh:2x3 --builder overlapping-sums
 plan allgather mesh:3x4 --messages 2
 plan allgather mesh:3x4 --copies 2
 plan allgather mesh:3x4 --builder balanced-trees
+plan allgather fat-tree:2 --messages 3 --builder split-off-trees
 plan broadcast mesh:3x4
 plan broadcast debruijn:3,2 --messages 9
 plan broadcast torus:8x8 --messages 90

@@ -174,7 +174,7 @@ def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list
     return longer
 
 
-def _dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tuple[int, int]]]:
+def dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tuple[int, int]]]:
     """Return the ranges of chunks that each tree carries, those of ``longer`` one chunk more than the others, if some do."""
     carried = streams(job.collective.messages, len(trees), job.copies)
     ordered = sorted(carried, key=lambda ranges: sum(b - a for a, b in ranges))
@@ -188,7 +188,7 @@ def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], num
     messages, parts = job.collective.messages, list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
     for trees, more in zip(found, longer, strict=True):
         base = trees.root * messages
-        parts.append((trees, [[(base + a, base + b) for a, b in ranges] for ranges in _dealt(job, trees, more)]))
+        parts.append((trees, [[(base + a, base + b) for a, b in ranges] for ranges in dealt(job, trees, more)]))
     return list_of_trees(parts, number)
 
 

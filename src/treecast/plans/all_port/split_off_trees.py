@@ -1,0 +1,79 @@
+"""Allgather at the optimal rate, with relays and capacities: trees of every rank by splitting off, a list schedule in turns.
+
+Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
+Each rank has k trees to all ranks, and no arc is in more than s of all these trees, where 1/U = k/s is the optimum
+(plans/trees/split_off.py). The trees carry their chunks in turns (plans/all_port/in_turns.py). So M messages take M U steps and a
+number of steps that does not grow with M, as long as a block is a chunk; where chunks are too many for that, blocks are longer.
+"""
+
+import numpy as np
+
+from treecast.networks import Network
+from treecast.networks.flows import arcs_of
+from treecast.plans.all_port.balanced_trees import facts_of_rate
+from treecast.plans.all_port.in_turns import built_in_turns, turn_of_trees
+from treecast.plans.all_port.independent_trees import dealt, spread_evenly
+from treecast.plans.all_port.packed_trees import SEED
+from treecast.plans.built import Built
+from treecast.plans.registry import ALL_PORT, builder, every
+from treecast.plans.trees.split_off import trees_split_off
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_MOST_SPLIT = 2**30  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
+_MOST_RANKS = 96
+_COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
+
+
+def _needless(network: Network) -> str:
+    """Return why nobody needs such trees on a network: where all links are alike, matchings are as good."""
+    if network.relays is None and not network.parallel_arcs:
+        return "is for networks with relays or capacities: builder node-matching is for others"
+    return ""
+
+
+def _too_large(network: Network) -> str:
+    if network.rank_count > _MOST_RANKS:
+        return f"is for up to {_MOST_RANKS} ranks"
+    relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
+    arcs = arcs_of(network)
+    beside = [len(np.unique(arcs.head[arcs.first[w] : arcs.first[w + 1]])) for w in relays]
+    if network.rank_count * sum(count**2 for count in beside) * network.nodes**2 > _MOST_SPLIT:
+        return "splits off relays of smaller networks"
+    return ""
+
+
+@builder(
+    "split-off-trees",
+    "allgather",
+    on=every(_needless, _too_large),
+    under=ALL_PORT,
+    orbit=False,
+    options=(SEED,),
+    rank=63,
+    what="trees of every rank at the optimal rate, by splitting off relays; sent in turns",
+    facts=facts_of_rate,
+)
+def over_split_off_trees(job: Job[Network]) -> Built:
+    """All-port: k trees of each rank, no arc in more than s of all, where k/s messages in a step are the most there can be.
+
+    M s / k steps, and a number that does not grow with M.
+
+    Raises
+    ------
+    PlanError
+        Where a relay cannot be split off: more arcs lead to it than from it, or fewer.
+    """
+    network, messages = job.network, job.collective.messages
+    if network.rank_count == 1:
+        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
+    arcs, number = arcs_of(network), np.full(network.nodes * network.ports, -1)
+    number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
+    found = list(trees_split_off(network, int(job.options.get(SEED.keyword, 1))))
+    ranges = list[tuple[int, int]]()
+    for trees, longer in zip(found, spread_evenly(job, found, number), strict=True):
+        for carried in dealt(job, trees, longer):
+            start, stop = carried[0] if carried else (0, 0)
+            ranges.append((trees.root * messages + start, stop - start))
+    first, size = np.array(ranges, np.int64).T
+    return built_in_turns(network, turn_of_trees(found), first, size)
