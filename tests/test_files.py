@@ -127,18 +127,18 @@ def test_standard_input(monkeypatch):
 
 
 def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
-    write_folder(tmp_path / "new", {"a": b"1", "b": b""})
+    write_folder(tmp_path / "new", [("a", b"1"), ("b", b"")])
     assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {"a": b"1", "b": b""}
     (tmp_path / "empty").mkdir()
-    write_folder(tmp_path / "empty", {"c": b"2"})
+    write_folder(tmp_path / "empty", [("c", b"2")])
     (tmp_path / "file").write_bytes(b"")
     for taken in ("new", "file"):
         with pytest.raises(FormatError, match="is there already, and not empty: name a new folder"):
-            write_folder(tmp_path / taken, {"a": b"3"})
-    for path, files in ((tmp_path / "none" / "new", {"a": b"1"}), (tmp_path / "other", {"a": b"1", "b/c": b"2"})):
+            write_folder(tmp_path / taken, [("a", b"3")])
+    for path, files in ((tmp_path / "none" / "new", [("a", b"1")]), (tmp_path / "other", [("a", b"1"), ("b/c", b"2")])):
         with pytest.raises(FormatError, match="cannot be written"):
             write_folder(path, files)
     with pytest.raises(FormatError, match="cannot go to standard output"):
-        write_folder("-", {})
+        write_folder("-", [])
     assert sorted(os.listdir(tmp_path)) == ["empty", "file", "new"]
     assert (tmp_path / "new" / "a").read_bytes() == b"1"

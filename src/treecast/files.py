@@ -5,7 +5,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -47,10 +47,10 @@ def _replace(target: Path, mode: int | None, *parts: bytes | memoryview) -> None
         temporary.unlink(missing_ok=True)
 
 
-def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> None:
-    """Write files, by their names, to a new folder ``path``, all or nothing. An empty folder is taken, too.
+def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]]) -> None:
+    """Write files, given by name and contents one after another, to a new folder ``path``, all or nothing.
 
-    Raises FormatError when the folder cannot be written, or is there and not empty.
+    An empty folder is taken, too. Raises FormatError when it cannot be written, or is there and not empty.
     """
     if str(path) == "-":
         raise FormatError("a folder cannot go to standard output: name a new folder")
@@ -61,7 +61,7 @@ def write_folder(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> No
         temporary = target.parent / f".treecast-{secrets.token_hex(8)}"
         try:
             temporary.mkdir()
-            for name, data in files.items():
+            for name, data in files:
                 (temporary / name).write_bytes(data)
             temporary.replace(target)
         finally:
@@ -99,6 +99,26 @@ def read_whole(path: str | os.PathLike[str], head: int = 0, refuse: Callable[[by
         raise
     except (OSError, ValueError) as error:
         raise FormatError(f"{spell_path(path)} cannot be read: {_reason(error)}") from None
+
+
+_MOST_FOLDER = 2**32
+
+
+def read_folder(path: str | os.PathLike[str], listing: str) -> bytes:
+    """Return the contents of the files of a folder that one of them lists, a name a line, one behind the other.
+
+    Raises FormatError when a file cannot be read, lies outside the folder, or all are too large.
+    """
+    folder, parts, total = Path(path), list[bytes](), 0
+    names = read_whole(folder / listing).decode(errors="replace").split()
+    for name in names:
+        if Path(name).name != name:
+            raise FormatError(f"{listing} in {spell_path(path)} names {name[:60]!r}, which is no file of that folder")
+        parts.append(read_whole(folder / name))
+        total += len(parts[-1])
+        if total > _MOST_FOLDER:
+            raise FormatError(f"the files of {spell_path(path)} are too large: the most are {_MOST_FOLDER:,} bytes")
+    return b"\n".join(parts)
 
 
 def _stdin() -> BinaryIO:

@@ -14,7 +14,7 @@ from treecast.plans import plan
 
 def written(schedule, **settings):
     chunks = schedule.collective.sums or schedule.collective.chunks
-    return chakra.encode(schedule, size=300 * chunks, **settings)
+    return dict(chakra.encode(schedule, size=300 * chunks, **settings))
 
 
 def carry_out(schedule, files):

@@ -192,7 +192,7 @@ def test_the_folder_is_written_whole_or_not_at_all(tmp_path):
     assert (tmp_path / "empty" / "rank1.txt").read_text().split("\n")[1] == "1 irecv 0 0 1048576"
     with pytest.raises(FormatError, match="cannot be written"):
         formats.save(schedule, tmp_path / "nowhere" / "out", to="simgrid")
-    with pytest.raises(FormatError, match="a folder of 7 files"):
+    with pytest.raises(FormatError, match="a folder of several files"):
         formats.encode(schedule, "simgrid")
     with pytest.raises(FormatError, match="cannot go to standard output"):
         formats.save(schedule, "-", to="simgrid")

@@ -2,6 +2,7 @@
 
 ``num_ranks N``, then for each rank in order ``rank R {``, a line for each operation (``LABEL: send 5b to 3 tag 0``,
 ``LABEL: recv 5b from 1 tag 0``, ``LABEL: calc 100``) and for what it requires (``LABEL requires LABEL``, both said above), ``}``.
+Lines that begin with ``//`` are comments.
 """
 
 import re
@@ -15,7 +16,7 @@ REQUIRES = re.compile(r"([a-zA-Z]\w*) requires ([a-zA-Z]\w*)")
 
 def parsed(data):
     """Return for each rank {label: (word, peer, tag, size)} and [(label, label that it requires)]."""
-    first, *lines = data.decode().splitlines()
+    first, *lines = [line for line in data.decode().splitlines() if not line.startswith("//")]
     if not re.fullmatch(r"num_ranks \d+", first):
         raise WrongError("the first line says no number of ranks")
     ranks, inside = [], False

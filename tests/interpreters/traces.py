@@ -1,6 +1,7 @@
 """SimGrid's time-independent traces, carried out on real bytes.
 
 A line is RANK and ``init``, ``irecv SRC TAG BYTES``, ``isend DST TAG BYTES``, ``waitall``, ``compute N`` or ``finalize``.
+Lines that begin with ``#`` are comments.
 The n-th send of a source, destination and tag meets the n-th receive. Neither ends before the other is there.
 A trace says no content: what the n-th message of an arc and step carries is looked up in the schedule's single sends.
 """
@@ -25,6 +26,8 @@ def parsed(data, rank):
     """Return the lines of a trace as (word, numbers)."""
     lines = []
     for line in data.decode().splitlines():
+        if line.startswith("#"):
+            continue
         first, word, *numbers = line.split(" ")
         if int(first) != rank or len(numbers) != NUMBERS.get(word, -1):
             raise WrongError(f"{line!r} is no line of rank {rank}")

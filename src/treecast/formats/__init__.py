@@ -11,13 +11,13 @@ from typing import Any
 
 from treecast.description import Described
 from treecast.errors import FormatError
-from treecast.files import read_whole, spell_path, write_folder, write_whole
-from treecast.formats.registry import DEFAULT, HEAD, exporter_named, format_of_bytes, format_of_name, importers
+from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
+from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
 
-__all__ = ["decode", "encode", "judge", "load", "load_verified", "read", "save"]
+__all__ = ["Told", "decode", "encode", "judge", "load", "load_verified", "read", "save"]
 
 
 def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
@@ -53,7 +53,7 @@ def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
     known = exporter_named(to)
     found = known.encode(schedule, **known.read_settings(settings))
     if not isinstance(found, bytes):
-        raise FormatError(f"format {to} is a folder of {len(found):,} files: name one to write it to")
+        raise FormatError(f"format {to} is a folder of several files: name one to write it to")
     return found
 
 
@@ -159,15 +159,15 @@ def read(path: str | os.PathLike[str]) -> Schedule:
     return decode(_bytes_of(path))
 
 
-def judge(path: str | os.PathLike[str], network: str | None = None) -> tuple[Described | None, Callable[[], Schedule]]:
+def judge(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Described | None, Callable[[], Schedule]]:
     """Judge a file by the rules of its own format, if that has some.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The file. ``-`` is standard input.
-    network : str, optional
-        The network on which it is judged; by default every two nodes are joined.
+        The file, or a folder of a format that is one. ``-`` is standard input.
+    told : Told, optional
+        What is said of a file that does not say it itself: where its nodes are, by default every two joined; what it does.
 
     Returns
     -------
@@ -177,18 +177,22 @@ def judge(path: str | os.PathLike[str], network: str | None = None) -> tuple[Des
     Raises
     ------
     FormatError
-        When the file cannot be read, or says where its nodes are, so that no network can be named.
+        When the file cannot be read, or says by itself what is told of it.
     """
-    data = _bytes_of(path)
+    data, told = _bytes_of(path), told or Told()
     known = importers()[format_of_bytes(data) or DEFAULT]
     if known.judge is not None:
-        return known.judge(data, network)
-    if network is not None:
-        raise FormatError(f"a file of format {known.name} says its network: leave out the other")
+        return known.judge(data, told)
+    if told != Told():
+        raise FormatError(f"a file of format {known.name} says its network and job: leave out what else is said of it")
     return None, lambda: known.decode(data)
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:
+    if os.path.isdir(path):
+        for known in importers().values():
+            if known.folder and os.path.isfile(os.path.join(path, known.folder)):
+                return read_folder(path, known.folder)
     return read_whole(path, HEAD, _refuse_head)
 
 

@@ -4,7 +4,7 @@ A file for each rank has messages of Protocol Buffers, each behind its length: f
 that others depend on first. The few fields that are needed are written by hand, so that nothing has to be installed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -27,40 +27,44 @@ _NUMBER = 8  # bytes of a number that is added
     what="a folder of Chakra's execution traces, for ASTRA-sim",
     settings=(BYTES, ADDING),
 )
-def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> dict[str, bytes]:
+def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> Iterator[tuple[str, bytes]]:
     """Return the traces of all ranks, ``rank.0.et`` and so on. Raises FormatError when messages cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     microseconds = np.ceil(adding * -(-messages.added(begins) // _NUMBER) / 1000).astype(np.int64)
-    traces = _traces(messages, np.maximum(messages.sizes(begins), 1), microseconds)
+    columns = (np.maximum(messages.sizes(begins), 1), microseconds)
     first = _behind_length(_text(1, _VERSION))
-    return {f"rank.{u}.et": first + b"".join(trace) for u, trace in enumerate(traces)}
+    return (
+        (f"rank.{node}.et", first + b"".join(_trace(messages, node, some, columns)))
+        for node, some in messages.at_each_node()
+    )
 
 
-def _traces(messages: Messages, sizes: Ints, microseconds: Ints) -> list[list[bytes]]:
-    """Return the nodes of each rank. Their numbers begin at 1 in each file."""
-    traces: list[list[bytes]] = [[] for _ in range(messages.schedule.network.nodes)]
-    last: dict[tuple[int, int], int] = {}  # the node that sends the message before, by arc
-    brought: list[int] = []  # the node that ends the receipt of each message
-    adds = (messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0).tolist()
-    columns = (messages.src, messages.dst, messages.place, sizes, microseconds)
-    numbers: list[list[int]] = [column.tolist() for column in columns]
-    for m in range(len(messages)):
-        src, dst, place, size, long = (column[m] for column in numbers)
+def _trace(messages: Messages, node: int, some: Ints, columns: tuple[Ints, Ints]) -> Iterator[bytes]:
+    """Yield the nodes of a rank, which sends or receives ``some`` messages; ``columns`` are bytes and microseconds of all."""
+    sizes, microseconds = columns
+    last: dict[int, int] = {}  # the node that sends the message before, by destination
+    brought: dict[int, int] = {}  # the node that ends the receipt of each message
+    adds = (messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0)[some]
+    shown = (some, messages.src[some], messages.dst[some], messages.place[some], sizes[some], microseconds[some], adds)
+    number = 1
+    for m, src, dst, place, size, long, add in zip(*(column.tolist() for column in shown), strict=True):
         what = [
             ("comm_size", _INT64, size),
             ("comm_src", _INT32, src),
             ("comm_dst", _INT32, dst),
             ("comm_tag", _INT32, place),
         ]
-        waits = sorted({brought[need] for need in messages.needs_of(m)} | {last.get((src, dst), 0)} - {0})
-        sends, receives = len(traces[src]) + 1, len(traces[dst]) + 1
-        traces[src].append(_node(sends, f"send {m}", _SEND, needs=waits, attributes=what))
-        traces[dst].append(_node(receives, f"receive {m}", _RECEIVE, attributes=what))
-        if adds[m]:
-            traces[dst].append(_node(receives + 1, f"add {m}", _COMPUTE, needs=[receives], microseconds=long))
-        last[src, dst] = sends
-        brought.append(receives + adds[m])
-    return traces
+        if src == node:
+            waits = sorted({brought[need] for need in messages.needs_of(m)} | {last.get(dst, 0)} - {0})
+            yield _node(number, f"send {m}", _SEND, needs=waits, attributes=what)
+            last[dst] = number
+        else:
+            yield _node(number, f"receive {m}", _RECEIVE, attributes=what)
+            if add:
+                number += 1
+                yield _node(number, f"add {m}", _COMPUTE, needs=[number - 1], microseconds=long)
+            brought[m] = number
+        number += 1
 
 
 def _node(

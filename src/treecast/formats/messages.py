@@ -5,6 +5,7 @@ that brought its source what it carries: a chunk is needed once, from the messag
 the earliest; a sum needs all messages that add to it. What a node has from the beginning needs nothing.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -61,13 +62,25 @@ class Messages:
         part = slice(self.start[message], self.start[message + 1])
         return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
 
-    def spelled(self, between: str = ",") -> list[str]:
-        """Return the chunks of each message as people write them; nothing where it has none."""
-        parts = [_spell(first, stop) for first, stop in zip(self.first.tolist(), self.stop.tolist(), strict=True)]
-        start = self.start.tolist()
-        if len(parts) == len(self) and bool((np.diff(self.start) == 1).all()):
+    def spelled(self, between: str = ",", which: Ints | None = None) -> list[str]:
+        """Return the chunks of each message, or of those ``which``, as people write them; nothing where it has none."""
+        begin, first, stop = self.start, self.first, self.stop
+        if which is not None:
+            entry = explode(begin, which)[1]
+            begin, first, stop = starts(np.diff(begin)[which]), first[entry], stop[entry]
+        parts = [_spell(a, b) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
+        if len(parts) == len(begin) - 1 and bool((np.diff(begin) == 1).all()):
             return parts
-        return [between.join(parts[a:b]) for a, b in pairwise(start)]
+        return [between.join(parts[a:b]) for a, b in pairwise(begin.tolist())]
+
+    def at_each_node(self) -> Iterator[tuple[int, Ints]]:
+        """Yield each node and the messages that it sends or receives, in order."""
+        ends, message = np.concatenate([self.src, self.dst]), np.tile(np.arange(len(self)), 2)
+        nodes = self.schedule.network.nodes
+        turn = np.lexsort([message, ends])
+        begin = starts(np.bincount(ends, minlength=nodes)).tolist()
+        for node in range(nodes):
+            yield node, message[turn[begin[node] : begin[node + 1]]]
 
     def needs_of(self, message: int) -> list[int]:
         """Return the messages that one message needs."""

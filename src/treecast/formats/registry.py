@@ -7,7 +7,7 @@ An exporter may take *settings*, which are keywords of its function, flags of th
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -27,9 +27,31 @@ _NO_SCHEDULES = {
     (".json",): "--json prints findings",
 }
 
-Encode = Callable[..., bytes | Mapping[str, bytes]]
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What people say of a file that does not say it itself.
+
+    Parameters
+    ----------
+    network
+        Where its nodes are.
+    collective, root, messages
+        What it does.
+    size
+        How many bytes the data of all blocks has.
+    """
+
+    network: str | None = None
+    collective: str | None = None
+    root: str | None = None
+    messages: int | None = None
+    size: int | None = None
+
+
+Encode = Callable[..., bytes | Iterable[tuple[str, bytes]]]
 Decode = Callable[[bytes], Schedule]
-Judge = Callable[[bytes, str | None], tuple[Described, Callable[[], Schedule]]]
+Judge = Callable[[bytes, Told], tuple[Described, Callable[[], Schedule]]]
 _Write = TypeVar("_Write", bound=Encode)
 _Read = TypeVar("_Read", bound=Decode)
 
@@ -79,8 +101,8 @@ class Exporter:
     what
         What the format is, in a few words.
     encode
-        Returns the bytes of a file, or those of the files of a folder by their names. It takes the schedule, and settings by
-        keyword. Raises FormatError for a schedule that the format cannot hold.
+        Returns the bytes of a file, or the names and bytes of the files of a folder, one after another. It takes the
+        schedule, and settings by keyword. Raises FormatError for a schedule that the format cannot hold.
     settings
         What it can be told.
     advise
@@ -125,14 +147,18 @@ class Importer:
     decode
         Returns the schedule that the bytes of a file hold. Raises FormatError when they hold none.
     judge
-        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes a network as
-        well, and returns the verdict, and what makes the schedule of a right file.
+        Of a format that says more than a schedule does: judges the bytes of a file by rules of its own. It takes what people say
+        of the file as well, and returns the verdict, and what makes the schedule of a right file.
+    folder
+        Of a format that is a folder of files: the name of that which lists the others, a line each, in the order in which they
+        are read as one.
     """
 
     name: str
     recognises: Callable[[bytes], bool]
     decode: Decode
     judge: Judge | None = None
+    folder: str = ""
 
 
 _EXPORTERS: dict[str, Exporter] = {}
@@ -149,11 +175,11 @@ def exporter(name: str, *, suffix: str, what: str, **more: Any) -> Callable[[_Wr
     return register
 
 
-def importer(name: str, *, recognises: Callable[[bytes], bool], judge: Judge | None = None) -> Callable[[_Read], _Read]:
-    """Register the function below as what reads a format."""
+def importer(name: str, *, recognises: Callable[[bytes], bool], **more: Any) -> Callable[[_Read], _Read]:
+    """Register the function below as what reads a format; ``more`` are fields of Importer."""
 
     def register(decode: _Read) -> _Read:
-        _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode, judge=judge)
+        _IMPORTERS[name] = Importer(name=name, recognises=recognises, decode=decode, **more)
         return decode
 
     return register

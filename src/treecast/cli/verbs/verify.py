@@ -2,6 +2,7 @@
 
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers
+from treecast.cli.told import ToldOptions
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind
 
@@ -18,7 +19,7 @@ def verify(
     sample: int | None = None,
     seed: Seed = 0,
     keep_going: Flag = False,
-    network: str | None = None,
+    told: ToldOptions = ToldOptions(),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -40,8 +41,6 @@ def verify(
         Instead of all sets, this many random ones of exactly that size.
     keep_going
         Count all failing sets, instead of stopping at the first.
-    network
-        Of a file of MSCCL: where its GPUs are; by default every two are joined.
     output
         Also write the schedule to this file if it is right.
     """
@@ -60,7 +59,7 @@ def verify(
         }
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
-    verdict, schedule_of = formats.judge(file, network)
+    verdict, schedule_of = formats.judge(file, told.read())
     if verdict is not None:
         if sweep is not None or expanded or model is not None:
             raise TreecastError("--sweep, --expanded and --model are for schedules: write one with -o, and verify that")

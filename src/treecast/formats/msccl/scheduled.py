@@ -11,7 +11,7 @@ from treecast.formats.msccl.contents import Contents
 from treecast.formats.msccl.judge import Judging, collective_judged, verdict_of
 from treecast.formats.msccl.program import SENDS
 from treecast.formats.msccl.verdict import Verdict
-from treecast.formats.registry import importer
+from treecast.formats.registry import Told, importer
 from treecast.machine import model
 from treecast.networks import Network
 from treecast.ragged import Ints, places
@@ -27,10 +27,12 @@ def recognises(head: bytes) -> bool:
     return left.startswith((b"<algo ", b"<algo>", b"<algo\t", b"<algo\n", b"<algo\r", b"<!DOCTYPE algo"))
 
 
-def judge(data: bytes, network: str | None = None) -> tuple[Verdict, Callable[[], Schedule]]:
+def judge(data: bytes, told: Told) -> tuple[Verdict, Callable[[], Schedule]]:
     """Return the verdict on an MSCCL file, and what makes its schedule."""
+    if told != Told(network=told.network):
+        raise FormatError("a file of MSCCL says its collective: only --network is told besides")
     began = time.perf_counter()
-    judged = Judging(data, network)
+    judged = Judging(data, told.network)
     return verdict_of(judged, time.perf_counter() - began), lambda: _schedule_of(judged)
 
 

@@ -4,13 +4,14 @@ All that a node does in a step begins together and ends before the next. Were al
 links and take several times as long.
 """
 
-from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
+from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BANDWIDTH, BYTES, LATENCY, read_number
 from treecast.formats.simgrid.hosts import network_file
@@ -59,40 +60,57 @@ def encode(
     bandwidth: float = 125e6,
     latency: float = 1e-6,
     additions: float | None = None,
-) -> dict[str, bytes]:
+) -> Iterator[tuple[str, bytes]]:
     """Return the files of a folder for SimGrid: ``platform.xml``, ``hosts``, ``list.txt`` and a trace for each node."""
     nodes = schedule.network.nodes
-    files = {
-        "platform.xml": network_file(
-            schedule.network, schedule.model, bandwidth=bandwidth, latency=latency, speed=additions or 1e9
-        ),
-        "hosts": "".join(f"h{u}\n" for u in range(nodes)).encode(),
-        "list.txt": "".join(f"rank{u}.txt\n" for u in range(nodes)).encode(),
-    }
+    where = network_file(schedule.network, schedule.model, bandwidth=bandwidth, latency=latency, speed=additions or 1e9)
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     numbers = -(-messages.added(begins) // _NUMBER) if additions else np.zeros(len(messages), np.int64)
-    lines = _lines(messages, messages.sizes(begins), numbers)
-    return files | {f"rank{u}.txt": "".join(trace).encode() for u, trace in enumerate(lines)}
+    job = "".join(f"# {line}\n" for line in comments_of_job(messages, begins))
+    traces = _traces(messages, messages.sizes(begins), numbers)
+
+    def files() -> Iterator[tuple[str, bytes]]:
+        yield "platform.xml", where
+        yield "hosts", "".join(f"h{u}\n" for u in range(nodes)).encode()
+        yield "list.txt", "".join(f"rank{u}.txt\n" for u in range(nodes)).encode()
+        for node, lines in traces:
+            yield f"rank{node}.txt", f"{node} init\n{'' if node else job}{lines}{node} finalize\n".encode()
+
+    return files()
 
 
-def _lines(messages: Messages, sizes: Ints, numbers: Ints) -> list[list[str]]:
-    """Return the lines of the trace of each node, from the bytes of each message and the numbers that are added with it."""
-    traces = [[f"{u} init\n"] for u in range(messages.schedule.network.nodes)]
+def _traces(messages: Messages, sizes: Ints, numbers: Ints) -> Iterator[tuple[int, str]]:
+    """Yield the trace of each node without its first and last line, one at a time: all of them together may be gigabytes.
+
+    ``sizes`` are the bytes of each message, ``numbers`` the numbers that are added with it.
+    """
     one = parcels(messages)
-    first = np.unique(one, return_index=True)[1]
-    sizes, numbers = (np.bincount(one, each, len(first)).astype(np.int64) for each in (sizes, numbers))
-    columns = (messages.step[first], messages.src[first], messages.dst[first], sizes, numbers)
-    every = zip(*(column.tolist() for column in columns), strict=True)
-    for step, sends in groupby(every, key=lambda message: message[0]):
-        awaited, sent, added = defaultdict[int, list[str]](list), defaultdict[int, list[str]](list), Counter[int]()
-        for _, src, dst, size, count in sends:
-            awaited[dst].append(f"{dst} irecv {src} {step % _TAGS} {size}\n")
-            sent[src].append(f"{src} isend {dst} {step % _TAGS} {size}\n")
-            added[dst] += count
-        for u in {*awaited, *sent}:
-            traces[u] += [*awaited[u], *sent[u], f"{u} waitall\n"]
-            if added[u]:
-                traces[u].append(f"{u} compute {added[u]}\n")
-    for u, trace in enumerate(traces):
-        trace.append(f"{u} finalize\n")
-    return traces
+    together = [np.bincount(one, each).astype(np.int64) for each in (sizes, numbers)] if len(one) else [sizes, numbers]
+    for node, some in messages.at_each_node():
+        yield node, "".join(_lines(messages, node, some, one[some], together))
+
+
+def _lines(messages: Messages, node: int, some: Ints, one: Ints, together: list[Ints]) -> Iterator[str]:
+    """Yield the lines of a node, step by step: what it awaits, what it sends, that it waits for both, and what it adds.
+
+    ``one`` says which messages go together, and ``together`` the bytes and additions of those.
+    """
+    sends = messages.src[some] == node
+    said = iter(comments_of(messages, some[sends]))
+    columns = (messages.step[some], sends, messages.src[some], messages.dst[some], one)
+    every = list(zip(*(column.tolist() for column in columns), strict=True))
+    for step, moves in groupby(every, key=lambda move: move[0]):
+        awaited, sent, comments, added = dict[int, str](), dict[int, str](), dict[int, list[str]](), 0
+        for _, out, src, dst, parcel in moves:
+            size, tag = int(together[0][parcel]), step % _TAGS
+            if out:
+                comments.setdefault(parcel, []).append(f"# {next(said)}\n")
+                sent[parcel] = f"{node} isend {dst} {tag} {size}\n"
+            elif parcel not in awaited:
+                awaited[parcel] = f"{node} irecv {src} {tag} {size}\n"
+                added += int(together[1][parcel])
+        yield from awaited.values()
+        yield from ("".join(comments[parcel]) + line for parcel, line in sent.items())
+        yield f"{node} waitall\n"
+        if added:
+            yield f"{node} compute {added}\n"

@@ -1,0 +1,52 @@
+"""What people say of a file that does not say it itself: of those that other tools write."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from treecast.formats import Told
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ToldOptions:
+    """What a file of another tool leaves open."""
+
+    network: Annotated[
+        str | None,
+        Parameter(
+            show_default=False,
+            help="Of a file of MSCCL, GOAL or SimGrid: where its ranks are; by default every two are joined.",
+        ),
+    ] = None
+    collective: Annotated[
+        str | None,
+        Parameter(
+            show_default=False, help="Of a file of GOAL or SimGrid: what it is to do, unless its comments say it."
+        ),
+    ] = None
+    root: Annotated[
+        str | None,
+        Parameter(show_default=False, help="With --collective: the node that all data comes from, or goes to."),
+    ] = None
+    messages: Annotated[
+        int | None, Parameter(show_default=False, help="With --collective: how many messages the data consists of.")
+    ] = None
+    size: Annotated[
+        str | None,
+        Parameter(
+            name="--bytes",
+            show_default=False,
+            help="With --collective: how many bytes the data of all blocks has, as in 16M.",
+        ),
+    ] = None
+
+    def read(self) -> "Told":
+        """Return what is said. Raises FormatError for what is no number of bytes."""
+        from treecast.formats import Told
+        from treecast.formats.settings import read_size
+
+        size = None if self.size is None else read_size(self.size)
+        return Told(network=self.network, collective=self.collective, root=self.root, messages=self.messages, size=size)

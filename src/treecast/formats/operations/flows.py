@@ -1,0 +1,123 @@
+"""Whether messages whose contents nobody says can do what a collective asks: as flows through all that happens.
+
+What a rank knows grows with what it receives, and a message carries no more than its bytes. Where less can flow from those who
+have something to one who wants it than it wants, no contents of the messages will do (Ford & Fulkerson 1956).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import networkx as nx
+
+from treecast.collectives import Collective
+from treecast.formats.operations.program import RECEIVE, Program
+from treecast.formats.operations.timing import Pairs
+from treecast.ragged import Ints
+
+_MOST_WORK = 3_000_000
+"""How many messages times flows are looked at."""
+
+
+def find_lacks(
+    program: Program, pairs: Pairs, collective: Collective, begins: Ints, sized: bool
+) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence for each rank that cannot get what it wants, and for each whose data cannot get where it is wanted.
+
+    Parameters
+    ----------
+    program, pairs
+        The messages. They do not wait in a circle.
+    collective
+        What is to be done.
+    begins : int64 (chunks + 1,)
+        Where each chunk begins, in bytes.
+    sized
+        Whether these are the bytes of the messages as well; else every message takes as much as need be.
+
+    Yields
+    ------
+    sentence, found
+        ``found`` is False for a sentence that says what was not looked at.
+    """
+    graph = _graph(program, pairs, sized)
+    wants, gives = _needs(collective, begins)
+    ends = [(("from", u), ("to", v), need) for v, of in wants.items() for u, need in of.items()]
+    if collective.sums:
+        jobs = [(f"of what rank {u[1]} adds, rank {v[1]} wants {need:,}", {u: need}, {v: need}) for u, v, need in ends]
+    else:
+        jobs = [
+            (
+                f"rank {v} wants {sum(of.values()):,}",
+                {("from", u): need for u, need in of.items()},
+                {("to", v): sum(of.values())},
+            )
+            for v, of in wants.items()
+        ]
+        jobs += [
+            (
+                f"of rank {u} others want {sum(of.values()):,}",
+                {("from", u): sum(of.values())},
+                {("to", v): need for v, need in of.items()},
+            )
+            for u, of in gives.items()
+            if collective.traits.blocks == "pair"
+            or (collective.traits.ends == "own" and collective.traits.starts == "root")
+        ]
+    if len(jobs) * max(len(pairs.send), 1) > _MOST_WORK:
+        most = max(1, _MOST_WORK // max(len(pairs.send), 1))
+        yield f"delivery was looked at for {most:,} of {len(jobs):,} flows: more would take too long", False
+        jobs = jobs[:most]
+    for words, sources, sinks in jobs:
+        flow, least = _flow(graph, sources, sinks), min(sum(sources.values()), sum(sinks.values()))
+        if flow < least:
+            yield f"{words} bytes, and at most {flow:,} can get there", True
+
+
+def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]]:
+    """Return {rank that wants: {rank that has: bytes}}, and the same the other way round; what a rank has itself is left out."""
+    wants, gives = defaultdict[int, dict[int, int]](dict), defaultdict[int, dict[int, int]](dict)
+    ends = collective.ends().tolist()
+    sums, kept = collective.sums, collective.given()
+    contributors = sorted({int(node) for node, _, _ in kept})
+    for node, first, stop in collective.wanted():
+        low = first
+        while low < stop:
+            high = min([stop, *(end for end in ends if end > low)])
+            size = int(begins[high] - begins[low])
+            for source in contributors if sums else [int(collective.source_of(low))]:
+                if source != node:
+                    wants[node][source] = wants[node].get(source, 0) + size
+                    gives[source][node] = gives[source].get(node, 0) + size
+            low = high
+    return dict(wants), dict(gives)
+
+
+def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
+    """Return what happens as a network of knowledge: from each beginning by operations and messages to each end."""
+    graph: nx.DiGraph[object] = nx.DiGraph()
+    ranks = program.rank.tolist()
+    for late, early, whole in program.waits.tolist():
+        if whole:
+            graph.add_edge(early, late)
+    for one, rank in enumerate(ranks):
+        graph.add_edge(("from", rank), one)
+        if program.word[one] == RECEIVE:
+            graph.add_edge(one, ("to", rank))
+    for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
+        if sized:
+            graph.add_edge(send, receive, capacity=int(program.size[send]))
+        else:
+            graph.add_edge(send, receive)
+    return graph
+
+
+def _flow(graph: "nx.DiGraph[object]", sources: dict[tuple[str, int], int], sinks: dict[tuple[str, int], int]) -> int:
+    """Return how much can flow from some ranks' beginnings to some ranks' ends."""
+    added = [("all", one, need) for one, need in sources.items()] + [(one, "end", need) for one, need in sinks.items()]
+    for tail, head, need in added:
+        graph.add_edge(tail, head, capacity=need)
+    try:
+        return int(cast("Callable[..., int]", nx.maximum_flow_value)(graph, "all", "end"))  # type: ignore[reportUnknownMemberType]
+    finally:
+        graph.remove_nodes_from(["all", "end"])
