@@ -5,6 +5,7 @@ import math
 from treecast.errors import FormatError
 from treecast.formats.registry import Setting
 
+_WAYS = ("strip", "scratch")
 _UNITS = {"": 1, "k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -65,4 +66,18 @@ ADDING = Setting(
     keyword="adding",
     what="The nanoseconds that a node takes to add a number of 8 bytes; by default adding takes no time.",
     read=read_number,
+)
+
+
+def _read_way(text: str) -> str:
+    if text not in _WAYS:
+        raise FormatError(f"copies are {' or '.join(_WAYS)}, not {text!r}")
+    return text
+
+
+COPIES = Setting(
+    name="copies",
+    keyword="copies",
+    what="What becomes of further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
+    read=_read_way,
 )

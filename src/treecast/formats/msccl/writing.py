@@ -25,25 +25,11 @@ from treecast.formats.msccl.program import (
     MOST_STEPS,
 )
 from treecast.formats.msccl.transfers import Arc, Transfer, list_transfers
-from treecast.formats.registry import Setting, exporter
+from treecast.formats.registry import exporter
+from treecast.formats.settings import COPIES
 from treecast.schedule import Schedule
 
-_WAYS = ("strip", "scratch")
 _ELEMENTS = "elements that a rank reads"
-
-
-def _read_way(text: str) -> str:
-    if text not in _WAYS:
-        raise FormatError(f"copies are {' or '.join(_WAYS)}, not {text!r}")
-    return text
-
-
-_COPIES = Setting(
-    name="copies",
-    keyword="copies",
-    what="What becomes of further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
-    read=_read_way,
-)
 
 
 def _advise(schedule: Schedule, *, copies: str = "strip") -> str:
@@ -76,7 +62,7 @@ class _Block:
     "msccl",
     suffix=".xml",
     what="MSCCL XML: what each threadblock of each GPU does",
-    settings=(_COPIES,),
+    settings=(COPIES,),
     advise=_advise,
 )
 def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:

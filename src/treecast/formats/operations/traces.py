@@ -34,10 +34,7 @@ _NUMBERS = dict.fromkeys(("send", "isend", "recv", "irecv"), (3, 4)) | {
     "compute": (1, 1),
     "sleep": (1, 1),
 }
-_COLLECTIVES = frozenset(
-    "bcast reduce allreduce alltoall alltoallv allgather allgatherv gather gatherv scatter scatterv reducescatter barrier scan "
-    "exscan".split()
-)
+_COLLECTIVE = re.compile(r"bcast|(all)?reduce|reducescatter|barrier|(ex)?scan|(all)?gatherv?|scatterv?|alltoallv?")
 
 
 @dataclass
@@ -91,7 +88,7 @@ def read_traces(data: bytes) -> Program:
 def _read(reading: Reading, ranks: dict[int, _Rank], words: list[str], line: int) -> None:
     """Read a line of some rank."""
     rank, word, numbers = number(words[0], line, MOST_RANKS - 1), "".join(words[1:2]).lower(), words[2:]
-    if word in _COLLECTIVES:
+    if _COLLECTIVE.fullmatch(word):
         raise FormatError(
             f"line {line}: {word} is a collective whose messages SimGrid chooses: give its sends and receives"
         )
