@@ -8,9 +8,12 @@ from tests.interpreters.chrome import interpret
 from tests.interpreters.jobs import JOBS, planned
 from tests.interpreters.memory import WrongError
 from treecast import formats
+from treecast.cli import main
 from treecast.errors import FormatError, NetworkError
 from treecast.formats.messages import messages_of
 from treecast.plans import plan
+from treecast.simulation.faults import parse_faults, wanted
+from treecast.simulation.replay import replay
 
 
 def traced(schedule, **settings):
@@ -108,3 +111,53 @@ def test_changed_events_are_noticed():
             with pytest.raises((WrongError, KeyError)):
                 carry_out(schedule, json.dumps(found | {"traceEvents": changed}))
     assert tried > 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "more", "dead", "cut"),
+    [
+        ("broadcast", "star:4", {"messages": 6, "copies": 2}, ["2134", "3214@2"], ["1234-4231"]),
+        ("broadcast", "path:4", {"messages": 3}, ["2@2"], []),
+        ("broadcast", "hypercube:3", {"messages": 4}, [], ["0b000>0b001@1"]),
+        ("allgather", "hypercube:3", {"messages": 2, "copies": 2}, ["0b011@1"], ["0b000-0b001"]),
+        ("alltoall", "hypercube:3", {"model": "shouting", "messages": 2}, ["0b101@1"], []),
+        ("reduce", "torus:3x3", {}, [], ["0,0-0,1@1"]),
+    ],
+)
+def test_faults_are_shown_as_they_are_simulated(kind, spec, more, dead, cut):
+    """What stands at the sources is sent, what is terrible is lost, and who holds what at the end is who the simulator says."""
+    schedule = plan(kind, spec, **more)
+    trace = replay(schedule, parse_faults(schedule.network, dead, cut))
+    found = json.loads(traced(schedule, kill_nodes=dead, cut_links=cut))
+    events, labels = found["traceEvents"], schedule.network.labels(range(schedule.network.nodes))
+    out = [event for event in events if event["ph"] == "X" and event["tid"] % 2 == 0]
+    into = [event for event in events if event["ph"] == "X" and event["tid"] % 2]
+    number = lambda several: sum(b - a for event in several for a, b in event["args"]["chunks"])  # noqa: E731
+    lost = [event for event in out if event.get("cname") == "terrible"]
+    assert (number(out), number(lost)) == (trace.transmissions, trace.lost_sends)
+    assert number(into) == number(out) - number(lost)
+    assert not [event for event in into if "cname" in event]
+    assert [(labels[event["pid"]], event["ts"]) for event in events if event["name"] == "dies"] == [
+        (name.split("@")[0], round(int(name.partition("@")[2] or 0) * found["otherData"]["step_microseconds"], 3))
+        for name in dead
+    ]
+    assert sum(event["name"] == "is cut" for event in events) == sum(2 if "-" in link else 1 for link in cut)
+    assert found["otherData"]["faults"] == trace.faults.describe(schedule.network)
+    if not schedule.collective.sums:
+        held = {(node, chunk) for node, a, b in schedule.collective.given() for chunk in range(a, b)}
+        held |= {(event["pid"], chunk) for event in into for a, b in event["args"]["chunks"] for chunk in range(a, b)}
+        missing = {
+            (node, chunk) for node, a, b in wanted(schedule.collective, trace.faults) for chunk in range(a, b)
+        } - held
+        assert missing == {(node, chunk) for node, a, b in trace.lost for chunk in range(a, b)}
+
+
+def test_faults_are_written_as_for_simulate(tmp_path, capsys):
+    formats.save(plan("broadcast", "star:4", messages=2, copies=2), tmp_path / "plan.tc")
+    line = ["export", str(tmp_path / "plan.tc"), "-o", str(tmp_path / "a.trace.json"), "--kill-nodes", "2134", "3214@2"]
+    assert main([*line, "--cut-links", "1234-4231"]) == 0
+    assert json.loads((tmp_path / "a.trace.json").read_text())["otherData"]["faults"][:2] == ["2134", "3214@2"]
+    assert main([*line, "--cut-links", "1234-9999"]) == 2
+    assert "error: " in capsys.readouterr().err
+    with pytest.raises(FormatError, match="control flits"):
+        traced(plan("gatherv", "tree:2,2", lengths=2, model="bufferless"), cut_links=["0-1"])

@@ -1,11 +1,12 @@
 """Plans of MSCCL++ in JSON, carried out on real bytes.
 
-A GPU has buffers i, o, s of so many chunks; channels to others, of which the n-th to a GPU is joined with the n-th of that GPU
-back; remote buffers (rank, type); semaphores. Ids in a threadblock's operations are places in its own lists: of its channels,
-which are places in the GPU's, and of its remote buffers. ``put`` copies to a remote buffer. ``signal`` raises the channel's count at
-the other end, ``wait`` waits for it and lowers it. ``sem_release`` and ``sem_acquire`` do so within a GPU. ``copy`` copies, ``re``
-adds up its sources. Only ``nop`` lets all threads of a block meet: what was put, copied or added before a signal or release needs
-one between, and so does what is put, copied or added behind a wait or acquire. Threadblocks take turns by chance.
+A GPU has buffers i, o, s of so many chunks; channels to others, of which the n-th to a GPU is joined with the n-th of
+that GPU back; remote buffers (rank, type); semaphores. Ids in a threadblock's operations are places in its own lists:
+of its channels, which are places in the GPU's, and of its remote buffers. ``put`` copies to a remote buffer. ``signal``
+raises the channel's count at the other end, ``wait`` waits for it and lowers it. ``sem_release`` and ``sem_acquire`` do
+so within a GPU. ``copy`` copies, ``re`` adds up its sources. Only ``nop`` lets all threads of a block meet: what was
+put, copied or added before a signal or release needs one between, and so does what is put, copied or added behind a
+wait or acquire. Threadblocks take turns by chance.
 """
 
 import json

@@ -1,13 +1,15 @@
 """Options that a registry knows: a class that has them as fields, for the command line to read."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 
-def options_class(name: str, module: str, options: Iterable[tuple[str, str, str, bool]]) -> Any:
+def options_class(
+    name: str, module: str, options: Iterable[tuple[str, str, str, bool]], several: Collection[str] = ()
+) -> Any:
     """Return a class whose fields are options that may be left out: then they are None, or False.
 
     Parameters
@@ -16,12 +18,18 @@ def options_class(name: str, module: str, options: Iterable[tuple[str, str, str,
         Those of the class. One without a module would be taken for a type of the standard library.
     options
         Of each its field, its name on the command line without dashes, its help, and whether it is given without a value.
+    several
+        The fields that take several values: then they are tuples.
     """
+    kinds = {True: (bool, False), False: (str | None, None)}
     fields = [
         (
             keyword,
-            Annotated[bool if flag else str | None, Parameter(name=f"--{spelled}", help=words, show_default=False)],
-            field(default=False if flag else None),
+            Annotated[
+                tuple[str, ...] if keyword in several else kinds[flag][0],
+                Parameter(name=f"--{spelled}", help=words, show_default=False, consume_multiple=keyword in several),
+            ],
+            field(default=() if keyword in several else kinds[flag][1]),
         )
         for keyword, spelled, words, flag in options
     ]

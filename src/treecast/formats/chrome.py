@@ -1,17 +1,18 @@
 """A trace of what each node sends and receives when, as Perfetto and Chrome's ``about:tracing`` show it.
 
 A node is a process, with two threads for each port: what it sends there, and what it receives. Arrows lead from what brought a
-chunk to what sends it on.
+chunk to what sends it on. Under faults it shows what is really sent, what is lost, and when something dies.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
+from treecast.formats.fates import Fates, fates_of
 from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BANDWIDTH, BYTES
@@ -22,11 +23,27 @@ from treecast.schedule import Schedule
 
 _MOST_EVENTS = 1_000_000
 _Event = dict[str, Any]
+_Shown = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""Which nodes are shown, and which messages."""
 
 _NODES = Setting(
     name="nodes",
     keyword="nodes",
     what="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
+)
+_KILL = Setting(
+    name="kill-nodes",
+    keyword="kill_nodes",
+    what="Nodes that fail: NODE, or NODE@STEP.",
+    read=str.split,
+    several=True,
+)
+_CUT = Setting(
+    name="cut-links",
+    keyword="cut_links",
+    what="Links that fail: A-B both ways, A>B one way (in quotes); with @STEP behind if not from the start.",
+    read=str.split,
+    several=True,
 )
 _STEPS = Setting(name="steps", keyword="steps", what="Show these steps only, as in 3:8 for steps 3 to 7.")
 
@@ -35,10 +52,17 @@ _STEPS = Setting(name="steps", keyword="steps", what="Show these steps only, as 
     "chrome",
     suffix=".trace.json",
     what="a timeline of each node, for Perfetto",
-    settings=(BYTES, BANDWIDTH, _NODES, _STEPS),
+    settings=(BYTES, BANDWIDTH, _NODES, _STEPS, _KILL, _CUT),
 )
 def encode(
-    schedule: Schedule, *, size: int | None = None, bandwidth: float = 125e6, nodes: str = "", steps: str = ":"
+    schedule: Schedule,
+    *,
+    size: int | None = None,
+    bandwidth: float = 125e6,
+    nodes: str = "",
+    steps: str = ":",
+    kill_nodes: Sequence[str] = (),
+    cut_links: Sequence[str] = (),
 ) -> bytes:
     """Return the messages of a schedule as events in JSON. Raises FormatError when they are too many to show."""
     if schedule.model.routing:
@@ -49,21 +73,22 @@ def encode(
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
+    fates = fates_of(messages, kill_nodes, cut_links)
     microseconds = 1e6 * int(np.diff(begins).max()) / bandwidth
-    events = list(_threads(schedule.network, shown[0]))
-    events += _events(messages, messages.sizes(begins), microseconds, *shown)
-    head = json.dumps(
-        {
-            "network": schedule.network.spec,
-            "collective": schedule.collective.kind,
-            "messages": schedule.collective.messages,
-            "steps": schedule.steps,
-            "step_microseconds": microseconds,
-            "command": schedule.command,
-        }
-    )
+    events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
+    events += _events(messages, fates, begins, microseconds, shown)
+    head: dict[str, object] = {
+        "network": schedule.network.spec,
+        "collective": schedule.collective.kind,
+        "messages": schedule.collective.messages,
+        "steps": schedule.steps,
+        "step_microseconds": microseconds,
+        "command": schedule.command,
+    }
+    if len(fates.faults):
+        head["faults"] = fates.faults.describe(schedule.network)
     lines = ",\n".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) for event in events)
-    return f'{{"displayTimeUnit":"ns","otherData":{head},"traceEvents":[\n{lines}\n]}}\n'.encode()
+    return f'{{"displayTimeUnit":"ns","otherData":{json.dumps(head)},"traceEvents":[\n{lines}\n]}}\n'.encode()
 
 
 def _shown_nodes(network: Network, nodes: str) -> NDArray[np.bool_]:
@@ -121,20 +146,42 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
                 yield {"ph": "M", "name": "thread_name", "pid": node, "tid": thread, "args": {"name": words}}
 
 
-def _events(
-    messages: Messages, sizes: Ints, microseconds: float, nodes: NDArray[np.bool_], steps: NDArray[np.bool_]
-) -> Iterator[_Event]:
-    """Yield a message at both ends, what goes together as one, and arrows from what brought a chunk to what sends it on."""
+def _deaths(network: Network, fates: Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
+    """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
+    for node, step in sorted(fates.faults.nodes.items()):
+        if shown[node]:
+            yield {"ph": "i", "s": "p", "name": "dies", "ts": round(step * microseconds, 3), "pid": node, "tid": 0}
+    for (node, port), step in sorted(fates.faults.arcs.items()):
+        if shown[node]:
+            yield {
+                "ph": "i",
+                "s": "t",
+                "name": "is cut",
+                "ts": round(step * microseconds, 3),
+                "pid": node,
+                "tid": 2 * port,
+            }
+
+
+def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
+    """Yield a message at both ends, what goes together as one, and arrows from what brought a chunk to what sends it on.
+
+    One that is lost stands at its source alone, in the colour of what is terrible; one that is not sent nowhere.
+    """
+    nodes, steps = shown
     one, label = parcels(messages), messages.schedule.network.labels(np.arange(len(nodes)))
     members = np.split(np.argsort(one, kind="stable"), np.flatnonzero(np.diff(np.sort(one))) + 1)
     arriving = 2 * _receiving_ports(messages.schedule.network, messages.src, messages.dst, messages.port) + 1
     long = round(microseconds, 3)
-    for which in members:
+    for several in members:
+        which = several[fates.sent[several]]
+        if not len(which):
+            continue
         m = int(which[0])
         src, dst, step = int(messages.src[m]), int(messages.dst[m]), int(messages.step[m])
         if not steps[m] or not (nodes[src] or nodes[dst]):
             continue
-        ranges = [pair for each in which for pair in messages.ranges(int(each))]
+        ranges = [pair for each in which for pair in fates.ranges(int(each))]
         trees = {int(messages.tree[each]) for each in which}
         said = {"step": step, "src": label[src], "dst": label[dst], "port": int(messages.port[m])}
         event = {
@@ -143,26 +190,27 @@ def _events(
             "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
             "ts": round(step * microseconds, 3),
             "dur": long,
-            "args": said | {"chunks": ranges, "bytes": int(sizes[which].sum())},
+            "args": said
+            | {"chunks": ranges, "bytes": sum(int(begins[stop] - begins[first]) for first, stop in ranges)},
         }
+        if not fates.arrived[m]:
+            event |= {"cname": "terrible", "name": f"{event['name']}, lost"}
         for node, thread in ((src, 2 * int(messages.port[m])), (dst, int(arriving[m]))):
-            if nodes[node]:
+            if nodes[node] and (node == src or fates.arrived[m]):
                 yield event | {"pid": node, "tid": thread}
-    yield from _arrows(messages, arriving, microseconds, (nodes, steps))
+    yield from _arrows(messages, fates, arriving, microseconds, shown)
 
 
 def _spell(pair: tuple[int, int]) -> str:
     return f"{pair[0]}-{pair[1] - 1}" if pair[1] > pair[0] + 1 else str(pair[0])
 
 
-def _arrows(
-    messages: Messages, arriving: Ints, microseconds: float, shown: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-) -> Iterator[_Event]:
+def _arrows(messages: Messages, fates: Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:
     """Yield the two ends of each arrow: in the middle of what is received, and where it begins to be sent on."""
     nodes, steps = shown
     of = np.repeat(np.arange(len(messages)), np.diff(messages.needs_start))
-    seen = np.flatnonzero(steps[of] & steps[messages.needs] & nodes[messages.src[of]])
-    for number, entry in enumerate(seen.tolist()):
+    seen = steps[of] & steps[messages.needs] & nodes[messages.src[of]] & fates.sent[of] & fates.arrived[messages.needs]
+    for number, entry in enumerate(np.flatnonzero(seen).tolist()):
         m, need = int(of[entry]), int(messages.needs[entry])
         shared = {"name": "sent on", "cat": "needs", "id": number, "pid": int(messages.src[m])}
         middle, begin = (int(messages.step[need]) + 0.5) * microseconds, int(messages.step[m]) * microseconds

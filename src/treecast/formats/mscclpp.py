@@ -26,6 +26,7 @@ _MOST_SEMAPHORES = 16
 _OPS = "operations of a threadblock"
 _KEYS = -(2**40)  # of places in scratch where parts of sums arrive: below all others
 _NOP: dict[str, Any] = {"name": "nop"}
+_JOINED: dict[str, Any] = {"channel_type": "memory", "channel_ids": [0]}
 
 _Op = dict[str, Any]
 
@@ -162,21 +163,20 @@ class _Plan:
         block.ops += [
             {
                 "name": "put",
-                "channel_type": "memory",
-                "channel_ids": [0],
+                **_JOINED,
                 "src_buff": [_local(transfer.source, transfer.count)],
                 "dst_buff": [
                     {"buffer_id": block.remote.index((dst, target[0])), "index": target[1], "size": transfer.count}
                 ],
             },
             _NOP,
-            {"name": "signal", "channel_type": "memory", "channel_ids": [0]},
+            {"name": "signal", **_JOINED},
         ]
 
     def _receive(self, node: int, block: _Block, transfer: Transfer, needed: dict[Transfer, list[_Block]]) -> None:
         """Await a transfer, add it where it is part of a sum, and tell the threadblocks that need it."""
         self._await(node, block, transfer.got_after)
-        block.ops += [{"name": "wait", "channel_type": "memory", "channel_ids": [0]}, _NOP]
+        block.ops += [{"name": "wait", **_JOINED}, _NOP]
         if transfer.reads is not None:
             parts = [_local(place, transfer.count) for place in (transfer.reads, self.arriving[transfer])]
             block.ops += [

@@ -72,6 +72,8 @@ class Setting:
         From text to the value that the exporter gets. Raises FormatError for what is none.
     flag
         Whether it is given or not, without a value.
+    several
+        Whether it takes several values, as a sequence.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Setting:
     what: str
     read: Callable[[str], Any] = str
     flag: bool = False
+    several: bool = False
 
     def __str__(self) -> str:
         return self.name if self.name == self.keyword else f"{self.name} (in Python {self.keyword})"

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 else:
     Settings = options_class(
-        "Settings", __name__, [(setting.keyword, setting.name, words, setting.flag) for setting, words in _settings()]
+        "Settings",
+        __name__,
+        [(setting.keyword, setting.name, words, setting.flag) for setting, words in _settings()],
+        [setting.keyword for setting, _ in _settings() if setting.several],
     )
 
 _FORMATS = ", ".join(f"{name} ({entry.what})" for name, entry in exporters().items())

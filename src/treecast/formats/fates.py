@@ -1,0 +1,92 @@
+"""What becomes of each message of a schedule under faults: whether it is sent, with which chunks, and whether it arrives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import FormatError
+from treecast.formats.messages import Messages
+from treecast.ragged import Ints, starts
+from treecast.schedule import Payloads, Rows
+from treecast.simulation.faults import Faults, parse_faults
+from treecast.simulation.replay import replay
+
+
+@dataclass(frozen=True, eq=False)
+class Fates:
+    """What becomes of messages.
+
+    Parameters
+    ----------
+    faults : Faults
+        What fails.
+    sent, arrived : bool (messages,)
+        Which messages are sent, and which of them arrive.
+    start : int64 (messages + 1,)
+        Where the ranges of each message begin, and the end.
+    first, stop : int64 (ranges,)
+        The chunks that are really sent.
+    """
+
+    faults: Faults
+    sent: NDArray[np.bool_]
+    arrived: NDArray[np.bool_]
+    start: Ints
+    first: Ints
+    stop: Ints
+
+    def ranges(self, message: int) -> list[tuple[int, int]]:
+        """Return the ranges (first, stop) of chunks that are sent of one message, in order."""
+        part = slice(self.start[message], self.start[message + 1])
+        return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
+
+
+def fates_of(messages: Messages, kill_nodes: Sequence[str], cut_links: Sequence[str]) -> Fates:
+    """Return what becomes of each message when nodes and links fail, which are written as ``simulate`` takes them.
+
+    Raises
+    ------
+    FaultError, NetworkError
+        For what does not exist, and when the root is dead from the start.
+    """
+    faults = parse_faults(messages.schedule.network, kill_nodes, cut_links)
+    count = len(messages)
+    if not len(faults):
+        every = np.ones(count, np.bool_)
+        return Fates(faults, every, every, messages.start, messages.first, messages.stop)
+    if bool((np.diff(messages.start) == 0).any()):
+        raise FormatError("control flits have no timeline under faults: leave the faults out")
+    columns = {
+        "step": messages.step,
+        "src": messages.src,
+        "dst": messages.dst,
+        "port": messages.port,
+        "tree": messages.tree,
+    }
+    payloads = Payloads(messages.start, messages.first, messages.stop)
+    rows = Rows.of(payloads, **columns, steps=np.ones(count, np.int64), payload=np.arange(count))
+    trace = replay(replace(messages.schedule, rows=rows, claims=None), faults)
+    order = np.empty(
+        count, np.int64
+    )  # the message that each row is: rows of one arc and step have an order of their own
+    order[_order(trace.schedule.rows)] = _order(messages)
+    atom = np.repeat(np.arange(len(trace.atoms)), np.diff(trace.moves.start))[trace.moved]
+    message = order[trace.moves.row[trace.moved]]
+    turn = np.lexsort([atom, message])
+    first, stop = trace.atoms.bounds[:-1][atom[turn]], trace.atoms.bounds[1:][atom[turn]]
+    start = starts(np.bincount(message, minlength=count))
+    sent, arrived = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    sent[message] = True
+    arrived[order[trace.moves.row[trace.arrived]]] = True
+    return Fates(faults, sent, arrived, start, first, stop)
+
+
+def _order(these: Messages | Rows) -> Ints:
+    """Return an order of messages, or of rows that are messages, that depends on what they say alone."""
+    if isinstance(these, Messages):
+        chunk = these.first[these.start[:-1]]
+    else:
+        chunk = these.payloads.first[these.payloads.start[:-1]][these.payload]
+    return np.lexsort([chunk, these.port, these.tree, these.dst, these.src, these.step])
