@@ -59,7 +59,7 @@ bench: $(VENV)/.dev  ## measure, and print ratios
 bench-cold: $(VENV)/.dev  ## measure small commands on a machine that has compiled nothing yet
 	$(BIN)/python benchmarks/cold.py $(ARGS)
 
-bench-msccl: $(VENV)/.dev  ## judge MSCCL files of a million steps
+bench-msccl: $(VENV)/.dev  ## judge files of a million steps or messages
 	$(BIN)/python benchmarks/msccl.py
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast

@@ -1,7 +1,7 @@
-"""How long MSCCL files of 256 GPUs and a million steps take to judge, and how much memory: a minute and 4 GiB at most.
+"""How long files of 256 GPUs and a million steps or messages take to judge, and how much memory: a minute and 4 GiB at most.
 
 Two allgathers on a ring: one with fused steps, and one with threadblocks that wait for one another. They have more elements than
-a rank reads, which is all that may be wrong with them.
+a rank reads, which is all that may be wrong with them. Then allgathers on hypercube:8, as CSV, and a smaller one as GOAL.
 """
 
 import resource
@@ -9,7 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 
+from treecast import formats
 from treecast.formats.msccl.judge import judge_msccl
+from treecast.plans import plan
+from treecast.verification.verifier import verify
 
 GPUS = 256
 SECONDS, GIB = 60, 4
@@ -69,7 +72,26 @@ def main() -> int:
             f"{what}: {verdict.steps:,} steps in {seconds:.1f} s of {SECONDS}, {verdict.steps / seconds:,.0f} a second, "
             f"{memory:.2f} GiB of {GIB}"
         )
-    return int(passed)
+    return int(passed | judge_messages())
+
+
+def judge_messages() -> bool:
+    """Judge files of single messages; return whether a limit is passed."""
+    passed = False
+    for to, each in (("csv", 16), ("goal", 2)):
+        data = formats.encode(plan("allgather", "hypercube:8", messages=each), to)
+        began = time.perf_counter()
+        schedule = formats.decode(data)
+        assert verify(schedule).holds
+        seconds = time.perf_counter() - began
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        passed |= seconds > SECONDS or memory > GIB
+        count = schedule.transmissions
+        print(
+            f"{to}: {count:,} messages in {seconds:.1f} s of {SECONDS}, {count / seconds:,.0f} a second, "
+            f"{memory:.2f} GiB of {GIB}"
+        )
+    return passed
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from treecast import formats
 from treecast.errors import FormatError, ScheduleError
 from treecast.formats import messages as module
 from treecast.formats.messages import EACH, chunk_places, messages_of
+from treecast.formats.registry import exporter_named
 from treecast.plans import plan
 
 MODELS = [
@@ -164,3 +165,16 @@ def test_the_same_plan_gives_the_same_files(name, tmp_path):
         for path in (tmp_path / "first", tmp_path / "second")
     )
     assert list(first.values()) == [second[name.replace("first", "second")] for name in first]
+
+
+def test_too_many_messages_are_refused():
+    with pytest.raises(FormatError, match="messages are too many to list one by one: the most are 16,777,216"):
+        messages_of(plan("allgather", "hypercube:13"))
+
+
+@pytest.mark.parametrize("name", ["simgrid", "chakra"])
+def test_folders_are_written_a_file_at_a_time(name):
+    """Traces of millions of messages take gigabytes: they never stand in memory together."""
+    found = exporter_named(name).encode(plan("broadcast", "star:3"))
+    assert iter(found) is found
+    assert all(isinstance(data, bytes) for _, data in found)

@@ -16,7 +16,7 @@ from treecast.ragged import Ints, cut_evenly, explode, places, starts
 from treecast.schedule import Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
 
-_MOST_MESSAGES = 2**25
+_MOST_MESSAGES = 2**24  # their table then takes 4 GiB
 
 
 @dataclass(frozen=True, eq=False)
