@@ -266,8 +266,8 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
-        "| depth of as many arc-disjoint trees as the root has links, without a solver |": Test(
-            f"{ALL_PORT}/test_targets.py::test_depths_that_are_open_without_a_solver"
+        "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
+            f"{ALL_PORT}/test_targets.py::test_depths_that_are_open"
         ),
         "159 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
         "64 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),

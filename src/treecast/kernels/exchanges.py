@@ -154,26 +154,65 @@ def _draw(wrong, aims, limit, tail, up, into, depth, state):
     return i, v, state
 
 
+@njit
+def _list_deep(depth, target, deep, place):
+    """List in ``deep`` the numbers of all (tree, node) that are too deep, and in ``place`` where; return how many they are."""
+    many, n = 0, depth.shape[1]
+    for i in range(len(depth)):
+        for v in range(n):
+            if depth[i, v] > target:
+                deep[many], place[i * n + v] = i * n + v, many
+                many += 1
+    return many
+
+
+@njit
+def _sink_listed(found, count, i, shift, depth, target, deep, place, many):
+    """Let some nodes of tree i be so much deeper, and keep the list of those too deep; return how long it is then."""
+    n = depth.shape[1]
+    for at in range(count):
+        v = found[at]
+        here, was = i * n + v, depth[i, v] > target
+        depth[i, v] += shift
+        if was and depth[i, v] <= target:
+            many -= 1
+            last = deep[many]
+            deep[place[here]], place[last] = last, place[here]
+        elif not was and depth[i, v] > target:
+            deep[many], place[here] = here, many
+            many += 1
+    return many
+
+
 @njit(work=lambda tail, into, entering, up, target, moves, state: 150.0 * moves)
 def shorten(tail, into, entering, up, target, moves, state):
     """Exchange arcs until no tree is deeper than ``target``; return how many moves that took, or -1 after so many ``moves``.
 
-    Simulated annealing: the cost is how much too deep all nodes are in all trees together.
+    Simulated annealing: the cost is how much too deep all nodes are in all trees together. A quarter of the moves are at a node
+    too deep or above such a one.
     """
     trees, n = up.shape
     owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
     child, after, ahead = np.empty((trees, n), np.int32), np.empty((trees, n), np.int32), np.empty((trees, n), np.int32)
     mine, its = np.empty(n, np.int32), np.empty(n, np.int32)
+    deep, place = np.empty(trees * n, np.int32), np.empty(trees * n, np.int32)
     _link(tail, up, owner, depth, child, after, ahead, mine)
-    cost = 0
-    for i in range(trees):
-        for v in range(n):
-            cost += max(0, depth[i, v] - target)
+    many, heat = _list_deep(depth, target, deep, place), 0.0
     for move in range(moves):
-        if cost == 0:
+        if many == 0:
             return move
-        i, v, state = _draw(depth, move & 1 == 1, target, tail, up, into, depth, state)
-        if v < 0:
+        if move & 255 == 0:
+            heat = 0.3 * math.exp(-1.1 * move / moves)
+        if move & 3 == 0:
+            state, at = random_below(state, many)
+            i, v = deep[at] // n, deep[at] % n
+            state, climb = random_below(state, depth[i, v])
+            for _ in range(climb):
+                v = tail[up[i, v]]
+        else:
+            state, i = random_below(state, trees)
+            state, v = random_below(state, n)
+        if up[i, v] < 0 or into[v + 1] - into[v] < 2:
             continue
         state, e = random_below(state, into[v + 1] - into[v])
         a, old = entering[into[v] + e], up[i, v]
@@ -183,20 +222,19 @@ def shorten(tail, into, entering, up, target, moves, state):
         if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
             continue
         shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
-        count, less, more = _below(i, v, child, after, mine, 0), 0, 0
+        count, less = _below(i, v, child, after, mine, 0), 0
         more = _excess(mine, count, i, shift, target, depth)
         if j >= 0:
             other = depth[j, tail[old]] + 1 - depth[j, v]
             less = _below(j, v, child, after, its, 0)
             more += _excess(its, less, j, other, target, depth)
-        state, good = _accepts(more, 0.7 * (1 - move / moves) + 1e-9, state)
+        state, good = _accepts(more, heat, state)
         if good:
-            cost += more
-            _sink(mine, count, i, shift, depth)
+            many = _sink_listed(mine, count, i, shift, depth, target, deep, place, many)
             if j >= 0:
-                _sink(its, less, j, other, depth)
+                many = _sink_listed(its, less, j, other, depth, target, deep, place, many)
             _turn(i, v, a, tail, up, owner, child, after, ahead)
-    return moves if cost == 0 else -1
+    return moves if many == 0 else -1
 
 
 @njit

@@ -8,9 +8,11 @@ import networkx as nx
 import pytest
 
 from treecast.lower_bounds import best
+from treecast.lower_bounds.depths import least_depth
 from treecast.networks import network
+from treecast.networks.flows import fewest_ways
 from treecast.plans import facts, plan
-from treecast.plans.trees import exact
+from treecast.plans.trees.packed import packed_trees
 from treecast.verification.verifier import verify
 
 RANDOM = nx.random_regular_graph(4, 23, seed=1)
@@ -46,8 +48,17 @@ TARGETS = [
     (RANDOM, 4, 7, 156),
     ("star:4", 3, 6, 205),
     ("star:5", 4, 8, 157),
+    ("dragonfly:8,4", 11, 5, 59),
+    ("torus:5x5x5", 6, 7, 106),
+    ("torus:5x5x5x5", 8, 9, 83),
 ]
-LARGER = [(less_three_links("torus:8x8x8"), 5, 13, 132), ("star:6", 5, 9, 128), ("slim-fly:13", 19, 4, 35)]
+LARGER = [
+    (less_three_links("torus:8x8x8"), 5, 13, 132),
+    ("star:6", 5, 9, 128),
+    ("slim-fly:13", 19, 4, 35),
+    ("torus:3x40x40", 6, 42, 141),
+    ("torus:48x80", 4, 65, 214),
+]
 
 
 def assert_met(where, trees, depth, steps, **options):
@@ -71,21 +82,14 @@ def test_trees_depth_and_steps_of_larger_networks(where, trees, depth, steps):
     assert_met(where, trees, depth, steps)
 
 
+@pytest.mark.parametrize(
+    ("spec", "depth", "least"), [("random-regular:100,6,1", 6, 5), ("random-regular:1000,4,1", 10, 9)]
+)
 @pytest.mark.long
-def test_dragonfly():
-    if reason := exact.lacks_solver():
-        assert_met("dragonfly:8,4", 11, 6, 60)
-        pytest.skip(f"the least depth of trees on a dragonfly {reason}")
-    assert_met("dragonfly:8,4", 11, 5, 59, tree_depth="exact")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("spec", "trees", "depth", "least"), [("dragonfly:8,4", 11, 6, 5), ("torus:5x5x5", 6, 8, 7)])
-def test_depths_that_are_open_without_a_solver(spec, trees, depth, least):
-    schedule = plan("broadcast", spec, messages=600)
-    report = verify(schedule)
-    assert (schedule.trees, report.depth) == (trees, depth)
-    assert facts(schedule, report.depth).figures["depth_lower_bound"] <= least
+def test_depths_that_are_open(spec, depth, least):
+    where = network(spec)
+    ways = fewest_ways(where, 0).ways
+    assert (packed_trees(where, 0, ways).height, least_depth(where, 0, ways)) == (depth, least)
 
 
 LESS_4 = "torus:4x4x4 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,0-3,3,3"

@@ -20,17 +20,11 @@ from treecast.plans.trees.pruning import pruned
 from treecast.plans.trees.spanning import breadth_first
 from treecast.schedule.trees import TreeSet
 
-_AT_ONCE, _LONG, _SHORT_TRIES = (
-    40,
-    1000,
-    10,
-)  # moves of an attempt, for each node of each tree: of the first ones, and after
+_AT_ONCE, _LONG = 40, 2000  # moves of an attempt, for each node of each tree: of the first ones, and after
+_SHORT_TRIES = 10  # first attempts
 _TRIES = 4  # attempts to shorten trees before they are packed anew
-_ALL_TRIES, _MOST_TRIED, _MOST_CLIMBED = (
-    4000,
-    2**23,
-    2**27,
-)  # moves of all; at most; and moves times depth, about what they cost
+_ALL_TRIES = 10000  # moves of all attempts, for each node of each tree
+_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # the most moves; and the most of moves times depth, about what they cost
 
 
 def number_of_seed(seed: int) -> Any:
