@@ -12,14 +12,19 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def distances(first, head, start, avoided, far):
-    """Fill ``far``, int32 (N,), with the arcs from ``start`` to each node by ways round node ``avoided``; -1: there is none."""
+def distances(first, head, starts, avoided, far):
+    """Fill ``far``, int32 (N,), with the arcs to each node from the nearest of some, int32, by ways round node ``avoided``.
+
+    -1 where there is no such way. ``avoided``: -1 for none.
+    """
     n = len(far)
     queue = np.empty(n, np.int32)
     for v in range(n):
         far[v] = -1
-    far[start], queue[0] = 0, start
-    low, high = 0, 1
+    low, high = 0, 0
+    for at in range(len(starts)):
+        far[starts[at]], queue[high] = 0, starts[at]
+        high += 1
     while low < high:
         u = queue[low]
         low += 1

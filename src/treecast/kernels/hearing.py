@@ -78,16 +78,21 @@ def _rank(order, holders, nodes, state, spare):
 
 
 @njit
-def _as_bits(has, order, ranked):
-    """Fill ``ranked``, int64 (N, words), with the chunks that each node ``has``, bool (N, chunks), by their rank."""
-    chunks = len(order)
-    for u in range(len(ranked)):
-        for w in range(ranked.shape[1]):
-            word = np.int64(0)
-            for i in range(min(BITS, chunks - w * BITS)):
-                if has[u, order[w * BITS + i]]:
-                    word |= np.int64(1) << i
-            ranked[u, w] = word
+def _as_bits(has, order, word, ranked):
+    """Fill ``ranked``, int64 (N, words), with the chunks that each node ``has``, int8 (chunks, N), by their rank.
+
+    All nodes at once, chunk by chunk, so that the compiler takes several nodes in one instruction. ``word``: room, int64 (N,).
+    """
+    chunks, nodes = len(order), len(ranked)
+    for w in range(ranked.shape[1]):
+        for u in range(nodes):
+            word[u] = 0
+        for i in range(min(BITS, chunks - w * BITS)):
+            c = order[w * BITS + i]
+            for u in range(nodes):
+                word[u] |= np.int64(has[c, u]) << i
+        for u in range(nodes):
+            ranked[u, w] = word[u]
 
 
 @njit(work=lambda tail, head, into, each, *others: 2.0 * ((len(into) - 1) ** 2 * each) ** 2 / max(1, len(tail)))
@@ -100,19 +105,19 @@ def hear(tail, head, into, each, state, rows):
     """
     nodes = len(into) - 1
     chunks, words = nodes * each, (nodes * each + BITS - 1) // BITS
-    has, holders = np.zeros((nodes, chunks), np.bool_), np.ones(chunks, np.int64)
+    has, holders = np.zeros((chunks, nodes), np.int8), np.ones(chunks, np.int64)
     order, spare = np.arange(chunks), np.empty(chunks, np.int64)
     ranked, lacks = np.zeros((nodes, words), np.int64), np.zeros(words, np.int64)
     taken, chosen, tried = np.zeros(words, np.int64), np.zeros(words, np.int64), np.zeros(words, np.int64)
-    by, heard = np.full(chunks, -1), np.empty(max(1, len(tail)), np.int64)
+    word, by, heard = np.empty(nodes, np.int64), np.full(chunks, -1), np.empty(max(1, len(tail)), np.int64)
     way = np.empty(len(heard), np.int64), np.empty(len(heard), np.int64)
     for c in range(chunks):
-        has[c // each, c] = True
+        has[c, c // each] = 1
     row, step = 0, 0
     while row < len(rows):
         began = row
         state = _rank(order, holders, nodes, state, spare)
-        _as_bits(has, order, ranked)
+        _as_bits(has, order, word, ranked)
         for w in range(words):
             chosen[w] = 0
         state, first = random_below(state, nodes)
@@ -141,7 +146,7 @@ def hear(tail, head, into, each, state, rows):
         if row == began:
             return -1
         for r in range(began, row):
-            has[head[rows[r, 1]], rows[r, 2]] = True
+            has[rows[r, 2], head[rows[r, 1]]] = 1
             holders[rows[r, 2]] += 1
         step += 1
     return step

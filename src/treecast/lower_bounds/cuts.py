@@ -11,7 +11,6 @@ from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
-from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of, fewest_ways
 
 _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
@@ -106,8 +105,8 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
     inside = np.zeros(network.nodes, np.bool_)
     least_cut(*arcs[:5], root, found.node, inside)
     crossing = ~inside[arcs.tail] & inside[arcs.head]
-    far = _distances(arcs.tail, arcs.head, np.array([root]), network.nodes)[arcs.tail[crossing]]
-    within = _distances(arcs.tail, arcs.head, np.unique(arcs.head[crossing]), network.nodes)[found.node]
+    far = _away(arcs, np.array([root]))[arcs.tail[crossing]]
+    within = _away(arcs, np.flatnonzero(np.bincount(arcs.head[crossing])))[found.node]
     late = int(far[far >= 0].min() + within)
     value, formula = -(-job.total // found.ways) + late, f"⌈M x / {found.ways:,}⌉" + (f" + {late}" if late else "")
     return [steps(value, formula, f"{found.ways:,} arcs cut {network.label(found.node)} off from the root")]
@@ -122,29 +121,26 @@ def _worst_cuts(network: Network) -> list[Cut]:
     single = np.arange(network.nodes) == at
     found = [single]
     if network.nodes <= distances.LOOKED_AT:
-        found += _layers(network, arcs)
+        found += _layers(network)
     if network.nodes <= _MOST_SEARCHED:
         found += _by_flows(network, arcs, int(entering[at]))
     return [_measure(network, arcs, inside) for inside in found]
 
 
-def _layers(network: Network, arcs: Arcs) -> list[Mask]:
+def _layers(network: Network) -> list[Mask]:
     """Return the nodes up to some distance of one, and those beyond, that arcs lead to least."""
-    every, found = np.arange(network.nodes), list[tuple[float, Mask]]()
-    for v in network.views:
-        far = network.distance(v, every)
-        outside = np.cumsum(np.bincount(far[network.ranks]))  # ranks nearer than each layer, from the second layer on
-        begin, end = far[arcs.tail], far[arcs.head]
-        depth = int(far[network.ranks].max())
-        for layer in range(1, depth + 1):
-            near = int(outside[layer - 1])
-            outwards = int(np.count_nonzero((begin < layer) & (end >= layer)))
-            inwards = int(np.count_nonzero((begin >= layer) & (end < layer)))
-            found.append((near / outwards, far >= layer))
-            if inwards and near < network.rank_count:
-                found.append(((network.rank_count - near) / inwards, (far < layer) & (far >= 0)))
-    found.sort(key=lambda each: -each[0])
-    return [mask for _, mask in found[:_FEW]]
+    far, beyond = distances.from_each(network), distances.ranks_beyond(network)
+    out, back = (across[:, 1 : beyond.shape[1] + 1] for across in distances.arcs_across(network))
+    near = network.rank_count - beyond  # ranks nearer than each layer, from the second layer on
+    rate = np.stack([near / np.maximum(out, 1), beyond / np.maximum(back, 1)], axis=2)
+    rate[(beyond == 0)[:, :, None] | (np.stack([out, back], axis=2) == 0)] = 0
+    worst = np.argsort(-rate, axis=None, kind="stable")[:_FEW]
+    found = list[Mask]()
+    for view, layer, inwards in zip(*np.unravel_index(worst, rate.shape), strict=True):
+        if rate[view, layer, inwards] > 0:
+            away = far[view]
+            found.append((away <= layer) & (away >= 0) if inwards else away > layer)
+    return found
 
 
 def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
@@ -163,24 +159,22 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
 
 def _measure(network: Network, arcs: Arcs, inside: Mask) -> Cut:
     crossing = ~inside[arcs.tail] & inside[arcs.head]
-    heads = np.unique(arcs.head[crossing])
-    away = _distances(arcs.head, arcs.tail, np.flatnonzero(inside), len(inside))
-    within = _distances(arcs.tail, arcs.head, heads, len(inside))
-    there = network.ranks[inside[network.ranks]]
-    count = np.bincount(away[np.setdiff1d(network.ranks, there)])[1:]
+    tails, heads = (np.flatnonzero(np.bincount(ends[crossing])) for ends in (arcs.tail, arcs.head))
+    away, within = _away(arcs, np.flatnonzero(inside), back=True), _away(arcs, heads)
+    there = inside[network.ranks]
+    count = np.bincount(away[network.ranks[~there]])[1:]
     beyond = np.cumsum(count[::-1])[::-1]
-    tails = len(np.unique(arcs.tail[crossing]))
-    depth = int(within[there].max())
-    return Cut(len(there), int(crossing.sum()), tails, len(heads), tuple(beyond.tolist()), depth)
+    depth = int(within[network.ranks[there]].max())
+    ranks, entering = int(np.count_nonzero(there)), int(np.count_nonzero(crossing))
+    return Cut(ranks, entering, len(tails), len(heads), tuple(beyond.tolist()), depth)
 
 
-def _distances(tail: NDArray[np.int32], head: NDArray[np.int32], begin: NDArray[Any], nodes: int) -> Ints:
-    """Return how many arcs each node is from the nearest of some nodes: int64 (N,)."""
-    far = np.full(nodes, -1, np.int64)
-    far[begin] = 0
-    step, fresh = 0, True
-    while fresh:
-        found = np.unique(head[(far[tail] == step) & (far[head] < 0)])
-        step, fresh = step + 1, len(found) > 0
-        far[found] = step
+def _away(arcs: Arcs, nodes: NDArray[Any], back: bool = False) -> NDArray[np.int32]:
+    """Return how many arcs each node is from the nearest of some nodes, or ``back`` to it: int32 (N,), -1 where no way leads."""
+    from treecast.kernels.flows import distances as fill
+    from treecast.kernels.views import read_only
+
+    far = np.empty(len(arcs.first) - 1, np.int32)
+    first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
+    fill(first, head, read_only(nodes, np.int32), -1, far)
     return far

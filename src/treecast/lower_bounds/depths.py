@@ -37,6 +37,7 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     (7, 6)
     """
     from treecast.kernels.flows import distances
+    from treecast.kernels.views import read_only
 
     ecc = network.eccentricity(root)
     if trees == 1 or network.degree_at(root) * network.arcs > _MOST:
@@ -46,7 +47,7 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     shortest = np.empty((len(starts), len(arcs.head)), np.int64)  # from each arc of the root, over each last arc
     for way, start in zip(shortest, starts, strict=True):
         far = np.empty(network.nodes, np.int32)
-        distances(arcs.first, arcs.head, start, root, far)
+        distances(arcs.first, arcs.head, read_only(np.array([start]), np.int32), root, far)
         last = far[arcs.tail]
         way[:] = np.where((last < 0) | (arcs.head == start), _FAR, last + 2)
         way[(arcs.tail == root) & (arcs.head == start)] = 1

@@ -16,6 +16,7 @@ LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
 LISTED = 2**14
 """All arcs are looked at in networks of so many nodes."""
+_AT_ONCE = 2**20  # pairs of nodes and arcs that are looked at in one go
 _MOST_DISTANCES = 2**20  # that are computed one by one to tell how long several ways are
 _MOST_TYPED = 2**16  # nodes of a network whose types are looked at
 _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
@@ -24,7 +25,7 @@ _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a sear
 @lru_cache(64)
 def degrees(network: Network) -> Ints:
     """Return how many arcs leave each node."""
-    return np.array([network.degree_at(v) for v in range(network.nodes)])
+    return np.diff(arcs_of(network).first)
 
 
 @lru_cache(64)
@@ -40,6 +41,47 @@ def looked_at(network: Network) -> Sequence[int]:
     if network.rank_count <= LOOKED_AT:
         return network.views
     return range(1) if network.relays is None else network.ranks[:1].tolist()
+
+
+@lru_cache(16)
+def from_each(network: Network) -> Ints:
+    """Return the arcs from each node that is looked at to each node, -1 where no way leads: int64 (looked at, N)."""
+    far = network.distance(np.array(looked_at(network))[:, None], np.arange(network.nodes))
+    far.setflags(write=False)
+    return far
+
+
+@lru_cache(16)
+def ranks_beyond(network: Network) -> Ints:
+    """Return how many ranks are d + 1 arcs or more from each node that is looked at: int64 (looked at, greatest distance)."""
+    far = from_each(network)[:, network.ranks]
+    width = int(far.max()) + 1
+    cells = np.arange(len(far))[:, None] * width + far
+    count = np.bincount(cells[far >= 0], minlength=len(far) * width).reshape(len(far), width)
+    return np.cumsum(count[:, :0:-1], axis=1)[:, ::-1]
+
+
+@lru_cache(16)
+def arcs_across(network: Network) -> tuple[Ints, Ints]:
+    """Return how many arcs lead to the nodes at distance d and beyond, and how many lead back from there.
+
+    Of each node that is looked at: int64 (looked at, greatest distance + 2) each, column d for distance d.
+    """
+    far, arcs = from_each(network), arcs_of(network)
+    width, rows = int(far.max()) + 2, max(1, _AT_ONCE // max(1, len(arcs.head)))
+    out, back = np.zeros((2, len(far), width), np.int64)
+    for low in range(0, len(far), rows):
+        tail, head = far[low : low + rows, arcs.tail], far[low : low + rows, arcs.head]
+        out[low : low + rows] = _rising(tail, head, width)
+        back[low : low + rows] = out[low : low + rows] if network.both_ways else _rising(head, tail, width)
+    return out, back
+
+
+def _rising(low: Ints, high: Ints, width: int) -> Ints:
+    """Return how many pairs of each row have ``low`` < d <= ``high``: int64 (rows, width), column d for d."""
+    row, column = np.nonzero(high > low)
+    begin, end = (np.bincount(row * width + of[row, column] + 1, minlength=len(low) * width) for of in (low, high))
+    return np.cumsum((begin - end).reshape(len(low), width), axis=1)
 
 
 @lru_cache(1024)

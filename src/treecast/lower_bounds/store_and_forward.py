@@ -8,7 +8,7 @@ A schedule run backwards is a schedule of the network with its arcs turned round
 reduce (each node sends a sum on once, so the sends of a sum are a tree), an allgather a reduce-scatter. So they share bounds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from treecast.collectives import Collective
 from treecast.lower_bounds import cuts, distances, faults, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
+from treecast.networks.core import Ints
 
 Proof = Callable[[Job, int], list[Bound]]
 BOUNDS_OF: dict[str, Proof] = {}
@@ -155,9 +156,29 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
-    at_one = [_through(job.reversed, v) for v in distances.looked_at(job.network)]
-    spread = [best(_broadcast(job, v), "steps") for v in distances.looked_at(job.network)]
-    return [sends, best(at_one, "steps"), best(spread, "steps"), _work(job, sends), *cuts.into_cuts(job)]
+    spread = [best(_broadcast(job, v), "steps") for v in _spreading_late(job)]
+    return [sends, _through_any(job.reversed), best(spread, "steps"), _work(job, sends), *cuts.into_cuts(job)]
+
+
+def _spreading_late(job: Job) -> Sequence[int]:
+    """Return which of the nodes that are looked at has the greatest of the bounds of ``_broadcast``; all where faults count.
+
+    That bound is then made as for any node: what is counted here only picks the node.
+    """
+    network, nodes = job.network, distances.looked_at(job.network)
+    if len(nodes) == 1 or job.faults:
+        return nodes
+    far, ports = distances.from_each(network), _ports_of(job, nodes)
+    away: Ints = far[:, network.ranks].max(axis=1).reshape(-1, 1)
+    value: Ints = -(-job.total // ports) + away.ravel() - 1
+    if job.model.ports == "one":
+        value = np.maximum(value, job.messages - 1 + job.others.bit_length())
+    else:
+        across, into = distances.arcs_across(network)[0][:, 1:], distances.degrees(network.reversed())[network.ranks]
+        room = np.where(np.arange(len(across[0])) < away, across, network.arcs)
+        value = np.maximum(value, (-(-job.total // room) + away - 1).max(axis=1))
+        value = np.maximum(value, (-(-job.total // np.maximum(1, into)) + far[:, network.ranks] - 1).max(axis=1))
+    return [nodes[int(value.argmax())]]
 
 
 def _gossip(job: Job) -> list[Bound]:
@@ -181,8 +202,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_gossip(job)]
-    at_one = [_through(some, v) for some in (job, job.reversed) for v in distances.looked_at(job.network)]
-    found = [best(at_one, "steps"), _work(job, sends)]
+    found = [best([_through_any(job), _through_any(job.reversed)], "steps"), _work(job, sends)]
     known = best(found, "steps").value
     return [sends, *found, *(bound for bound in personal.of_alltoall(job) if bound.value > known)]
 
@@ -241,6 +261,23 @@ def _through(job: Job, node: int) -> Bound:
         return steps(value, "⌈M x (N - 1) / ports⌉", "all that leaves, or reaches, one node")
     formula = f"⌈M x {nodes_at:,} / ports⌉ + {at - 1:,}"
     return steps(value, formula, f"{nodes_at:,} nodes are {at:,} or more arcs from one node")
+
+
+def _through_any(job: Job) -> Bound:
+    """Return the greatest of these for all nodes that are looked at."""
+    nodes = distances.looked_at(job.network)
+    if len(nodes) == 1:
+        return _through(job, nodes[0])
+    beyond = distances.ranks_beyond(job.network)
+    needed = np.ceil(job.total * beyond / _ports_of(job, nodes).reshape(-1, 1)) + np.arange(len(beyond[0]))
+    return _through(job, nodes[int(np.where(beyond > 0, needed, 0).max(axis=1).argmax())])
+
+
+def _ports_of(job: Job, nodes: Sequence[int]) -> Ints:
+    """Return how many chunks can leave each of some nodes in a step: int64."""
+    if job.model.ports == "one":
+        return np.ones(len(nodes), np.int64)
+    return distances.degrees(job.network)[np.array(nodes)]
 
 
 def _work(job: Job, sends: Bound) -> Bound:

@@ -11,6 +11,7 @@ from math import gcd
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
@@ -18,7 +19,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.machine import model
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
+from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
@@ -32,7 +33,10 @@ _MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
 
 
 class _Plan(NamedTuple):
-    """An allgather of so many messages of each node, and its sends: int64 (3, sends), step, arc as in ``arcs_of``, chunk."""
+    """An allgather of so many messages of each node, and its sends: int64 (3, sends), step, arc as in ``arcs_of``, chunk.
+
+    They are in the order of steps, then of the ends of arcs.
+    """
 
     messages: int
     steps: int
@@ -124,8 +128,23 @@ def matched(network: Network, messages: int) -> _Plan:
             fewest, found = steps, sends
         if fewest == least:
             break
-    step, slot, chunk = found.T.astype(np.int64)
-    return _Plan(messages, fewest, np.stack([step, arcs.entering.astype(np.int64)[slot], chunk]))
+    return _Plan(messages, fewest, _in_order(arcs, fewest, found))
+
+
+def _in_order(arcs: Arcs, steps: int, sends: NDArray[np.int32]) -> Ints:
+    """Return sends by step, then by the ends of their arcs; given as (step, slot of ``entering``, chunk), at most one of an arc.
+
+    They are put in a table of steps and arcs, which takes less than to sort them.
+    """
+    count = len(arcs.head)
+    order = np.lexsort((arcs.head, arcs.tail))
+    column = np.empty(count, np.int64)
+    column[order] = np.arange(count)
+    table = np.full(steps * count, -1, np.int32)
+    table[sends[:, 0] * count + column[arcs.entering][sends[:, 1]]] = sends[:, 2]
+    at = np.flatnonzero(table >= 0)
+    step, column = np.divmod(at, max(count, 1))
+    return np.stack([step, order[column], table[at]]).astype(np.int64)
 
 
 def _tries(chunks: int, nodes: int, arcs: int) -> int:
@@ -135,19 +154,20 @@ def _tries(chunks: int, nodes: int, arcs: int) -> int:
 
 def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
     """Return the rows of plans, one after the other."""
-    columns: dict[str, list[Ints]] = {name: [] for name in ("step", "steps", "arc", "first")}
-    begin = 0
+    none, begin, known = np.empty(0, np.int64), 0, 0
+    columns: dict[str, list[Ints]] = {name: [none] for name in ("step", "steps", "arc", "payload")}
+    first, stop = [none], [none]
     for plan, size, before in parts:
         step, arc, chunk = plan.sends
-        node, place = np.divmod(chunk, plan.messages)
         columns["step"].append(begin + step * size)
         columns["steps"].append(np.full(len(step), size))
         columns["arc"].append(arc)
-        columns["first"].append(node * messages + before + place * size)
-        begin += plan.steps * size
-    none = np.empty(0, np.int64)
-    step, steps, arc, first = (np.concatenate([none, *column]) for column in columns.values())
-    arcs = arcs_of(network)
+        columns["payload"].append(known + chunk)
+        node, place = np.divmod(np.arange(network.nodes * plan.messages), plan.messages)
+        first.append(node * messages + before + place * size)
+        stop.append(first[-1] + size)
+        begin, known = begin + plan.steps * size, known + len(first[-1])
+    step, steps, arc, payload = (np.concatenate(column) for column in columns.values())
+    arcs, table = arcs_of(network), Payloads.of_ranges(np.concatenate(first), np.concatenate(stop))
     ends = {"src": arcs.tail[arc], "dst": arcs.head[arc], "port": arcs.port[arc]}
-    table, payload = Payloads.of_ranges(first, first + steps), np.arange(len(first))
     return Rows.of(table, step=step, steps=steps, **ends, tree=np.full(len(arc), -1), payload=payload)

@@ -114,6 +114,7 @@ def _least_depths(network: Network, root: int, number: int) -> Ints:
     Where the root has no more arcs than there are trees, tree i begins with arc i of the root and does not come back to it.
     """
     from treecast.kernels.flows import distances
+    from treecast.kernels.views import read_only
 
     arcs = arcs_of(network)
     starts = arcs.head[arcs.first[root] : arcs.first[root + 1]].tolist()
@@ -123,7 +124,7 @@ def _least_depths(network: Network, root: int, number: int) -> Ints:
     least = np.empty((number, network.nodes), np.int64)
     for low, start in zip(least, starts, strict=True):
         away = np.empty(network.nodes, np.int32)
-        distances(arcs.first, arcs.head, start, root, away)
+        distances(arcs.first, arcs.head, read_only(np.array([start]), np.int32), root, away)
         low[:] = np.where(away < 0, network.nodes, away + 1)
         low[root] = 0
     return least
