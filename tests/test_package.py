@@ -108,6 +108,9 @@ def test_models_by_name():
     assert model("one-port,half").duplex == "half"
     assert model("one-port,full") == model("one-port")
     assert model(model("whispering")) is model("whispering")
-    for name in ("", "two-port", "one-port,quarter", ",half"):
+    assert model("one-port,combining").combining
+    assert model("one-port,half,combining").name == model("one-port,combining,half").name == "one-port,combining,half"
+    assert model("whispering,combining") == model("whispering")
+    for name in ("", "two-port", "one-port,quarter", ",half", "one-port,half,full", "bufferless,combining"):
         with pytest.raises(PlanError, match="no model"):
             model(name)

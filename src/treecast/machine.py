@@ -11,7 +11,8 @@ class Model:
     """Store-and-forward communication in synchronous steps, one message per arc and step; or wormhole switching.
 
     In every model a node adds up the contributions to a sum as they arrive, in no time, and a sum is as long as a chunk.
-    The presets have names: ``all-port``, ``one-port``, …, and ``NAME,half`` for links that carry one way in a step.
+    The presets have names: ``all-port``, ``one-port``, … ``NAME,half`` is the same with half duplex: a link carries one way in a
+    step, and a node with one port sends or receives. ``NAME,combining`` is the same where messages combine.
 
     Parameters
     ----------
@@ -20,7 +21,8 @@ class Model:
     ports : {"all", "one"}
         Whether a node uses all its links in a step, or one.
     duplex : {"full", "half"}
-        Whether a link carries a message both ways in one step, or one way.
+        Whether a link carries a message both ways in one step, or one way. With one port, half duplex is of the port, too: in a
+        step a node sends or receives.
     partner : {"any", "same"}
         With one port, whether a node may send to one neighbour and receive from another in the same step, or exchanges with
         a single neighbour.
@@ -55,6 +57,11 @@ class Model:
     what: str = ""
     routing: Literal["", "first", "last", "diagonal"] = ""
     buffered: bool = True
+
+    @property
+    def half_port(self) -> bool:
+        """Whether a node either sends or receives in a step because its one port carries one way."""
+        return self.ports == "one" and self.duplex == "half" and self.partner == "any" and not self.routing
 
     def __str__(self) -> str:
         return f"{self.name}: {self.what}" if self.what else self.name
@@ -142,14 +149,38 @@ WORMHOLE = tuple(name for name, preset in MODELS.items() if preset.routing)
 """The names of the presets of wormhole switching."""
 
 
+_SUFFIXES = ("combining", "half", "full")
+
+
 def model(name: str | Model) -> Model:
-    """Return the model called ``name``; ``NAME,half`` is its half-duplex form. Raises PlanError when there is none."""
+    """Return the model of a name: that of a preset, with ``,combining`` or ``,half`` behind it, or both.
+
+    Parameters
+    ----------
+    name : str or Model
+        ``NAME,half`` is the half-duplex form of a preset, and in ``NAME,combining`` a message holds any number of chunks.
+
+    Raises
+    ------
+    PlanError
+        When there is none.
+
+    Examples
+    --------
+    >>> model("one-port,half,combining")
+    <Model one-port,combining,half: one port, half duplex>
+    """
     if isinstance(name, Model):
         return name
-    preset, comma, duplex = name.partition(",")
-    if preset not in MODELS or (comma and duplex not in ("half", "full")):
+    preset, *suffixes = name.split(",")
+    if preset not in MODELS or not set(suffixes) <= set(_SUFFIXES) or {"half", "full"} <= set(suffixes):
         raise PlanError(
-            f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex"
-            f"{did_you_mean(preset, MODELS)}"
+            f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex, and "
+            f"',combining' where messages combine{did_you_mean(preset, MODELS)}"
         )
-    return replace(MODELS[preset], name=f"{preset},half", duplex="half") if duplex == "half" else MODELS[preset]
+    found = MODELS[preset]
+    if "combining" in suffixes and not found.combining:
+        if not found.buffered:
+            raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
+        found = replace(found, name=f"{preset},combining", combining=True, what=f"{found.what}; messages combine")
+    return replace(found, name=f"{found.name},half", duplex="half") if "half" in suffixes else found

@@ -162,7 +162,15 @@ def test_nearly_right_schedules_of_every_kind(schedule, data):
         judged_alike(schedule)
 
 
-UNDER = ["shouting", "one-port", "whispering", "all-port,half", "one-port,half"]
+UNDER = [
+    "shouting",
+    "one-port",
+    "whispering",
+    "all-port,half",
+    "one-port,half",
+    "one-port,combining",
+    "one-port,combining,half",
+]
 
 
 @settings(max_examples=30)
@@ -171,7 +179,10 @@ def test_other_models_of_the_machine(schedule):
     for under in UNDER:
         fast, slow = verify(schedule, under), verify(schedule, under, method="expanded")
         assert fast.holds == slow.holds
-        for rule in ("adjacent", "link-once", "one-chunk", "send-port", "recv-port", "one-partner", "duplex", "holds"):
+        for rule in (
+            *("adjacent", "link-once", "one-chunk", "send-port", "recv-port", "one-partner", "half-port", "duplex"),
+            "holds",
+        ):
             assert (rule in broken(fast)) == (rule in broken(slow)), (under, rule)
 
 

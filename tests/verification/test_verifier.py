@@ -101,6 +101,31 @@ def test_copies_need_disjoint_ways(method):
     assert broken(verify(by_hand("ring:4", 1, [[(0, 1)]], square + borrowed, 2), method=method)) == {"copies"}
 
 
+@pytest.mark.parametrize("method", ["fast", "expanded"])
+def test_one_port_where_messages_combine(method):
+    """Chunks that share an arc and a step are one message; two arcs of a node are two."""
+    table = [[(0, 1)], [(1, 2)], [(0, 2)]]
+    same = [(0, 1, 0, 1, 0, -1, 0), (0, 1, 0, 1, 0, -1, 1), (1, 1, 0, 2, 1, -1, 2)]
+    several = [(0, 1, 0, 1, 0, -1, 2), (0, 1, 0, 2, 1, -1, 2)]
+    meeting = [(0, 1, 0, 1, 0, -1, 2), (1, 1, 1, 2, 0, -1, 0), (1, 1, 0, 2, 1, -1, 1)]
+    for rows, rules in ((same, set()), (several, {"send-port"}), (meeting, {"recv-port"})):
+        schedule = by_hand("complete:3", 2, table, rows)
+        assert broken(verify(schedule, "one-port,combining", method)) == rules
+    assert "send-port" in broken(verify(by_hand("complete:3", 2, table, same), "one-port", method))
+    assert broken(verify(by_hand("complete:3", 2, table, several), "shouting", method)) == set()
+
+
+@pytest.mark.parametrize("method", ["fast", "expanded"])
+def test_one_port_of_half_duplex_sends_or_receives(method):
+    """A stream of two chunks passes a node that receives the second while it sends the first."""
+    stream = by_hand("path:3", 2, [[(0, 2)]], RIGHT)
+    apart = by_hand("path:3", 2, [[(0, 2)]], [RIGHT[0], (2, *RIGHT[1][1:])])
+    assert broken(verify(stream, "one-port", method)) == set()
+    assert broken(verify(stream, "one-port,half", method)) == {"half-port"}
+    assert broken(verify(apart, "one-port,half", method)) == set()
+    assert "half-port" in broken(verify(rotation_of_ring(4, 1), "one-port,half", method))
+
+
 @pytest.mark.parametrize("claims", [Claims(4, 4), Claims(3, 5), Claims(2, 3)])
 def test_claims_are_compared(claims):
     assert broken(verify(by_hand("path:3", 2, [[(0, 2)]], RIGHT, claims=claims))) == {"claims"}
@@ -115,7 +140,16 @@ def test_a_report_says_where_and_why():
         verify(schedule, method="magic")
 
 
-UNDER = ["all-port", "shouting", "one-port", "whispering", "all-port,half", "one-port,half"]
+UNDER = [
+    "all-port",
+    "shouting",
+    "one-port",
+    "whispering",
+    "all-port,half",
+    "one-port,half",
+    "one-port,combining",
+    "one-port,combining,half",
+]
 
 
 @settings(max_examples=100)

@@ -64,7 +64,10 @@ AgainstWhat = Annotated[
 ]
 ModelName = Annotated[
     str | None,
-    Parameter(name="--model", help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half-duplex links."),
+    Parameter(
+        name="--model",
+        help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half duplex, ',combining' where messages combine.",
+    ),
 ]
 Flit = Annotated[int, Parameter(help="The bytes of a flit.")]
 Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]

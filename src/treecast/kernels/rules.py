@@ -118,6 +118,29 @@ def partners(step, steps, src, dst, busy_until, partner, clash):
 
 
 @njit
+def elsewhere(node, arc, step, steps, busy_until, last, clash):
+    """Set ``clash`` where a row begins while its node is busy over another arc. Tables: int64 (N,), zeros."""
+    for r in range(len(step)):
+        v = node[r]
+        if step[r] < busy_until[v] and last[v] != arc[r]:
+            clash[r] = True
+        if step[r] + steps[r] > busy_until[v]:
+            busy_until[v] = step[r] + steps[r]
+            last[v] = arc[r]
+
+
+@njit
+def both_roles(step, steps, src, dst, sends_until, hears_until, clash):
+    """Set ``clash`` where a row begins while its source receives, or its target sends. Tables: int64 (N,), zeros."""
+    for r in range(len(step)):
+        u, v = src[r], dst[r]
+        if u == v or step[r] < hears_until[u] or step[r] < sends_until[v]:
+            clash[r] = True
+        sends_until[u] = max(sends_until[u], step[r] + steps[r])
+        hears_until[v] = max(hears_until[v], step[r] + steps[r])
+
+
+@njit
 def tree_depths(src, dst, tree, depth):
     """Fill ``depth``, int32 (trees, N), zeros, with arcs from the root, as far as sources come before their rows."""
     deepest = 0

@@ -173,7 +173,8 @@ class Builder:
         if reason := self.on(job.network):
             return reason
         if job.model.name not in self.models:
-            return f"needs model {' or '.join(name for name in self.models if ',' not in name)}, not {job.model.name}"
+            full = [name for name in self.models if not name.endswith(",half")] or self.models
+            return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
             return f"sends over at most {most} {apart(job.against)} ways, not {job.copies}"
         if not self.takes(job.options):

@@ -62,8 +62,9 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
     if not model.combining:
         rules += ["link-once", "one-chunk"]
     if model.ports == "one":
-        rules += [] if model.combining else ["send-port", "recv-port"]
+        rules += [] if model.combining and model.partner == "same" else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
+        rules += ["half-port"] if model.half_port else []
     rules += ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
     rules += ["complete", "once"] if plain.collective.sums else []
@@ -83,8 +84,8 @@ def _check_links(
 ) -> None:
     """Judge what the messages of one step do to arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
-    used, senders, receivers, links = set[object](), set[object](), set[object](), set[object]()
-    partner = dict[int, int]()
+    used, links = set[object](), set[object]()
+    senders, receivers, partner = dict[int, object](), dict[int, object](), dict[int, int]()
 
     def at_fault(rule: str, send: Send, why: str, *nodes: int) -> None:
         step, src, dst, _, _, _, row = send
@@ -103,18 +104,19 @@ def _check_links(
             at_fault("adjacent", send, f"no arc by port {port} leads there")
         cable = int(plain.network.cable(src, port))
         link = (src, dst, cable) if model.combining else (frozenset((src, dst)), cable)
-        for rule, key, taken in (
-            ("link-once", (src, port), used),
-            ("send-port", src, senders),
-            ("recv-port", dst, receivers),
-            ("duplex", link, links),
-        ):
+        for rule, node, taken in (("send-port", src, senders), ("recv-port", dst, receivers)):
+            if node in taken and not (model.combining and taken[node] == (src, port)):
+                at_fault(rule, send, "{} is busy", node)
+            taken.setdefault(node, (src, port))
+        if src in receivers or dst in senders:
+            at_fault("half-port", send, "a node sends and receives")
+        for rule, key, taken in (("link-once", (src, port), used), ("duplex", link, links)):
             if rule == "link-once" and not existing:
                 continue
             if key in taken and not (rule == "duplex" and model.combining):
                 at_fault(rule, send, "taken in this step already")
             taken.add(key)
-        if model.combining and (dst, src, cable) in links:  # what goes the same way is one message
+        if model.combining and src != dst and (dst, src, cable) in links:  # what goes the same way is one message
             at_fault("duplex", send, "something comes the other way")
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:

@@ -19,10 +19,12 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     if not model.combining:  # else what shares an arc and a step is one message
         of_links += [links.link_once, links.one_chunk]
     if model.ports == "one":
-        if not model.combining:
+        if not model.combining or model.partner == "any":
             of_links += [links.send_port, links.recv_port]
         if model.partner == "same":
             of_links.append(links.one_partner)
+        if model.half_port:
+            of_links.append(links.half_port)
     if model.duplex == "half":
         of_links.append(links.duplex)
     return _by_name(case, of_links) | (_of_data(case) if model.buffered else _of_relays(case))

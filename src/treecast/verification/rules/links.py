@@ -72,17 +72,51 @@ def one_chunk(case: Case) -> Broken:
 
 
 def send_port(case: Case) -> Broken:
-    """Rule ``send-port``: a node sends to one neighbour at a time. Of an orbit: one row at a time."""
-    none = np.zeros_like(case.rows.src)
-    node = none if case.schedule.orbit else case.rows.src
-    return _busy(case, "send-port", node, none, 1, why="leaves a node that is still sending")
+    """Rule ``send-port``: a node sends one message at a time. Where messages combine: over one arc at a time.
+
+    Of an orbit: one row at a time, or rows of one port.
+    """
+    return _one_at_a_time(case, "send-port", case.rows.src, "leaves a node that is still sending")
 
 
 def recv_port(case: Case) -> Broken:
-    """Rule ``recv-port``: a node receives from one neighbour at a time. Of an orbit: one row at a time."""
-    none = np.zeros_like(case.rows.dst)
-    node = none if case.schedule.orbit else case.rows.dst
-    return _busy(case, "recv-port", node, none, 1, why="reaches a node that is still receiving")
+    """Rule ``recv-port``: a node receives one message at a time. Where messages combine: over one arc at a time.
+
+    Of an orbit: one row at a time, or rows of one port.
+    """
+    return _one_at_a_time(case, "recv-port", case.rows.dst, "reaches a node that is still receiving")
+
+
+def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
+    from treecast.kernels.rules import elsewhere
+    from treecast.kernels.views import read_only
+
+    rows, none = case.rows, np.zeros_like(node)
+    node = none if case.schedule.orbit else node
+    if not case.model.combining:
+        return _busy(case, rule, node, none, 1, why=why)
+    arc = rows.port if case.schedule.orbit else rows.src.astype(np.int64) * case.schedule.network.ports + rows.port
+    clash, (busy, last) = np.zeros(len(rows), np.bool_), np.zeros((2, case.nodes), np.int64)
+    columns = (read_only(column, np.int64) for column in (node, arc, rows.step, rows.steps))
+    elsewhere(*columns, busy, last, clash)
+    return case.broken(rule, clash, lambda row: why)
+
+
+def half_port(case: Case) -> Broken:
+    """Rule ``half-port``, of one port with half duplex: in a step a node sends or receives, not both.
+
+    Every row of an orbit breaks it: all nodes send and receive at once.
+    """
+    from treecast.kernels.rules import both_roles
+    from treecast.kernels.views import read_only
+
+    rows = case.rows
+    clash = np.full(len(rows), case.schedule.orbit, np.bool_)
+    if not case.schedule.orbit:
+        sends, hears = np.zeros((2, case.nodes), np.int64)
+        columns = (read_only(column, np.int64) for column in (rows.step, rows.steps, rows.src, rows.dst))
+        both_roles(*columns, sends, hears, clash)
+    return case.broken("half-port", clash, lambda row: "meets a node that sends and receives at once")
 
 
 def one_partner(case: Case) -> Broken:
