@@ -46,8 +46,11 @@ def test_the_table_of_the_paper(n):
         assert all(b.formula and b.source for b in lower)
 
 
-def shortest_broadcast(graph, root, messages, one_port):
-    """The least number of all-port (or one-port) steps of a broadcast, by breadth-first search over what everybody holds."""
+def shortest_broadcast(graph, root, messages, one_port, half=False):
+    """The least number of all-port (or one-port) steps of a broadcast, by breadth-first search over what everybody holds.
+
+    With ``half`` a node sends or receives in a step.
+    """
     full = (1 << messages) - 1
     start = tuple(full if v == root else 0 for v in graph)
     arcs = list(graph.edges)
@@ -61,6 +64,8 @@ def shortest_broadcast(graph, root, messages, one_port):
             for picked in product(*choices):
                 used = [arc for arc, c in zip(arcs, picked, strict=True) if c is not None]
                 if one_port and (len({u for u, _ in used}) < len(used) or len({v for _, v in used}) < len(used)):
+                    continue
+                if half and {u for u, _ in used} & {v for _, v in used}:
                     continue
                 after = list(state)
                 for (_, v), c in zip(arcs, picked, strict=True):
@@ -82,6 +87,27 @@ def test_no_schedule_beats_the_bound(spec, messages, one_port):
     for root in range(min(2, len(graph))):
         bound = best(found(spec, messages, 1, "one-port" if one_port else "all-port", root), "steps").value
         assert bound <= shortest_broadcast(graph, root, messages, one_port)
+
+
+@pytest.mark.parametrize(
+    ("spec", "messages", "least"),
+    [("path:3", 1, 2), ("path:3", 2, 4), ("complete:3", 1, 2), ("complete:3", 2, 4), ("complete:4", 1, 2)],
+)
+def test_no_schedule_beats_the_bound_of_half_duplex(spec, messages, least):
+    """With one port of half duplex; where the fewest steps are the bound, on complete networks, it is met."""
+    graph, bound = graph_of(network(spec)), best(found(spec, messages, 1, "one-port,half", 0), "steps").value
+    assert bound <= shortest_broadcast(graph, 0, messages, True, half=True) == least
+    assert bound == least or spec == "path:3"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "messages", "copies", "least"), [(64, 10, 2, 25), (64, 1, 1, 6), (5, 4, 3, 14), (2, 7, 1, 7)]
+)
+def test_copies_over_one_port(nodes, messages, copies, least):
+    """The last node that hears anything hears x copies of M messages from then on."""
+    bound = best(found(f"complete:{nodes}", messages, copies, "one-port", 0), "steps")
+    assert bound.value == least
+    assert bound.formula == "M x - 1 + ⌈log2 N⌉" or nodes == 2
 
 
 def shortest_personal(graph, packets, one_port):

@@ -49,10 +49,13 @@ class Job:
 
     @property
     def room(self) -> int:
-        """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways."""
+        """The most sends that the whole network can carry in a step; with half duplex, one for each link with arcs both ways.
+
+        With one port of half duplex each send keeps two nodes busy.
+        """
         half, nodes = self.model.duplex == "half", self.network.nodes
         if self.model.ports == "one":
-            return nodes // 2 if half and self.model.partner == "same" else nodes
+            return nodes // 2 if half else nodes
         return self.network.arcs // (2 if half and self.network.both_ways else 1)
 
 

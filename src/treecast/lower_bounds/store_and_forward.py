@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import cuts, distances, faults, personal
+from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.networks.core import Ints
@@ -53,11 +53,10 @@ def _broadcast(job: Job, root: int) -> list[Bound]:
         return sends + _reach(job, root)
     total, far, ports = job.total, job.network.eccentricity(root), job.ports(root)
     if job.model.ports == "one":
-        doublings = job.others.bit_length()
         return [
             *sends,
             steps(total + far - 1, "M x + eccentricity - 1", "the root's one port"),
-            steps(job.messages - 1 + doublings, "M - 1 + ⌈log2 N⌉", "informed nodes at most double"),
+            *one_port.broadcast(job),
         ]
     value = -(-total // ports) + far - 1
     found = [*sends, steps(value, "⌈M x / degree⌉ + eccentricity - 1", "Fragopoulou & Akl, Table 1")]
