@@ -1,0 +1,1 @@
+"""Plans for nodes that have one port each."""

@@ -1,0 +1,266 @@
+"""The shape of shifted trees: at which steps one tree has how many nodes that pass on, and how positions make groups.
+
+Communication model: one-port, full duplex.
+
+x trees of one shape, tree c a step behind tree c - 1, repeat every x steps. Below the root lie n = N - 1 = xG + h positions,
+where h < x.
+
+- The root has one child, at step 0. G positions are *inner*: each has a child at each of the x steps behind its own. The h
+  *fixed* ones have one child each. All others are leaves. That is one place more than needed, so a leaf is left out.
+- The positions but the fixed ones make G groups of x, one inner position in each, whose steps add up to 0 modulo x. Then a group
+  can be put in an order j = 0 … x - 1 in which all step_j - j differ modulo x (M. Hall 1952). In tree c node i of a group has
+  its position i - c, modulo x, and a fixed node its own position. So a node is inner in one tree at most, receives in steps that
+  differ modulo x, and hangs below a given fixed node in one tree at most. The ways of the trees share no node.
+
+Inner positions come as early as there is room. That ends soonest, but for x = 2, where a group is two positions with steps of the
+same parity: there each parity has as many inner positions as leaves.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+_TRIES, _MOVES = 20, 200  # deals of the last groups, and exchanges for each group of a deal
+_ORDERS = 20_000  # exchanges that are tried to put a group in order
+_BULK = 4  # of what there is of the scarcest positions, one in so many goes into groups of one kind
+
+
+@dataclass(frozen=True)
+class Group:
+    """Groups of one kind: the residues of their steps modulo x, in order, which of these is the inner one, and how many."""
+
+    residues: tuple[int, ...]
+    inner: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tree by its steps.
+
+    Parameters
+    ----------
+    copies
+        x: how many trees there are of this shape.
+    inner, leaves
+        How many positions pass on, and how many do not, at each step.
+    fixed
+        The steps of each fixed position and of its leaf, which is among ``leaves``.
+    groups
+        The groups of all positions but the fixed ones.
+    """
+
+    copies: int
+    inner: tuple[int, ...]
+    leaves: tuple[int, ...]
+    fixed: tuple[tuple[int, int], ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def length(self) -> int:
+        """The steps that all trees take with one chunk."""
+        last = max(step for step in range(len(self.leaves)) if self.leaves[step] or self.inner[step])
+        return max(last, *(leaf for _, leaf in self.fixed), 0) + self.copies
+
+
+@lru_cache(1024)
+def shape(others: int, copies: int) -> Shape | None:
+    """Return the shape of x shifted trees of so many nodes below the root, x ≥ 2; None where none is found.
+
+    >>> shape(63, 2).length, shape(63, 3).length
+    (11, 11)
+    """
+    if copies > others:
+        return None
+    found: Shape | None = None
+    for inner in _inner_by_step(others // copies, copies):
+        for candidate in _filled(others, copies, inner):
+            if found is not None and candidate.length >= found.length:
+                continue
+            groups = _groups(candidate)
+            if groups is not None:
+                found = Shape(copies, candidate.inner, candidate.leaves, candidate.fixed, groups)
+    return found
+
+
+def _inner_by_step(inner: int, copies: int) -> Iterator[list[int]]:
+    """Yield how many inner positions there are at each step: as early as there is room, at most so many of each residue."""
+    quotas = [[inner] * copies]
+    if copies == 2:
+        even = range(max(0, inner // 2 - 1), min(inner, inner // 2 + 2) + 1)
+        quotas = [[many, inner - many] for many in even]
+    for room in quotas:
+        left, found = inner, list[int]()
+        while left:
+            step = len(found)
+            slots = sum(found[max(0, step - copies) :]) if step else 1
+            many = min(slots, left, room[step % copies])
+            if not slots:
+                break
+            found.append(many)
+            room[step % copies] -= many
+            left -= many
+        if not left:
+            yield found
+
+
+def _filled(others: int, copies: int, inner: list[int]) -> Iterator[Shape]:
+    """Yield shapes with some inner positions, whose steps add up to 0 modulo x: those first that end a step sooner."""
+    end = len(inner) - 1 + copies
+    inner = inner + [0] * (end + 1 - len(inner))
+    slots = [1] + [sum(inner[max(0, step - copies) : step]) for step in range(1, end + 1)]
+    free = [many - taken for many, taken in zip(slots, inner, strict=True)]
+    for drop in [1, 0] if free[end] == 1 else [0]:
+        last = end - drop
+        for fixed in _fixed(others % copies, free[:last], copies):
+            leaves = list(free)
+            for step, leaf in fixed:
+                leaves[step] -= 1
+                leaves[leaf] += 1
+            spare = sum(step * (inner[step] + leaves[step]) for step in range(end + 1)) % copies
+            where = [step for step in range(end, 0, -1) if leaves[step] and step % copies == spare]
+            if not where or (drop and where[0] != end):
+                continue
+            leaves[where[0]] -= 1
+            yield Shape(copies, tuple(inner), tuple(leaves), tuple(fixed), ())
+
+
+def _fixed(count: int, free: list[int], copies: int) -> Iterator[list[tuple[int, int]]]:
+    """Yield steps of some fixed positions, in places that are free, and of their leaves; ``free``: by step, but for the last."""
+    last = len(free)
+    if not count:
+        yield []
+    for begin in range(1, last if count else 0):
+        places = [step for step in range(begin, last) for _ in range(free[step])][:count]
+        if len(places) == count and places[0] == begin:
+            for delay in range(1, min(copies, last - begin) + 1):
+                yield [(step, step + (1 if number else delay)) for number, step in enumerate(places)]
+
+
+def _groups(of: Shape) -> tuple[Group, ...] | None:
+    """Return groups of all positions but the fixed ones, in order; None where none are found."""
+    copies = of.copies
+    inner, leaves = [0] * copies, [0] * copies
+    for step, (many, few) in enumerate(zip(of.inner, of.leaves, strict=True)):
+        inner[step % copies] += many
+        leaves[step % copies] += few
+    kinds = _deal(inner, leaves, copies)
+    if kinds is None:
+        return None
+    found = list[Group]()
+    for (head, *rest), count in sorted(kinds.items()):
+        order = _in_order((head, *rest))
+        if order is None:
+            return None
+        found.append(Group(tuple((head, *rest)[i] for i in order), order.index(0), count))
+    return tuple(found)
+
+
+def _deal(inner: list[int], leaves: list[int], copies: int) -> Counter[tuple[int, ...]] | None:
+    """Return how many groups there are of each kind: the residue of the inner position, then those of x - 1 leaves, sorted."""
+    inner, leaves, found = list(inner), list(leaves), Counter[tuple[int, ...]]()
+    while any(inner):
+        head = max(range(copies), key=lambda a: inner[a])
+        rest = _leaves_for(head, leaves, copies)
+        if rest is None:
+            return _dealt_at_random(inner, leaves, found, copies)
+        used = Counter(rest)
+        count = min([inner[head], *(leaves[a] // times for a, times in used.items())])
+        count = max(1, count // _BULK)
+        found[head, *sorted(rest)] += count
+        inner[head] -= count
+        for a, times in used.items():
+            leaves[a] -= times * count
+    return found
+
+
+def _leaves_for(head: int, leaves: list[int], copies: int) -> list[int] | None:
+    """Return residues of x - 1 leaves that make up 0 with that of an inner position: of those of which there are most."""
+    left, rest = list(leaves), list[int]()
+    for _ in range(copies - 3):
+        most = max(range(copies), key=lambda a: left[a])
+        rest.append(most)
+        left[most] -= 1
+    need = -(head + sum(rest)) % copies
+    if copies == 2:
+        return [need] if left[need] else None
+    pairs = [(a, (need - a) % copies) for a in range(copies)]
+    last = max(pairs, key=lambda pair: min(left[pair[0]], left[pair[1]]) // (1 + (pair[0] == pair[1])))
+    for a in last:
+        left[a] -= 1
+    return [*rest, *last] if min(left) >= 0 else None
+
+
+def _dealt_at_random(
+    inner: list[int], leaves: list[int], known: Counter[tuple[int, ...]], copies: int
+) -> Counter[tuple[int, ...]] | None:
+    """Return the same after the last groups, and some that were made before, are dealt anew and exchange leaves."""
+    if copies == 2:
+        return None
+    dice, found = random.Random(0), known.copy()
+    heads = [a for a, many in enumerate(inner) for _ in range(many)]
+    rest = [a for a, many in enumerate(leaves) for _ in range(many)]
+    for kind in sorted(known):
+        again = min(found[kind], 3)
+        found[kind] -= again
+        heads += [kind[0]] * again
+        rest += list(kind[1:]) * again
+    for _ in range(_TRIES):
+        dice.shuffle(rest)
+        dealt = [[head, *rest[i * (copies - 1) : (i + 1) * (copies - 1)]] for i, head in enumerate(heads)]
+        if _exchanged(dealt, copies, dice):
+            return found + Counter((head, *sorted(few)) for head, *few in dealt)
+    return None
+
+
+def _exchanged(dealt: list[list[int]], copies: int, dice: random.Random) -> bool:
+    """Exchange leaves of groups until the steps of each add up to 0 modulo x, and return whether they do."""
+    wrong = [sum(group) % copies != 0 for group in dealt]
+    for _ in range(_MOVES * len(dealt)):
+        if not any(wrong):
+            return True
+        a, b = dice.choice([i for i, bad in enumerate(wrong) if bad]), dice.randrange(len(dealt))
+        if a == b:
+            continue
+        i, j = dice.randrange(1, copies), dice.randrange(1, copies)
+        dealt[a][i], dealt[b][j] = dealt[b][j], dealt[a][i]
+        now = [sum(dealt[c]) % copies != 0 for c in (a, b)]
+        if sum(now) > wrong[a] + wrong[b]:
+            dealt[a][i], dealt[b][j] = dealt[b][j], dealt[a][i]
+        else:
+            wrong[a], wrong[b] = now
+    return not any(wrong)
+
+
+def _in_order(residues: tuple[int, ...]) -> list[int] | None:
+    """Return an order of residues that add up to 0 in which residue - place are all different modulo x (M. Hall 1952)."""
+    copies, order = len(residues), list(range(len(residues)))
+    dice, times = random.Random(0), Counter((residues[i] - place) % copies for place, i in enumerate(order))
+    for _ in range(_ORDERS):
+        missing = copies - len(times)
+        if not missing:
+            return order
+        a, b = dice.randrange(copies), dice.randrange(copies)
+        before = order[a], order[b]
+        _move(times, residues, order, a, b)
+        if copies - len(times) > missing:
+            _move(times, residues, order, a, b)
+            order[a], order[b] = before
+    return None
+
+
+def _move(times: Counter[int], residues: tuple[int, ...], order: list[int], a: int, b: int) -> None:
+    """Exchange two places of an order, and count how often each residue - place occurs."""
+    copies = len(residues)
+    if a == b:
+        return
+    for place in (a, b):
+        key = (residues[order[place]] - place) % copies
+        times[key] -= 1
+        if not times[key]:
+            del times[key]
+    order[a], order[b] = order[b], order[a]
+    for place in (a, b):
+        times[(residues[order[place]] - place) % copies] += 1

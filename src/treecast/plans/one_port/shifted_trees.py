@@ -1,0 +1,144 @@
+"""Several copies of a broadcast over one port on complete networks: x trees of one shape, each a step behind the other.
+
+Communication model: store-and-forward, one-port, full duplex; where messages combine, all M chunks are one message.
+Source: ours; the shape is explained in ``shape``.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.description import Description
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built
+from treecast.plans.one_port.models import EITHER, check_rows
+from treecast.plans.one_port.shape import Shape, shape
+from treecast.plans.registry import builder, every_port
+from treecast.schedule import Claims, Payloads, Rows, Schedule
+from treecast.schedule.recipe import Job
+
+
+class Trees(NamedTuple):
+    """x trees: int64 (x, N - 1) of the arcs, of which each leads to another node in each tree; nodes count from the root."""
+
+    step: Ints
+    source: Ints
+    target: Ints
+
+
+def fits(job: Job[Complete]) -> str:
+    """Return why there are no shifted trees for a job, or an empty text."""
+    if job.copies == 1:
+        return "is for several copies: circulant sends one"
+    found = shape(job.network.nodes - 1, job.copies)
+    return "" if found else f"knows no shape of {job.copies} trees of {job.network.nodes:,} nodes"
+
+
+def _claims(job: Job[Complete]) -> Claims:
+    found = shape(job.network.nodes - 1, job.copies)
+    messages, others = job.collective.messages, job.network.nodes - 1
+    repeats = 0 if job.model.combining else messages - 1
+    return Claims(job.copies * repeats + (found.length if found else 0), job.copies * messages * others)
+
+
+def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
+    found = shape(job.network.nodes - 1, job.copies)
+    if found is None:
+        return Description({})
+    least = job.copies - 1 + (job.network.nodes - 1).bit_length()
+    text = f"{found.length} for one chunk; no less than {least} for any {job.copies} disjoint ways"
+    return Description({"first_chunk_steps": found.length, "first_chunk_bound": least}, {"first chunk": text})
+
+
+@builder(
+    "shifted-trees",
+    "broadcast",
+    on=Complete,
+    under=EITHER,
+    most_copies=every_port,
+    fits=fits,
+    claims=_claims,
+    facts=_facts,
+    backwards=False,
+    what="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
+    rank=20,
+)
+def shifted_trees(job: Job[Complete]) -> Built:
+    """One-port: x(M - 1) + L steps, where L is what the shape takes for one chunk; M x (N - 1) transmissions.
+
+    The bound is x(M - 1) + x - 1 + ⌈log2 N⌉. Where messages combine, L steps.
+    """
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    found = shape(network.nodes - 1, copies)
+    claims = _claims(job)
+    check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
+    trees = trees_of(found) if found else Trees(*np.zeros((3, copies, 0), np.int64))
+    tree = np.broadcast_to(np.arange(copies)[:, None], trees.step.shape)
+    step, source, target, tree = (each.reshape(-1) for each in (*trees, tree))
+    source, target = (network.translate(job.collective.root, u) for u in (source, target))
+    times = 1 if job.model.combining else messages
+    chunk = np.repeat(np.arange(times), len(step))
+    step, source, target, tree = (np.tile(each, times) for each in (step, source, target, tree))
+    table = np.arange(times), np.arange(times) + (messages if job.model.combining else 1)
+    rows = Rows.of(
+        Payloads.of_ranges(*table),
+        step=step + copies * chunk,
+        steps=np.ones_like(step),
+        src=source,
+        dst=target,
+        port=network.port_between(source, target),
+        tree=tree,
+        payload=chunk,
+    )
+    return Built(rows, claims)
+
+
+@lru_cache(4)
+def trees_of(of: Shape) -> Trees:
+    """Return the trees of a shape: positions are numbered, the inner ones first, then leaves, then the fixed ones."""
+    x, inner, leaves = of.copies, np.array(of.inner), np.array(of.leaves)
+    start = np.concatenate([[0], np.cumsum(inner)])
+    step = np.concatenate(
+        [np.repeat(np.arange(len(many)), many) for many in (inner, leaves)]
+        + [np.array([f for f, _ in of.fixed], np.int64)]
+    )
+    count, passing = len(step), int(inner.sum())
+    parent = np.full(count, -1)
+    at_step = np.argsort(step, kind="stable")  # inner positions before leaves
+    below = np.array([leaf for _, leaf in of.fixed], np.int64)
+    bounds = np.searchsorted(step[at_step], np.arange(len(inner) + 1))
+    for now in range(1, len(inner)):
+        here = at_step[bounds[now] : bounds[now + 1]]
+        mine = np.flatnonzero(below == now)  # fixed positions that have a leaf now: the last of the leaves
+        if len(mine):
+            hanging = here[(here >= passing) & (here < count - len(below))][-len(mine) :]
+            parent[hanging] = count - len(below) + mine
+            here = np.setdiff1d(here, hanging)
+        parent[here] = start[max(0, now - x)] + np.arange(len(here))
+    group, place = _grouped(of, step, passing, count - len(below))
+    tree = np.arange(x)[:, None]
+    node = 1 + group * x + np.where(place < 0, 0, (place + tree) % x)
+    node[:, count - len(below) :] = 1 + passing * x + np.arange(len(below))
+    source = np.where(parent < 0, 0, node[:, parent])
+    return Trees(step + tree, source, node)
+
+
+def _grouped(of: Shape, step: Ints, passing: int, grouped: int) -> tuple[Ints, Ints]:
+    """Return the group of each position and its place there, -1 of the fixed ones."""
+    x, group, place = of.copies, np.full(len(step), -1), np.full(len(step), -1)
+    pools = [
+        [first + np.flatnonzero(step[first:stop] % x == a) for a in range(x)]
+        for first, stop in ((0, passing), (passing, grouped))
+    ]
+    used, begun = np.zeros((2, x), np.int64), 0
+    for kind in of.groups:
+        for j, residue in enumerate(kind.residues):
+            pool = 0 if j == kind.inner else 1
+            at = used[pool, residue]
+            taken = pools[pool][residue][at : at + kind.count]
+            used[pool, residue] += kind.count
+            group[taken], place[taken] = begun + np.arange(kind.count), j
+        begun += kind.count
+    return group, place
