@@ -1,0 +1,144 @@
+"""Scatter, allgather and alltoall over one port on complete networks: one send after the other, to the target or a relay.
+
+Communication model: store-and-forward, one-port, full duplex; where messages combine, a block is one message.
+
+What ``direct`` does over all ports at once is done in turns. A row of an orbit is a shift of all nodes by as many labels. So in
+a step of one row each node sends once and receives once, and R rows take R turns, in any order in which relays have what they
+send.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.plans.built import Built
+from treecast.plans.one_port.models import EITHER
+from treecast.plans.registry import builder, every_port
+from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
+
+
+def _turn(job: Job[Complete]) -> int:
+    """Return the steps that a block takes: one for each chunk, or one where messages combine."""
+    return 1 if job.model.combining else job.collective.messages
+
+
+def _claims_of_scatter(job: Job[Complete]) -> Claims:
+    others, copies = job.network.nodes - 1, job.copies
+    return Claims(_turn(job) * copies * others, job.collective.messages * (2 * copies - 1) * others)
+
+
+@builder(
+    "one-by-one",
+    "scatter",
+    claims=_claims_of_scatter,
+    what="to one target after the other; more copies by way of relays",
+    **_TURNS,
+)
+def scatter(job: Job[Complete]) -> Built:
+    """One-port: x - 1 copies of each block to a relay each, then one to its target itself: M x (N - 1) steps, the fewest.
+
+    M (2x - 1) (N - 1) transmissions. A relay passes on what it gets a step later. Relays of way w are w labels beyond the target.
+    """
+    others = job.network.nodes - 1
+    way, target = _turns_of_scatter(others, job.copies)
+    start, relay = np.arange(len(way)) * _turn(job), (target + way) % max(others, 1)
+    more = np.flatnonzero(way)
+    step = np.concatenate([start, start[more] + 1])
+    source = np.concatenate([way * 0, relay[more] + 1])
+    ends = np.concatenate([relay, target[more]]) + 1
+    block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
+    source, ends, block = (job.network.translate(job.collective.root, u) for u in (source, ends, block))
+    return Built(_rows(job, step, (source, ends), block=block, tree=tree), _claims_of_scatter(job))
+
+
+def _turns_of_scatter(others: int, copies: int) -> tuple[Ints, Ints]:
+    """Return the way and the target, counted from 0, of each turn of the root.
+
+    The last way is direct. No target hears from a relay and from the root in one step: the relay of a target is never that of the
+    turn behind it. Of N - 1 ways one would break this, so it serves the targets backwards.
+    """
+    if (others, copies) == (2, 2):
+        return np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])
+    way, target = np.repeat(np.arange(copies)[::-1], others), np.tile(np.arange(others), copies)
+    return way, np.where((way > 0) & (way == others - 1), others - 1 - target, target)
+
+
+def _claims_of_allgather(job: Job[Complete]) -> Claims:
+    sends = job.copies * (job.network.nodes - 1)
+    return Claims(_turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+
+
+@builder(
+    "one-by-one",
+    "allgather",
+    claims=_claims_of_allgather,
+    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    **_TURNS,
+)
+def allgather(job: Job[Complete]) -> Built:
+    """One-port: of x copies tree t leads by way of node t + 1 to all others; one copy goes to each node itself. An orbit.
+
+    M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else.
+    """
+    nodes, columns = job.network.nodes, list[tuple[Ints, ...]]()
+    others = np.arange(1, nodes)
+    if job.copies == 1:
+        columns.append((others * 0, others, others * 0))
+    for tree in range(job.copies if job.copies > 1 else 0):
+        relay = tree + 1
+        targets = others[others != relay]
+        source = np.concatenate([[0], np.full(len(targets), relay)])
+        columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
+    source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    step = np.arange(len(source)) * _turn(job)
+    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), _claims_of_allgather(job))
+
+
+def _claims_of_alltoall(job: Job[Complete]) -> Claims:
+    sends = (2 * job.copies - 1) * (job.network.nodes - 1)
+    return Claims(_turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+
+
+@builder(
+    "one-by-one",
+    "alltoall",
+    claims=_claims_of_alltoall,
+    what="to the node k labels on in turn k; more copies by way of relays",
+    **_TURNS,
+)
+def alltoall(job: Job[Complete]) -> Built:
+    """One-port: one way goes to the target itself, the others by way of a relay each, w labels beyond the target. An orbit.
+
+    M (2x - 1) (N - 1) steps and M (2x - 1) (N - 1) N transmissions, the fewest there can be.
+    """
+    others = job.network.nodes - 1
+    place, columns = np.arange(others), list[tuple[Ints, ...]]()
+    columns.append((place * 0, place + 1, place + 1, place * 0))
+    for way in range(1, job.copies):
+        relay = (place + way) % others + 1
+        columns.append((place * 0, relay, place + 1, place * 0 + way))
+        columns.append((relay, place + 1, place + 1, place * 0 + way))
+    source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
+    step = np.arange(len(source)) * _turn(job)
+    return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_alltoall(job))
+
+
+def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Ints, tree: Ints) -> Rows:
+    """Return rows that carry all M chunks of a block each, one after the other or, where messages combine, together."""
+    (source, target), messages = ends, job.collective.messages
+    first = np.arange(job.network.nodes) * messages
+    return Rows.of(
+        Payloads.of_ranges(first, first + messages),
+        step=step,
+        steps=np.full(len(step), _turn(job)),
+        src=source,
+        dst=target,
+        port=job.network.port_between(source, target),
+        tree=tree,
+        payload=block,
+    )
