@@ -54,7 +54,8 @@ def baseline(schedule: Schedule) -> Baseline:
         steps = single_tree_steps(schedule.network, schedule.collective)
     elif schedule.trees > 1:
         steps = one_tree_steps(schedule)
-    return Baseline(schedule, 0 if schedule.model.routing else steps)
+    alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
+    return Baseline(schedule, 0 if schedule.model.routing or alone else steps)  # of one port: a node's children wait
 
 
 @describe.register

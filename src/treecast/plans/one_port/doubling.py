@@ -1,6 +1,6 @@
-"""Collectives over one port on complete networks where messages combine, in ⌈log2 N⌉ steps, the fewest there can be.
+"""Collectives over one port on complete networks in ⌈log2 N⌉ turns: where messages combine, these are the fewest steps.
 
-Communication model: store-and-forward, one-port, full duplex, messages combine.
+Communication model: store-and-forward, one-port, full duplex, messages combine; the broadcast also where they do not.
 Sources: binomial trees; Bruck, Ho, Kipnis, Upfal & Weathersby (1997) for allgather and alltoall; Träff (arXiv 2410.14234) for
 reduce-scatter, which is that allgather backwards. Its sums are commutative.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, Network
 from treecast.plans.built import Built
-from treecast.plans.one_port.models import COMBINING
+from treecast.plans.one_port.models import COMBINING, EITHER, turn
 from treecast.plans.one_port.skips import skips
 from treecast.plans.registry import builder, every
 from treecast.ragged import places
@@ -32,20 +32,23 @@ def _depth(job: Job[Complete]) -> int:
 def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     others = job.network.nodes - 1
     sources = job.network.nodes if job.collective.all_source else 1
-    return Claims(_depth(job), job.collective.messages * others * sources)
+    return Claims(_depth(job) * turn(job), job.collective.messages * others * sources)
 
 
 @builder(
     "binomial",
     "broadcast",
     on=Complete,
-    under=COMBINING,
+    under=EITHER,
     claims=_claims_of_broadcast,
-    what="down a binomial tree: in each step all that know tell one more",
+    what="down a binomial tree: in each turn all that know tell one more",
     rank=15,
 )
 def broadcast(job: Job[Complete]) -> Built:
-    """One-port, combining: all M chunks down a binomial tree: ⌈log2 N⌉ steps, M (N - 1) transmissions, the fewest."""
+    """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
+
+    A turn is a step where messages combine, which makes these the fewest steps. Else it is M steps.
+    """
     nodes, root = job.network.nodes, job.collective.root
     step, source, skip = _spread([min(2**step, nodes) for step in range(_depth(job) + 1)])
     src = job.network.translate(root, source)
@@ -84,8 +87,8 @@ def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
     one = np.ones_like(step)
     return Rows.of(
         Payloads.of([[(0, job.collective.messages)]] if len(step) else []),
-        step=step,
-        steps=one,
+        step=step * turn(job),
+        steps=one * turn(job),
         src=src,
         dst=dst,
         port=job.network.port_between(src, dst),

@@ -114,6 +114,11 @@ def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:
     return found
 
 
+def _always(job: Job[Complete]) -> str:
+    """Return no reason why not."""
+    return ""
+
+
 def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Complete]], int], *, several: bool) -> None:
     """Register the half-duplex form of a builder."""
     full = _Full(build, period)
@@ -124,7 +129,7 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Complete]],
         on=Complete,
         under=HALF,
         most_copies=every_port if several else one_way,
-        fits=shifted_trees.fits if name == "shifted-trees" else lambda job: "",
+        fits=shifted_trees.fits if name == "shifted-trees" else _always,
         claims=full.claims,
         what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three",
         backwards=name != "shifted-trees",

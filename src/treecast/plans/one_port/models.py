@@ -1,7 +1,10 @@
 """The models under which nodes have one port each, and what the builders for them share."""
 
+from typing import Any
+
 from treecast.networks import Network
 from treecast.plans.built import check_memory
+from treecast.schedule.recipe import Job
 
 ONE_PORT = ("one-port",)
 """A message is one chunk."""
@@ -11,6 +14,11 @@ HALF = ("one-port,half",)
 """A message is one chunk, and a node sends or receives."""
 EITHER = (*ONE_PORT, *COMBINING)
 _BYTES_PER_ROW = 300  # while rows of one chunk each are made
+
+
+def turn(job: Job[Any]) -> int:
+    """Return the steps that a block takes over an arc: one for each chunk, or one where messages combine."""
+    return 1 if job.model.combining else job.collective.messages
 
 
 def check_rows(messages: int, arcs: int, network: Network) -> None:

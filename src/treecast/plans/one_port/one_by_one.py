@@ -14,7 +14,7 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.one_port.models import EITHER
+from treecast.plans.one_port.models import EITHER, turn
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -22,14 +22,9 @@ from treecast.schedule.recipe import Job
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
 
 
-def _turn(job: Job[Complete]) -> int:
-    """Return the steps that a block takes: one for each chunk, or one where messages combine."""
-    return 1 if job.model.combining else job.collective.messages
-
-
 def _claims_of_scatter(job: Job[Complete]) -> Claims:
     others, copies = job.network.nodes - 1, job.copies
-    return Claims(_turn(job) * copies * others, job.collective.messages * (2 * copies - 1) * others)
+    return Claims(turn(job) * copies * others, job.collective.messages * (2 * copies - 1) * others)
 
 
 @builder(
@@ -46,7 +41,7 @@ def scatter(job: Job[Complete]) -> Built:
     """
     others = job.network.nodes - 1
     way, target = _turns_of_scatter(others, job.copies)
-    start, relay = np.arange(len(way)) * _turn(job), (target + way) % max(others, 1)
+    start, relay = np.arange(len(way)) * turn(job), (target + way) % max(others, 1)
     more = np.flatnonzero(way)
     step = np.concatenate([start, start[more] + 1])
     source = np.concatenate([way * 0, relay[more] + 1])
@@ -70,7 +65,7 @@ def _turns_of_scatter(others: int, copies: int) -> tuple[Ints, Ints]:
 
 def _claims_of_allgather(job: Job[Complete]) -> Claims:
     sends = job.copies * (job.network.nodes - 1)
-    return Claims(_turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
 
 
 @builder(
@@ -95,13 +90,13 @@ def allgather(job: Job[Complete]) -> Built:
         source = np.concatenate([[0], np.full(len(targets), relay)])
         columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
     source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    step = np.arange(len(source)) * _turn(job)
+    step = np.arange(len(source)) * turn(job)
     return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), _claims_of_allgather(job))
 
 
 def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     sends = (2 * job.copies - 1) * (job.network.nodes - 1)
-    return Claims(_turn(job) * sends, job.collective.messages * sends * job.network.nodes)
+    return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
 
 
 @builder(
@@ -124,7 +119,7 @@ def alltoall(job: Job[Complete]) -> Built:
         columns.append((place * 0, relay, place + 1, place * 0 + way))
         columns.append((relay, place + 1, place + 1, place * 0 + way))
     source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    step = np.arange(len(source)) * _turn(job)
+    step = np.arange(len(source)) * turn(job)
     return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_alltoall(job))
 
 
@@ -135,7 +130,7 @@ def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Int
     return Rows.of(
         Payloads.of_ranges(first, first + messages),
         step=step,
-        steps=np.full(len(step), _turn(job)),
+        steps=np.full(len(step), turn(job)),
         src=source,
         dst=target,
         port=job.network.port_between(source, target),
