@@ -50,7 +50,7 @@ class Says(NamedTuple):
 
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
-WORMHOLE, ALL_PORT = "tests/plans/wormhole", "tests/plans/all_port"
+WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/wormhole", "tests/plans/all_port", "tests/plans/one_port"
 SCALE = Test("tests/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
 FEWEST_CALLS = Test(
     "tests/plans/combining/test_dimension_order.py::test_every_plan_takes_the_fewest_steps_there_can_be"
@@ -261,10 +261,31 @@ CLAIMS: dict[str, dict[str, object]] = {
         f"| {what} |": Measured("benchmarks/mpi.py")
         for what in ("Bcast", "Scatter", "Gather", "Allgather", "Alltoall", "Allreduce")
     },
+    "docs/one-port.md": {
+        "and the halved plans are the fewest steps there can be": Test(
+            f"{ONE_PORT}/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
+        ),
+        "**M - 1 + q** steps are the fewest": Test(
+            f"{ONE_PORT}/test_circulant.py::test_broadcasts_take_the_fewest_steps"
+        ),
+        "**xM - 1 + q** steps are the least": Test(
+            "tests/lower_bounds/test_lower_bounds.py::test_copies_over_one_port"
+        ),
+        "take 209 steps, bound 205": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
+        "arXiv 2205.10072": ADDRESS,
+        "are the fewest for one message and f faults": PAPER,
+        "192 chunks of each of 64 nodes": Test(
+            f"{ONE_PORT}/test_collectives.py::test_an_alltoall_by_bits_moves_as_many_chunks_as_bits_are_set"
+        ),
+        "| 8 | 6 (4) |": Test(f"{ONE_PORT}/test_page.py::test_the_table_of_shapes"),
+    },
     "docs/open.md": {
         "on all 1,000 random graphs of the long test": Test(
             "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
         ),
+        "| copies of a broadcast over one port": Test(f"{ONE_PORT}/test_page.py::test_the_shapes_whose_gap_is_open"),
+        "over one port of half duplex": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
+        "9 steps of an allgather in three copies": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
         "| scatter of many messages": Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_gaps_of_many_messages"),
         "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open"

@@ -52,6 +52,7 @@ def commands_of(page):
         ("docs/trees.md", 9),
         ("docs/formats.md", 9),
         ("docs/capacities.md", 1),
+        ("docs/one-port.md", 6),
     ],
 )
 def test_commands_run(name, least, tmp_path, monkeypatch, capsys):
@@ -84,7 +85,7 @@ def test_the_pages_show_every_verb():
 
 def test_every_console_block_stands_on_a_page_whose_commands_run():
     with_commands = {page.name for page in PAGES if commands_of(page)}
-    assert with_commands == {"README.md", "capacities.md", "commands.md", "formats.md", "trees.md"}
+    assert with_commands == {"README.md", "capacities.md", "commands.md", "formats.md", "one-port.md", "trees.md"}
 
 
 def test_the_readme_is_short():
