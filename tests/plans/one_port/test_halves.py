@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.plans.one_port.oracle import broadcast_held
 from treecast.lower_bounds import best
-from treecast.plans import plan
+from treecast.plans import builders, plan
 from treecast.plans.one_port.halves import parts_of_step
+from treecast.plans.request import job_of
 from treecast.verification.verifier import verify
 
 
@@ -69,4 +70,15 @@ def test_copies_of_half_duplex(nodes, copies):
     for kind in ("broadcast", "scatter", "allgather", "alltoall"):
         for messages in (1, 3, 30) if kind == "broadcast" else (1, 3):
             schedule = plan(kind, f"complete:{nodes}", messages=messages, copies=copies, model="one-port,half")
+            assert verify(schedule).holds
+
+
+@pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (3, 2), (10, 2), (13, 3)])
+def test_claims_of_many_messages_follow_from_few(nodes, copies):
+    for messages in (1, 5, 14, 15, 16, 40):
+        for kind in ("broadcast", "scatter"):
+            asked = {"messages": messages, "copies": copies, "model": "one-port,half"}
+            schedule = plan(kind, f"complete:{nodes}", **asked)
+            found = next(each for each in builders(kind, f"complete:{nodes}") if each.name == schedule.builder)
+            assert found.claims(job_of(schedule)[0]).steps == schedule.steps
             assert verify(schedule).holds

@@ -98,8 +98,12 @@ def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
 
 
 def _popcounts(nodes: int) -> int:
-    """Return how many bits are set in 1 … N - 1 together."""
-    return sum(v.bit_count() for v in range(nodes))
+    """Return how many bits are set in 1 … N - 1 together.
+
+    >>> _popcounts(64)
+    192
+    """
+    return sum((nodes >> bit + 1 << bit) + max(0, nodes % (2 << bit) - (1 << bit)) for bit in range(nodes.bit_length()))
 
 
 def _claims_of_scatter(job: Job[Complete]) -> Claims:

@@ -9,61 +9,72 @@ send goes in the first part and the others in the second. A cycle of odd length 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from treecast.collectives import find_kind
+from treecast.collectives import Collective, find_kind
 from treecast.machine import model
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
 from treecast.plans.one_port import circulant, one_by_one, shifted_trees
 from treecast.plans.one_port.models import HALF, ONE_PORT
+from treecast.plans.one_port.shape import shape
 from treecast.plans.registry import Build, builder, every_port, one_way
 from treecast.schedule import Claims, Payloads, Rows, Schedule
 from treecast.schedule.recipe import Job
 
+_MOST_SENDS = 2**22  # of the plans whose steps are counted, where all nodes have data of their own
+
+Number = Callable[[Job[Complete]], int]
+
 
 @dataclass(frozen=True)
 class _Full:
-    """A plan for full duplex: its builder, and after how many more chunks its steps look the same again."""
+    """A plan for full duplex.
+
+    Its builder; from how many messages on its steps repeat, and after how many more they do.
+    """
 
     build: Build
-    period: Callable[[Job[Complete]], int]
+    enough: Number
+    period: Number
 
     def halved(self, job: Job[Complete]) -> Built:
         """Half duplex: the plan for full duplex, each step cut into parts in which no node both sends and receives."""
+        return Built(self.rows(job), self.claims(job))
+
+    def rows(self, job: Job[Complete]) -> Rows:
+        """Return the rows of a plan."""
         full = replace(job, model=model(ONE_PORT[0]))
-        built = self.build(full)
         orbit = job.collective.all_source
-        rows = _in_parts(Schedule(job.network, job.collective, full.model, built.rows, job.copies, orbit).plain())
-        steps = int(rows.step.max(initial=-1)) + 1
-        return Built(rows, Claims(steps, built.claims.transmissions))
+        found = Schedule(job.network, job.collective, full.model, self.build(full).rows, job.copies, orbit)
+        return _in_parts(found.plain())
 
     def claims(self, job: Job[Complete]) -> Claims:
-        """Return the steps and transmissions: of many messages, as few as show the period, and then as many periods."""
-        found = self.build(replace(job, collective=replace(job.collective, messages=1), model=model(ONE_PORT[0])))
+        """Return the steps and transmissions: the steps of few messages counted, and those of as many periods as there are."""
         messages, period = job.collective.messages, self.period(job)
-        enough = 3 * period + found.claims.steps // job.copies  # from here on all trees are busy
-        times = max(0, (messages - enough) // period)
-        few = _steps(self, replace(job, collective=replace(job.collective, messages=messages - times * period)))
+        times = max(0, (messages - self.enough(job)) // period)
+        steps = self._steps(job, messages - times * period)
         if times:
-            more = replace(job, collective=replace(job.collective, messages=messages - (times - 1) * period))
-            few += times * (_steps(self, more) - few)
-        return Claims(few, messages * found.claims.transmissions)
+            steps += times * (self._steps(job, messages - (times - 1) * period) - steps)
+        one = self.build(_with(job, 1, ONE_PORT[0])).claims
+        return Claims(steps, messages * one.transmissions)
+
+    def _steps(self, job: Job[Complete], messages: int) -> int:
+        """Return the steps of a few messages. They do not depend on the root."""
+        return _count_steps(self, job.network, job.collective.kind, messages, job.copies)
 
 
 @lru_cache(256)
-def _steps_of(full: _Full, network: Complete, kind: str, messages: int, copies: int) -> int:
-    from treecast.collectives import Collective
-
+def _count_steps(full: _Full, network: Complete, kind: str, messages: int, copies: int) -> int:
     job = Job(network, Collective(kind, network.nodes, messages), model(HALF[0]), copies)
-    return full.halved(job).claims.steps
+    return int(full.rows(job).step.max(initial=-1)) + 1
 
 
-def _steps(full: _Full, job: Job[Complete]) -> int:
-    """Return the steps of a few messages; they do not depend on the root."""
-    return _steps_of(full, job.network, job.collective.kind, job.collective.messages, job.copies)
+def _with(job: Job[Complete], messages: int, under: str) -> Job[Complete]:
+    return replace(job, collective=replace(job.collective, messages=messages), model=model(under))
 
 
 def _in_parts(schedule: Schedule) -> Rows:
@@ -114,14 +125,31 @@ def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:
     return found
 
 
-def _always(job: Job[Complete]) -> str:
+def _fits_alone(job: Job[Complete]) -> str:
     """Return no reason why not."""
     return ""
 
 
-def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Complete]], int], *, several: bool) -> None:
+def _fits_together(job: Job[Complete]) -> str:
+    """Return why a plan in which all nodes have data of their own is none for half duplex, or an empty text."""
+    if job.copies == 1:
+        return "is for several copies: in-pairs sends one"
+    sends = 3 * 2 * job.copies * job.network.nodes * (job.network.nodes - 1)
+    return f"counts {sends:,} sends, and {_MOST_SENDS:,} at most" if sends > _MOST_SENDS else ""
+
+
+def _halve(
+    name: str,
+    kind: str,
+    build: Build,
+    *,
+    enough: Number = lambda job: 3,
+    period: Number = lambda job: 1,
+    fits: Callable[[Job[Any]], str] = _fits_alone,
+    several: bool = True,
+) -> None:
     """Register the half-duplex form of a builder."""
-    full = _Full(build, period)
+    full = _Full(build, enough, period)
     alone = {"circulant": "all send as many labels on", "shifted-trees": "trees of one shape, each behind the other"}
     builder(
         f"halved-{name}",
@@ -129,23 +157,34 @@ def _halve(name: str, kind: str, build: Build, period: Callable[[Job[Complete]],
         on=Complete,
         under=HALF,
         most_copies=every_port if several else one_way,
-        fits=shifted_trees.fits if name == "shifted-trees" else _always,
+        fits=fits,
         claims=full.claims,
         what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three",
-        backwards=name != "shifted-trees",
+        backwards=kind == "scatter" or not several,
         orbit=not find_kind(kind).all_source,
         rank=30,
     )(full.halved)
+
+
+def _skips(job: Job[Complete]) -> int:
+    return max(1, (job.network.nodes - 1).bit_length())
+
+
+def _until_busy(job: Job[Complete]) -> int:
+    """Return from how many messages on all shifted trees are busy at once."""
+    found = shape(job.network.nodes - 1, job.copies)
+    return 3 + (found.length // job.copies if found else 0)
 
 
 _halve(
     "circulant",
     "broadcast",
     circulant.broadcast,
-    lambda job: max(1, (job.network.nodes - 1).bit_length()),
+    enough=lambda job: 3 * _skips(job),
+    period=_skips,
     several=False,
 )
-_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, lambda job: 1, several=True)
-_halve("one-by-one", "scatter", one_by_one.scatter, lambda job: 1, several=True)
-_halve("one-by-one", "allgather", one_by_one.allgather, lambda job: 1, several=True)
-_halve("one-by-one", "alltoall", one_by_one.alltoall, lambda job: 1, several=True)
+_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, enough=_until_busy, fits=shifted_trees.fits)
+_halve("one-by-one", "scatter", one_by_one.scatter)
+_halve("one-by-one", "allgather", one_by_one.allgather, fits=_fits_together)
+_halve("one-by-one", "alltoall", one_by_one.alltoall, fits=_fits_together)
