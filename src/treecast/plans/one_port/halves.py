@@ -34,10 +34,11 @@ Number = Callable[[Job[Complete]], int]
 class _Full:
     """A plan for full duplex.
 
-    Its builder; from how many messages on its steps repeat, and after how many more they do.
+    Its builder and what that claims; from how many messages on its steps repeat, and after how many more they do.
     """
 
     build: Build
+    full_claims: Callable[[Job[Any]], Claims]
     enough: Number
     period: Number
 
@@ -59,8 +60,7 @@ class _Full:
         steps = self._steps(job, messages - times * period)
         if times:
             steps += times * (self._steps(job, messages - (times - 1) * period) - steps)
-        one = self.build(_with(job, 1, ONE_PORT[0])).claims
-        return Claims(steps, messages * one.transmissions)
+        return Claims(steps, self.full_claims(replace(job, model=model(ONE_PORT[0]))).transmissions)
 
     def _steps(self, job: Job[Complete], messages: int) -> int:
         """Return the steps of a few messages. They do not depend on the root."""
@@ -71,10 +71,6 @@ class _Full:
 def _count_steps(full: _Full, network: Complete, kind: str, messages: int, copies: int) -> int:
     job = Job(network, Collective(kind, network.nodes, messages), model(HALF[0]), copies)
     return int(full.rows(job).step.max(initial=-1)) + 1
-
-
-def _with(job: Job[Complete], messages: int, under: str) -> Job[Complete]:
-    return replace(job, collective=replace(job.collective, messages=messages), model=model(under))
 
 
 def _in_parts(schedule: Schedule) -> Rows:
@@ -142,6 +138,7 @@ def _halve(
     name: str,
     kind: str,
     build: Build,
+    claims: Callable[[Job[Any]], Claims],
     *,
     enough: Number = lambda job: 3,
     period: Number = lambda job: 1,
@@ -149,7 +146,7 @@ def _halve(
     several: bool = True,
 ) -> None:
     """Register the half-duplex form of a builder."""
-    full = _Full(build, enough, period)
+    full = _Full(build, claims, enough, period)
     alone = {"circulant": "all send as many labels on", "shifted-trees": "trees of one shape, each behind the other"}
     builder(
         f"halved-{name}",
@@ -180,11 +177,19 @@ _halve(
     "circulant",
     "broadcast",
     circulant.broadcast,
+    circulant.claims,
     enough=lambda job: 3 * _skips(job),
     period=_skips,
     several=False,
 )
-_halve("shifted-trees", "broadcast", shifted_trees.shifted_trees, enough=_until_busy, fits=shifted_trees.fits)
-_halve("one-by-one", "scatter", one_by_one.scatter)
-_halve("one-by-one", "allgather", one_by_one.allgather, fits=_fits_together)
-_halve("one-by-one", "alltoall", one_by_one.alltoall, fits=_fits_together)
+_halve(
+    "shifted-trees",
+    "broadcast",
+    shifted_trees.shifted_trees,
+    shifted_trees.claims,
+    enough=_until_busy,
+    fits=shifted_trees.fits,
+)
+_halve("one-by-one", "scatter", one_by_one.scatter, one_by_one.claims_of_scatter)
+_halve("one-by-one", "allgather", one_by_one.allgather, one_by_one.claims_of_allgather, fits=_fits_together)
+_halve("one-by-one", "alltoall", one_by_one.alltoall, one_by_one.claims_of_alltoall, fits=_fits_together)

@@ -22,7 +22,8 @@ from treecast.schedule.recipe import Job
 _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_port, "rank": 20}
 
 
-def _claims_of_scatter(job: Job[Complete]) -> Claims:
+def claims_of_scatter(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of a scatter."""
     others, copies = job.network.nodes - 1, job.copies
     return Claims(turn(job) * copies * others, job.collective.messages * (2 * copies - 1) * others)
 
@@ -30,7 +31,7 @@ def _claims_of_scatter(job: Job[Complete]) -> Claims:
 @builder(
     "one-by-one",
     "scatter",
-    claims=_claims_of_scatter,
+    claims=claims_of_scatter,
     what="to one target after the other; more copies by way of relays",
     **_TURNS,
 )
@@ -48,7 +49,7 @@ def scatter(job: Job[Complete]) -> Built:
     ends = np.concatenate([relay, target[more]]) + 1
     block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
     source, ends, block = (job.network.translate(job.collective.root, u) for u in (source, ends, block))
-    return Built(_rows(job, step, (source, ends), block=block, tree=tree), _claims_of_scatter(job))
+    return Built(_rows(job, step, (source, ends), block=block, tree=tree), claims_of_scatter(job))
 
 
 def _turns_of_scatter(others: int, copies: int) -> tuple[Ints, Ints]:
@@ -63,7 +64,8 @@ def _turns_of_scatter(others: int, copies: int) -> tuple[Ints, Ints]:
     return way, np.where((way > 0) & (way == others - 1), others - 1 - target, target)
 
 
-def _claims_of_allgather(job: Job[Complete]) -> Claims:
+def claims_of_allgather(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of an allgather."""
     sends = job.copies * (job.network.nodes - 1)
     return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
 
@@ -71,7 +73,7 @@ def _claims_of_allgather(job: Job[Complete]) -> Claims:
 @builder(
     "one-by-one",
     "allgather",
-    claims=_claims_of_allgather,
+    claims=claims_of_allgather,
     what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
     **_TURNS,
 )
@@ -91,10 +93,11 @@ def allgather(job: Job[Complete]) -> Built:
         columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
     source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     step = np.arange(len(source)) * turn(job)
-    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), _claims_of_allgather(job))
+    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), claims_of_allgather(job))
 
 
-def _claims_of_alltoall(job: Job[Complete]) -> Claims:
+def claims_of_alltoall(job: Job[Complete]) -> Claims:
+    """Return the steps and transmissions of x copies of an alltoall."""
     sends = (2 * job.copies - 1) * (job.network.nodes - 1)
     return Claims(turn(job) * sends, job.collective.messages * sends * job.network.nodes)
 
@@ -102,7 +105,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
 @builder(
     "one-by-one",
     "alltoall",
-    claims=_claims_of_alltoall,
+    claims=claims_of_alltoall,
     what="to the node k labels on in turn k; more copies by way of relays",
     **_TURNS,
 )
@@ -120,7 +123,7 @@ def alltoall(job: Job[Complete]) -> Built:
         columns.append((relay, place + 1, place + 1, place * 0 + way))
     source, target, block, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
     step = np.arange(len(source)) * turn(job)
-    return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_alltoall(job))
+    return Built(_rows(job, step, (source, target), block=block, tree=tree), claims_of_alltoall(job))
 
 
 def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Ints, tree: Ints) -> Rows:

@@ -36,7 +36,8 @@ def fits(job: Job[Complete]) -> str:
     return "" if found else f"knows no shape of {job.copies} trees of {job.network.nodes:,} nodes"
 
 
-def _claims(job: Job[Complete]) -> Claims:
+def claims(job: Job[Complete]) -> Claims:
+    """Return x(M - 1) + L steps and M x (N - 1) transmissions; where messages combine, L steps."""
     found = shape(job.network.nodes - 1, job.copies)
     messages, others = job.collective.messages, job.network.nodes - 1
     repeats = 0 if job.model.combining else messages - 1
@@ -59,7 +60,7 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
     under=EITHER,
     most_copies=every_port,
     fits=fits,
-    claims=_claims,
+    claims=claims,
     facts=_facts,
     backwards=False,
     what="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
@@ -72,7 +73,6 @@ def shifted_trees(job: Job[Complete]) -> Built:
     """
     network, messages, copies = job.network, job.collective.messages, job.copies
     found = shape(network.nodes - 1, copies)
-    claims = _claims(job)
     check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
     trees = trees_of(found) if found else Trees(*np.zeros((3, copies, 0), np.int64))
     tree = np.broadcast_to(np.arange(copies)[:, None], trees.step.shape)
@@ -92,7 +92,7 @@ def shifted_trees(job: Job[Complete]) -> Built:
         tree=tree,
         payload=chunk,
     )
-    return Built(rows, claims)
+    return Built(rows, claims(job))
 
 
 @lru_cache(4)
