@@ -22,7 +22,7 @@ NETWORKS = [
     "star:3", "star:5", "star:10", "star:15", "hypercube:3", "hypercube:0", "hypercube:40", "mesh:3x4", "torus:3x1x2",
     "path:9", "ring:8", "tree:3,2", "tree:1,0",
 ]  # fmt: skip
-MODELS = ["all-port", "one-port", "whispering", "shouting", "one-port,half"]
+MODELS = ["all-port", "one-port", "whispering", "shouting", "one-port,half", "one-port,combining"]
 MOST = 2**31 - 1
 LAST = 2**31 - 3  # the last step that a row may have
 
