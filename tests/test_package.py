@@ -111,6 +111,7 @@ def test_models_by_name():
     assert model("one-port,combining").combining
     assert model("one-port,half,combining").name == model("one-port,combining,half").name == "one-port,combining,half"
     assert model("whispering,combining") == model("whispering")
+    assert model("all-port,combining") == model("shouting")
     for name in ("", "two-port", "one-port,quarter", ",half", "one-port,half,full", "bufferless,combining"):
         with pytest.raises(PlanError, match="no model"):
             model(name)

@@ -182,5 +182,11 @@ def model(name: str | Model) -> Model:
     if "combining" in suffixes and not found.combining:
         if not found.buffered:
             raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
-        found = replace(found, name=f"{preset},combining", combining=True, what=f"{found.what}; messages combine")
+        wider = replace(found, name=f"{preset},combining", combining=True, what=f"{found.what}; messages combine")
+        found = next((other for other in MODELS.values() if _same(other, wider)), wider)
     return replace(found, name=f"{found.name},half", duplex="half") if "half" in suffixes else found
+
+
+def _same(one: Model, other: Model) -> bool:
+    """Return whether two models are the same machine under two names."""
+    return replace(one, name=other.name, what=other.what) == other
