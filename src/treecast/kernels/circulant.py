@@ -17,7 +17,7 @@ def receive_lists(node, count, skips, found):
     chunk e of this period of q steps, and e - q chunk e of the period before.
 
     The entries are indices of skips. They are looked for such that the skips from there to the root add up to node + N greedily:
-    depth first, largest skips first, each index once. The free indices are a list linked downwards; at most 2q are looked at.
+    depth first, largest skips first, each index once. The free indices are a list linked downwards; some 2q are looked at.
     """
     q = len(skips) - 1
     below, above = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)
