@@ -110,7 +110,10 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_reach(job, root)]
     ports = _through(job, root)
-    return [sends, ports, *(bound for bound in personal.of_scatter(job, root) if bound.value > ports.value)]
+    more = personal.of_scatter(job, root)
+    if job.model.half_port:  # each send keeps two nodes busy
+        more.append(_work(job, sends))
+    return [sends, ports, *(bound for bound in more if bound.value > ports.value)]
 
 
 @bounds_of("gather")

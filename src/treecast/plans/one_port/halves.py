@@ -157,7 +157,7 @@ def _halve(
         fits=fits,
         claims=full.claims,
         what=f"{alone.get(name, 'one send after the other')}, each step cut into two or three",
-        backwards=kind == "scatter" or not several,
+        backwards=not several,
         orbit=not find_kind(kind).all_source,
         rank=30,
     )(full.halved)
@@ -190,6 +190,5 @@ _halve(
     enough=_until_busy,
     fits=shifted_trees.fits,
 )
-_halve("one-by-one", "scatter", one_by_one.scatter, one_by_one.claims_of_scatter)
 _halve("one-by-one", "allgather", one_by_one.allgather, one_by_one.claims_of_allgather, fits=_fits_together)
 _halve("one-by-one", "alltoall", one_by_one.alltoall, one_by_one.claims_of_alltoall, fits=_fits_together)

@@ -14,7 +14,7 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.one_port.models import EITHER, turn
+from treecast.plans.one_port.models import EITHER, HALF, turn
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -25,7 +25,8 @@ _TURNS: dict[str, Any] = {"on": Complete, "under": EITHER, "most_copies": every_
 def claims_of_scatter(job: Job[Complete]) -> Claims:
     """Return the steps and transmissions of x copies of a scatter."""
     others, copies = job.network.nodes - 1, job.copies
-    return Claims(turn(job) * copies * others, job.collective.messages * (2 * copies - 1) * others)
+    turns = len(_turns_of_scatter(others, copies, job.model.half_port)[0]) if others == 2 else copies * others
+    return Claims(turn(job) * turns, job.collective.messages * (2 * copies - 1) * others)
 
 
 @builder(
@@ -33,18 +34,19 @@ def claims_of_scatter(job: Job[Complete]) -> Claims:
     "scatter",
     claims=claims_of_scatter,
     what="to one target after the other; more copies by way of relays",
-    **_TURNS,
+    **_TURNS | {"under": (*EITHER, *HALF)},
 )
 def scatter(job: Job[Complete]) -> Built:
     """One-port: x - 1 copies of each block to a relay each, then one to its target itself: M x (N - 1) steps, the fewest.
 
-    M (2x - 1) (N - 1) transmissions. A relay passes on what it gets a step later. Relays of way w are w labels beyond the target.
+    M (2x - 1) (N - 1) transmissions. A relay passes on what it gets in the next turn. Relays of way w are w labels beyond the
+    target. The same holds for half duplex; there three nodes take 6M steps with two copies, as each send keeps two of them busy.
     """
     others = job.network.nodes - 1
-    way, target = _turns_of_scatter(others, job.copies)
-    start, relay = np.arange(len(way)) * turn(job), (target + way) % max(others, 1)
-    more = np.flatnonzero(way)
-    step = np.concatenate([start, start[more] + 1])
+    when, way, target = _turns_of_scatter(others, job.copies, job.model.half_port)
+    when, way, target = when[way >= 0], way[way >= 0], target[way >= 0]
+    start, relay, more = when * turn(job), (target + way) % max(others, 1), np.flatnonzero(way)
+    step = np.concatenate([start, start[more] + turn(job)])
     source = np.concatenate([way * 0, relay[more] + 1])
     ends = np.concatenate([relay, target[more]]) + 1
     block, tree = np.concatenate([target, target[more]]) + 1, np.concatenate([way, way[more]])
@@ -52,16 +54,23 @@ def scatter(job: Job[Complete]) -> Built:
     return Built(_rows(job, step, (source, ends), block=block, tree=tree), claims_of_scatter(job))
 
 
-def _turns_of_scatter(others: int, copies: int) -> tuple[Ints, Ints]:
-    """Return the way and the target, counted from 0, of each turn of the root.
+def _turns_of_scatter(others: int, copies: int, half: bool) -> tuple[Ints, Ints, Ints]:
+    """Return the number, way and target, counted from 0, of each turn of the root; way -1 where it waits.
 
-    The last way is direct. No target hears from a relay and from the root in one step: the relay of a target is never that of the
-    turn behind it. Of N - 1 ways one would break this, so it serves the targets backwards.
+    The last way is direct. To whom the root sends is neither the relay nor the target of the turn before, which are busy with
+    each other. A way goes through the targets upwards, or downwards where its relays would be in the way.
     """
-    if (others, copies) == (2, 2):
-        return np.array([1, 0, 1, 0]), np.array([0, 1, 1, 0])
-    way, target = np.repeat(np.arange(copies)[::-1], others), np.tile(np.arange(others), copies)
-    return way, np.where((way > 0) & (way == others - 1), others - 1 - target, target)
+    if (others, copies) == (2, 2):  # too few nodes for that
+        way, target = ([1, -1, 1, -1, 0, 0], [0, 0, 1, 1, 1, 0]) if half else ([1, 0, 1, 0], [0, 1, 1, 0])
+        return np.arange(len(way)), np.array(way), np.array(target)
+    place, ways, busy = np.arange(others), list[Ints](), set[int]()
+    for way in range(copies - 1, -1, -1) if others else ():
+        step = -1 if way and (way + 1) % others == 0 else 1
+        first = next(target for target in range(others) if (target + way) % others not in busy)
+        ways.append((first + step * place) % others)
+        busy = {int(ways[-1][-1]), int(ways[-1][-1] + way) % others} if way else busy
+    target = np.concatenate([place[:0], *ways])
+    return np.arange(len(target)), np.repeat(np.arange(copies)[::-1], others), target
 
 
 def claims_of_allgather(job: Job[Complete]) -> Claims:
