@@ -57,7 +57,7 @@ def test_two_conditions_prove_networks_that_no_machine_could_hold():
         2**60 + 12345,
         2**60,
         10**18 + 7,
-        *(dice.randrange(2, 2 ** dice.randrange(2, 61)) for _ in range(30)),
+        *(dice.randrange(2, 2 ** dice.randrange(2, 61)) for _ in range(12)),
     ]:
         some = [dice.randrange(1, nodes) for _ in range(4)] + [1, nodes - 1]
         assert right(nodes, np.array(some)).all(), nodes
@@ -78,8 +78,8 @@ def test_conditions_can_fail(monkeypatch):
 
 
 def test_a_node_knows_its_part_from_its_label():
-    for nodes in (1, 2, 3, 9, 30, 33):
-        for messages in (1, 4, 11):
+    for nodes in (1, 2, 9, 30):
+        for messages in (1, 11):
             for kind in ("broadcast", "reduce", "reduce-broadcast"):
                 asked = {"messages": messages, "model": "one-port", "root": nodes // 3}
                 whole = plan(kind, f"complete:{nodes}", **asked)

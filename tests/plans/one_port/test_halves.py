@@ -76,9 +76,9 @@ def test_copies_of_half_duplex(nodes, copies):
                 assert report.steps == best(list(report.bounds), "steps").value
 
 
-@pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (3, 2), (10, 2), (13, 3)])
+@pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (3, 2), (10, 3)])
 def test_claims_of_many_messages_follow_from_few(nodes, copies):
-    for messages in (1, 5, 14, 15, 16, 40):
+    for messages in (1, 15, 40):
         for kind in ("broadcast", "scatter"):
             asked = {"messages": messages, "copies": copies, "model": "one-port,half"}
             schedule = plan(kind, f"complete:{nodes}", **asked)
