@@ -60,7 +60,7 @@ def lists_of(nodes: int, node: int) -> tuple[Ints, Ints]:
 
     >>> received, sent = lists_of(9, 2)
     >>> received.tolist(), sent.tolist()
-    ([-4, 1, -2, -1], [-3, -4, -3, -1])
+    ([-4, 1, -2, -1], [-3, -3, -3, 1])
     """
     every = skips(nodes)
     q = len(every) - 1
