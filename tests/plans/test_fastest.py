@@ -111,7 +111,7 @@ def test_both_clocks(kind: str, network: str, what: Any) -> None:
     assert events == pytest.approx(by_events(schedule, 1e-6, 1e-9), rel=1e-12)
     assert steps == pytest.approx(treecast.simulate(schedule).seconds(costs.default, schedule.sizes.chunk), rel=1e-12)
     bound = time_plan(schedule, costs).bound
-    assert (bound is None) == schedule.model.combining
+    assert (bound is None) == bool(schedule.model.routing)
     assert bound is None or bound.seconds <= steps * (1 + 1e-12)
 
 

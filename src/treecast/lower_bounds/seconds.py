@@ -5,7 +5,7 @@ from math import sqrt
 
 from treecast.against import Against
 from treecast.collectives import Collective
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import Bound, best, bounds
 from treecast.machine import Cost, Model
 from treecast.networks import Network
 
@@ -33,7 +33,7 @@ class TimeBound:
 
     def __str__(self) -> str:
         steps = f"{self.slope:.4g} M" + (f" + {self.offset:.4g}" if self.offset else "")
-        return f"{self.formula}  (at least {steps} steps are needed, of α + βB/M each)"
+        return f"{self.formula}  (at least {steps} steps are needed, of α + βB/M each)" if self.slope else self.formula
 
 
 def bound_seconds(
@@ -63,10 +63,18 @@ def bound_seconds(
     Returns
     -------
     TimeBound or None
-        None where messages combine: there a step has no one length.
+        None under wormhole switching, and for messages that have lengths of their own.
     """
-    if model.combining or collective.lengths is not None:
+    if model.routing or collective.lengths is not None:
         return None
+    if model.combining:
+        return _combining(
+            bounds(replace(collective, messages=1), network, copies, model, against=against),
+            network,
+            model,
+            block,
+            cost,
+        )
     low, high = (
         best(bounds(replace(collective, messages=m), network, copies, model, against=against), "steps").value
         for m in (_LOW, _HIGH)
@@ -77,3 +85,14 @@ def bound_seconds(
         return TimeBound((slope + offset) * cost.step_time(block), slope, offset, "(a + c)(α + βB), of one chunk")
     seconds = (sqrt(slope * cost.per_byte * block) + sqrt(offset * cost.startup)) ** 2
     return TimeBound(seconds, slope, offset, "(√(aβB) + √(cα))², the least over all M")
+
+
+def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:
+    """Return the bound where messages combine: steps begin, and what is sent in all passes the ports of all nodes."""
+    steps, sends = (best(found, of).value for of in ("steps", "transmissions"))
+    ports = int(network.arcs) if model.ports == "all" else network.nodes
+    seconds = steps * cost.startup + sends / ports * block * cost.per_byte
+    formula = (
+        f"{steps} α + {sends / ports:.4g} βB  (the steps that are needed, and {sends:,} blocks over {ports:,} ports)"
+    )
+    return TimeBound(seconds, 0.0, steps, formula)
