@@ -53,11 +53,13 @@ def commands_of(page):
         ("docs/formats.md", 9),
         ("docs/capacities.md", 1),
         ("docs/one-port.md", 6),
+        ("docs/cluster.md", 9),
     ],
 )
 def test_commands_run(name, least, tmp_path, monkeypatch, capsys):
     """All of a page's commands, in order, in a folder that holds the files that the page speaks of."""
     shutil.copy(ROOT / "README.md", tmp_path)
+    shutil.copy(ROOT / "examples" / "cluster.graphml", tmp_path)
     (tmp_path / "data").mkdir()
     for node in range(1, 7):  # of tree:2,2, for docs/trees.md
         (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))
@@ -85,7 +87,7 @@ def test_the_pages_show_every_verb():
 
 def test_every_console_block_stands_on_a_page_whose_commands_run():
     with_commands = {page.name for page in PAGES if commands_of(page)}
-    assert with_commands == {"README.md", "capacities.md", "commands.md", "formats.md", "one-port.md", "trees.md"}
+    assert with_commands == {"README.md", "capacities.md", "cluster.md", "commands.md", "formats.md", "one-port.md", "trees.md"}
 
 
 def test_the_readme_is_short():
