@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab arena clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab simgrid arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -65,9 +65,11 @@ bench-msccl: $(VENV)/.dev  ## judge files of a million steps or messages
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
 	$(BIN)/python benchmarks/lab.py $(ARGS)
 
-arena: $(VENV)/.demo  ## race against MPI's algorithms in SimGrid (as root, it is installed by apt)
+simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \
 	  { echo "SimGrid cannot be installed here: it needs Debian or Ubuntu and root, for apt-get install libsimgrid-dev" >&2; exit 1; }
+
+arena: $(VENV)/.demo simgrid  ## race against MPI's algorithms in SimGrid (as root, it is installed by apt)
 	$(BIN)/python benchmarks/arena.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
