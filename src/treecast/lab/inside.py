@@ -22,6 +22,8 @@ HOME = Path("/run/treecast")
 """The lab's own folder, in memory: gone with the lab."""
 
 _TICK = 0.005
+_LOOK = 0.05
+_PRINTING = 0.3  # seconds in which mpirun passes on what a rank that failed has printed
 
 
 class BuildError(Exception):
@@ -65,12 +67,18 @@ def build(order: dict[str, Any]) -> None:
 def run_commands(order: dict[str, Any], report_file: int) -> int:
     """Start all commands at once, cut links in time, and return the first status that is not 0."""
     where = {**os.environ, **order["environment"], "TREECAST_LAB": str(HOME), "TMPDIR": str(HOME / "tmp")}
+    where["TREECAST_JOB"] = str(HOME / "status")  # where a rank that fails says so: mpirun would wait for the others
     try:
         running = [subprocess.Popen(command, env=where) for command in order["commands"]]
     except FileNotFoundError as error:
         raise BuildError(f"there is no {error.filename}") from None
     for cut in order["cuts"]:
         threading.Thread(target=_cut_link, args=(cut, order["starts"], report_file), daemon=True).start()
+    while any(process.poll() is None for process in running):
+        if (HOME / "status").exists():
+            time.sleep(_PRINTING)
+            return int((HOME / "status").read_text())
+        time.sleep(_LOOK)
     statuses = [process.wait() for process in running]
     statuses = [128 - status if status < 0 else status for status in statuses]
     return next((status for status in statuses if status), 0)

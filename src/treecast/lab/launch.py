@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from treecast.errors import LabError
 from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Wiring, host
-from treecast.mpi.job.launch import FAULT_TOLERANT
+from treecast.mpi.job.launch import FAULT_TOLERANT, ending_the_job
 
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
@@ -60,7 +60,7 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
         *settings,
         *places,
         *options,
-        *with_start_note(command),
+        *with_start_note(ending_the_job(command)),
     ]
 
 

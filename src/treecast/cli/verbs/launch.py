@@ -14,7 +14,8 @@ def launch(
 ) -> int:
     """Start a program in many ranks by Open MPI's mpirun, so that the others live on when one dies; end all of it in time.
 
-    Also as root, and with more ranks than cores. Ctrl-C and the time limit end what was started, and nothing else.
+    Also as root, and with more ranks than cores. A rank of a Python program that fails ends the job, with its status. So do the
+    time limit, Ctrl-C, SIGTERM and SIGHUP, and the end of this process by SIGKILL. They end what was started, and nothing else.
 
     Example: treecast launch -n 24 --timeout 60 -- python my_program.py
 

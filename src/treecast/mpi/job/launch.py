@@ -1,14 +1,18 @@
 """Starting ranks: mpirun with what it needs to outlive the deaths of ranks, a time limit, and an end that ends all of it."""
 
 import os
+import re
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from treecast.errors import PlanError
+from treecast.mpi.job.ending import end_all, ended_by_signals
 
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -20,7 +24,9 @@ ENVIRONMENT = {
 FAULT_TOLERANT = ("--with-ft", "ulfm", "--mca", "async_mpi_finalize", "1")
 """ULFM; and MPI_Finalize does not wait for the dead, or some runs would hang there."""
 TIMED_OUT = 124
-_GRACE = 3.0  # seconds between asking mpirun to end and killing it
+_PYTHON = re.compile(r"python[0-9.]*")
+_LOOK = 0.1  # seconds between two looks at a job
+_PRINTING = 0.3  # seconds in which mpirun passes on what a rank that failed has printed
 
 
 def find_mpirun() -> str:
@@ -47,6 +53,51 @@ def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> li
     return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *program]
 
 
+def ending_the_job(program: Sequence[str]) -> list[str]:
+    """Return a command line that ends the job when a Python program fails; what is no Python program stays as it is.
+
+    >>> import os
+    >>> [os.path.basename(word) for word in ending_the_job(["python3", "-u", "work.py", "5"])]
+    ['python3', '-u', 'program.py', 'work.py', '5']
+    >>> ending_the_job(["hostname"])
+    ['hostname']
+    """
+    words = [*_interpreter_of(program[0]), *program] if program else []
+    at = _place_of_program(words)
+    return [*words[:at], str(Path(__file__).with_name("program.py")), *words[at:]] if at else list(program)
+
+
+def _interpreter_of(name: str) -> list[str]:
+    """Return the Python that runs a script which names it in its first line; nothing for anything else."""
+    path = shutil.which(name)
+    try:
+        with open(path or name, "rb") as file:
+            first = file.readline(200)
+    except OSError:
+        return []
+    words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+    if words[:1] == ["/usr/bin/env"]:
+        del words[0]
+    return words if len(words) == 1 and _PYTHON.fullmatch(os.path.basename(words[0])) else []
+
+
+def _place_of_program(words: Sequence[str]) -> int:
+    """Return where behind Python and its options the program begins; 0 where that is not clear, or it is no Python."""
+    if not words or not _PYTHON.fullmatch(os.path.basename(words[0])):
+        return 0
+    place = 1
+    while place < len(words):
+        word = words[place]
+        if word in ("-m", "-c"):
+            return place if len(words) > place + 1 else 0
+        if word == "-" or not word.startswith("-"):
+            return place
+        if word.startswith("--") or (word[1] not in "WX" and set("mc") & set(word)):
+            return 0
+        place += 2 if word in ("-W", "-X") else 1
+    return 0
+
+
 def launch(
     ranks: int,
     program: Sequence[str],
@@ -54,80 +105,55 @@ def launch(
     *,
     environment: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
+    stdout: int | None = None,
     stderr: int | None = None,
+    is_over: Callable[[], bool] | None = None,
 ) -> int:
     """Start ranks, wait for them, and return mpirun's exit status; 124 when ``timeout`` seconds passed first.
 
-    Whatever is left then, or at Ctrl-C, is ended: mpirun, its process group and the processes that it started, no others.
-    ``stderr``: an open file for what they complain of. Raises PlanError when mpirun cannot be started.
+    The job ends with the first rank of a Python program that fails, with its status. Whatever is left of it then, when time is
+    up, or when this process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt,
+    SIGTERM and SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end.
+
+    ``stdout``, ``stderr``: open files for what they print. ``is_over``: asked now and then whether what is left shall be ended;
+    then the status is 0. Raises PlanError when mpirun cannot be started.
     """
-    line = command(ranks, program, extra)
+    line = command(ranks, ending_the_job(program), extra)
     # what an mpirun around us has set would confuse the one that we start
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD"))}
-    try:
-        child = subprocess.Popen(
-            line,
-            env={**inherited, **ENVIRONMENT, **(environment or {})},
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stderr=stderr,
-        )
-    except OSError as error:
-        raise PlanError(f"mpirun cannot be started: {error.strerror}") from None
-    try:
-        return child.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return TIMED_OUT
-    finally:
-        if child.poll() is None:
-            _end(child)
-
-
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    started = descendants(child.pid)
-    _signal_group(child.pid, signal.SIGTERM)
-    try:
-        child.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        _signal_group(child.pid, signal.SIGKILL)
-        child.wait()
-    # mpirun gives each rank a process group of its own; those that outlived it are still in its session
-    for pid in started:
-        if _session(pid) == child.pid:
-            _signal(pid, signal.SIGKILL)
-
-
-def descendants(pid: int) -> list[int]:
-    """Return the processes that a process has started, and those that they have; none where there is no /proc."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
+        note = Path(folder, "status")
         try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    found = list(children.get(pid, []))
-    for child in found:
-        found.extend(children.get(child, []))
-    return found
+            child = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *line],
+                env={**inherited, **ENVIRONMENT, **(environment or {}), "TREECAST_JOB": str(note)},
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        except OSError as error:
+            raise PlanError(f"mpirun cannot be started: {error.strerror}") from None
+        try:
+            return _wait(child, timeout, note, is_over)
+        finally:
+            end_all(child)
 
 
-def _session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except OSError:
-        return -1
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except OSError:
-        return
-
-
-def _signal_group(pid: int, number: signal.Signals) -> None:
-    try:
-        os.killpg(pid, number)
-    except OSError:
-        return
+def _wait(
+    child: "subprocess.Popen[bytes]", timeout: float | None, note: Path, is_over: Callable[[], bool] | None
+) -> int:
+    """Wait until mpirun ends, a rank has failed, or what is left shall be ended; return the status of the job."""
+    until = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
+        with suppress(subprocess.TimeoutExpired):
+            status = child.wait(left)
+            return int(note.read_text()) if note.exists() else 128 - status if status < 0 else status
+        if note.exists():
+            time.sleep(_PRINTING)
+            return int(note.read_text())
+        if is_over is not None and is_over():
+            return 0
+        if until is not None and time.monotonic() >= until:
+            return TIMED_OUT

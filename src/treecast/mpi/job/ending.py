@@ -1,0 +1,135 @@
+"""Ending a job: which processes it has, how they are ended, and which signals end it."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_GRACE = 3.0  # seconds between asking mpirun to end and killing what is left
+_LOOK = 0.02
+
+
+class Process(NamedTuple):
+    """A process: its number, and when it began, in ticks since the machine did. Together no two have the same."""
+
+    pid: int
+    began: int
+
+
+class _State(NamedTuple):
+    process: Process
+    parent: int
+    session: int
+    letter: str
+
+
+def _state(pid: int | str) -> _State | None:
+    """Return what the kernel says of a process; None when it has ended, or there is no /proc."""
+    try:
+        name, words = int(pid), Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return _State(Process(name, int(words[19])), int(words[1]), int(words[3]), words[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def this_process() -> Process:
+    """Return this process."""
+    state = _state(os.getpid())
+    return state.process if state else Process(os.getpid(), 0)
+
+
+def is_alive(process: Process) -> bool:
+    """Return whether a process is still there, and no other in its place."""
+    state = _state(process.pid)
+    return state is not None and state.process == process and state.letter not in "ZX"
+
+
+def is_stopped(process: Process) -> bool:
+    """Return whether a process has been stopped, as by SIGSTOP."""
+    state = _state(process.pid)
+    return state is not None and state.process == process and state.letter in "Tt"
+
+
+def processes_of(leader: int) -> set[Process]:
+    """Return the processes of the session that a process leads, and those that it has started, with theirs."""
+    states = [state for state in map(_state, _numbers()) if state is not None and state.letter not in "ZX"]
+    children: dict[int, list[_State]] = {}
+    for state in states:
+        children.setdefault(state.parent, []).append(state)
+    found = {state.process: state for state in states if leader in (state.session, state.process.pid)}
+    waiting = [leader, *(process.pid for process in found)]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child.process not in found:
+                found[child.process] = child
+                waiting.append(child.process.pid)
+    return set(found)
+
+
+def _numbers() -> list[str]:
+    with suppress(OSError):
+        return [name for name in os.listdir("/proc") if name.isdigit()]
+    return []
+
+
+def end_all(child: "subprocess.Popen[bytes]") -> None:
+    """End a process that leads a session, and all that belongs to it: by SIGTERM, and by SIGKILL what is left after 3 s.
+
+    mpirun ends its ranks when it is asked to, also stopped ones. When it has ended before, nobody is asked.
+    """
+    known = processes_of(child.pid)
+    if child.poll() is None:
+        with suppress(OSError):
+            child.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_GRACE)
+    if child.poll() is None:
+        child.kill()
+    until = time.monotonic() + _GRACE  # what even SIGKILL does not end hangs in the kernel
+    while (left := _left(child.pid, known)) and time.monotonic() < until:
+        known |= left
+        _kill(left)
+        time.sleep(_LOOK)
+    child.wait()
+
+
+def _left(leader: int, known: Iterable[Process]) -> set[Process]:
+    return {process for process in {*known, *processes_of(leader)} if is_alive(process)}
+
+
+def _kill(processes: Iterable[Process]) -> None:
+    for process in processes:
+        with suppress(OSError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def ended_by_signals() -> Generator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP end the work inside: as KeyboardInterrupt, or SystemExit with 128 + the signal.
+
+    Only the first counts, so that nothing interrupts the end itself. What was ignored before (nohup) stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    try:
+        for number in (number for number in _SIGNALS if before[number] != signal.SIG_IGN):
+            signal.signal(number, end)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
