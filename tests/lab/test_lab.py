@@ -146,6 +146,37 @@ def test_a_plan_with_two_copies_gets_past_a_link_that_is_cut(tmp_path):
 
 
 @needs_lab
+@needs_mpi
+@pytest.mark.long
+@pytest.mark.parametrize("busy", [0, 2])
+def test_a_cut_in_mid_run_keeps_no_rank_from_its_data_nor_from_its_end(tmp_path, busy):
+    """The example of docs/mpi.md, 20 times, also on a loaded machine. Its mpirun ends by itself, or this runs out of time."""
+    plan_file, data = tmp_path / "plan.tc", tmp_path / "data"
+    formats.save(plan("broadcast", "hypercube:3", messages=384, survive=1), plan_file)
+    data.write_bytes(os.urandom(12_500_000))
+    program = [sys.executable, "-m", "treecast", "run", str(plan_file), "--mpi", "--input", str(data)]
+    program += ["--deadline", "3", "--json"]
+    loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        for _ in range(20):
+            outcome, out = run("hypercube:3", 10**8, program, tmp_path, cuts=[LinkCut(0, 1, 0.2, after_mark=True)])
+            found = json.loads(out)
+            assert (outcome.status, found["living"], found["delivered"]) == (0, 8, 8)
+            assert [link[:2] for link in outcome.cuts] == [(0, 1)]
+    finally:
+        for load in loads:
+            load.kill()
+            load.wait()
+
+
+@needs_lab
+@needs_mpi
+def test_a_rank_that_fails_ends_the_lab(tmp_path):
+    fail = "import sys; from mpi4py import MPI; w = MPI.COMM_WORLD; w.rank and sys.exit(4); w.Barrier(); w.Barrier()"
+    assert run("path:2", 10**8, [sys.executable, "-c", fail], tmp_path)[0].status == 4
+
+
+@needs_lab
 def test_the_status_of_the_command_is_told(tmp_path):
     assert run("path:2", 10**8, ["sh", "-c", "exit 7"], tmp_path, how="once")[0].status == 7
     assert run("path:2", 10**8, ["sh", "-c", "test $(hostname) = h0"], tmp_path, how="hosts")[0].status == 1

@@ -1,7 +1,7 @@
 """A run over MPI from its request to its outcome, from outside or inside mpirun, and how the outcome is described."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treecast.against import dead
@@ -12,6 +12,7 @@ from treecast.description import (
     Table,
     count_of,
     describe,
+    list_few,
     node_table,
     spell,
     spell_counts,
@@ -20,14 +21,22 @@ from treecast.description import (
 from treecast.errors import PlanError
 from treecast.mpi import library as mpi
 from treecast.mpi.job import run as runs
-from treecast.mpi.job.findings import Found
+from treecast.mpi.job.findings import SPARED, Found, holds
+from treecast.mpi.job.launch import TIMED_OUT
 from treecast.mpi.job.run import Request
 from treecast.mpi.job.start import run_ranks
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_delivery
 
 _MOST_RANGES = 10  # ranges of lost chunks in a line of the table
-_MARKS: dict[str, Mark] = {"intact": "good", "dead": "quiet", "INCOMPLETE": "bad"}
+_MARKS: dict[str, Mark] = {
+    "intact": "good",
+    SPARED: "good",
+    "dead": "quiet",
+    "silent": "bad",
+    "INCOMPLETE": "bad",
+    "WRONG": "bad",
+}
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,8 @@ class MpiRun(Described):
 
     @property
     def holds(self) -> bool:
-        """Whether every living rank ended with all that it wants."""
-        return bool(self.found["delivered"] == self.found["living"])
+        """Whether every living rank ended with all that it wants, or lacks blocks of the dead alone."""
+        return holds(self.found)
 
 
 def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) -> tuple[MpiRun | None, int]:
@@ -57,18 +66,20 @@ def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) ->
     Returns
     -------
     tuple of MpiRun or None, and int
-        The outcome, which exactly one living rank gets, and the exit status.
+        The outcome, which one rank gets, and the exit status: 0 it holds, 1 it does not, 124 the time limit was up.
 
     Raises
     ------
     PlanError
-        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read, a time limit that passed.
+        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read.
     """
     if not mpi.inside_mpirun():
         if not mpi.has_mpi4py():
             raise PlanError(mpi.MISSING)
         schedule, request = ask()
-        outcome = MpiRun(schedule, request, run_ranks(request, schedule.network.nodes, timeout))
+        outcome = MpiRun(schedule, request, run_ranks(schedule, request, timeout))
+        if outcome.found["mpirun_status"] == TIMED_OUT:
+            return outcome, TIMED_OUT
         return outcome, 0 if outcome.holds else 1
     asked: list[Schedule] = []
 
@@ -78,7 +89,7 @@ def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) ->
         return request
 
     found, status, request = runs.run_rank(ask_once)
-    if found is None:
+    if found is None or request is None:
         return None, status
     if "error" in found:
         raise PlanError(str(found["error"]))
@@ -100,8 +111,24 @@ def _(outcome: MpiRun) -> Description:
         "seconds": f"{spell(float(found['transfer_seconds']))} for the transfer",
     }
     begin = describe_delivery(found["delivered"], found["living"], found["killed"], words=("rank", "killed"))
+    begin = replace(begin, lines={**begin.lines, **_exceptions(outcome)}, holds=outcome.holds)
     job = Description(describe_job(schedule).figures)
     return begin.joined(job).adding({"input": request.input, **found}, lines, _node_table(found["node_reports"]))
+
+
+def _exceptions(outcome: MpiRun) -> dict[str, object]:
+    """Return the lines of a report that say what is out of the common."""
+    collective, found = outcome.schedule.collective, outcome.found
+    lines: dict[str, object] = {}
+    if found["lost_with_root"]:
+        lines["delivered"] = f"LOST with its root {outcome.schedule.network.label(collective.root)}"
+    elif outcome.holds and any(node["verdict"] == SPARED for node in found["node_reports"]):
+        lines["delivered"] = f"all that living ranks had to all {found['living']:,} living ranks"
+    if found["silent"]:
+        lines["silent"] = list_few(found["silent"])
+    if found.get("mpirun_status") == TIMED_OUT:
+        lines["time"] = "the ranks did not end in time, and were ended: give --timeout more"
+    return lines
 
 
 def _failures(schedule: Schedule) -> str:

@@ -1,23 +1,29 @@
-"""One rank of ``treecast run --mpi``: ``python -m treecast.mpi.job.rank REQUEST FINDINGS``, started by mpirun.
+"""One rank of ``treecast run --mpi``: ``python -m treecast.mpi.job.rank REQUEST FOLDER``, started by mpirun.
 
-It prints nothing: the rank that has the findings writes them to a file, for the process that started mpirun to show.
+It prints nothing: it leaves its record in the run's folder, for the process that started mpirun to read.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
-from treecast.mpi.job.findings import write_findings
-from treecast.mpi.job.run import Request, run_rank
+from treecast.mpi.job.records import write_record
+from treecast.mpi.job.run import Request, leave, run_rank
 
 
-def main(request: str, findings: str) -> None:
-    """Do a rank's part in the run that the file ``request`` describes."""
-    words = json.loads(Path(request).read_text())
+def main(request: str, folder: str) -> None:
+    """Do a rank's part in the run that ``request`` describes, in JSON."""
+    words = json.loads(request)
     words["kill"] = {int(node): step for node, step in words["kill"].items()}
-    found, *_ = run_rank(Request(**words))
-    if found is not None:
-        write_findings(findings, found)
+    try:
+        run_rank(Request(**words), Path(folder))
+    except Exception as error:
+        rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+        text = " ".join(f"rank {rank} failed: {type(error).__name__}: {error}".split())
+        write_record(Path(folder), rank, {"error": text})
+        raise
+    leave(0)
 
 
 if __name__ == "__main__":

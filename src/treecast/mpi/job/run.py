@@ -3,8 +3,11 @@
 import atexit
 import json
 import os
-import sys
-from collections.abc import Callable
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,15 +17,23 @@ from treecast.formats.native.header import header_of, without_rows
 from treecast.mpi.engine.engine import Endpoint, Engine
 from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
+from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
 from treecast.mpi.job.exchange import Circle, exchange, relays_of
-from treecast.mpi.job.findings import Found, closing_words, collect_findings
+from treecast.mpi.job.findings import Found, conclude, holds, record_of
+from treecast.mpi.job.program import end_daemon, flush
+from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.plans import plan_again, program_again
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
+
+_FAULT_TOLERANT = "OMPI_MCA_mpi_ft_enable"  # in the environment of ranks: 1 under ``--with-ft ulfm``
+CUT_OFF = 5
+"""Deadlines after which also a rank that nobody reaches has left its record."""
+_PRINTING = 0.5  # seconds in which mpirun passes on what a rank has printed
 
 
 class Request(NamedTuple):
@@ -100,38 +111,65 @@ def _check_ranks(network: Network, ranks: int | None) -> None:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {ranks:,} ranks: start it with -n {nodes}")
 
 
-def run_rank(what: Request | Callable[[], Request]) -> tuple[Found | None, int, Any]:
-    """Do one rank's part of a run, in a process that mpirun has started; return the findings, the exit status and the request.
+class Ended(NamedTuple):
+    """How a rank's part in a run ended. ``found``: the findings, or an ``error``, at the one rank that is to report them."""
 
-    Exactly one living rank gets the findings, or an ``error`` in their place. ``what``: the request; or what makes it, which
-    rank 0 calls, for all.
+    found: Found | None
+    status: int
+    request: Request | None
+
+
+def run_rank(what: Request | Callable[[], Request], folder: Path | None = None) -> Ended:
+    """Do one rank's part of a run, in a process that mpirun has started.
+
+    Parameters
+    ----------
+    what
+        The request; or what makes it, which rank 0 calls, for all.
+    folder
+        Where records are left for the process that started mpirun. Without it the ranks have a folder of their own, and the first
+        of them to ask for it reports.
     """
     mpi = load_mpi()
     world = mpi.COMM_WORLD
     world.Set_errhandler(mpi.ERRORS_RETURN)
-    asked, error = _request_of_all(world, what)
+    rank, size = int(world.Get_rank()), int(world.Get_size())
+    asked, error, place = _request_of_all(world, what, folder)
     prepared: Prepared | None = None
-    if asked is not None:
-        prepared, error = _attempt(lambda: _prepare(asked, int(world.Get_rank()), int(world.Get_size())))
+    if asked is not None and place is not None:
+        records.note_process(place, rank)
+        prepared, error = _attempt(lambda: _prepare(asked, rank, size))
     errors: list[str] = world.allgather(error)
-    first = next((place for place, text in enumerate(errors) if text), None)
-    if first is not None or prepared is None or asked is None:
-        return ({"error": errors[first or 0]} if world.Get_rank() == first else None), 2, asked
-    records, dead = _carry_out(mpi, prepared, asked)
-    found, status = _conclude(prepared, records, dead, int(world.Get_rank()))
-    return found, status, asked
+    first = next((other for other, text in enumerate(errors) if text), None)
+    if first is not None or prepared is None or asked is None or place is None:
+        found = {"error": errors[first or 0]} if rank == first else None
+        if folder is not None and found:
+            records.write_record(folder, rank, found)
+        return Ended(found, 2, asked)
+    heard, dead = _carry_out(mpi, prepared, asked, place)
+    found, status = None, 0
+    if folder is None and records.claim_report(place):
+        found, status = _report(prepared, asked, place, heard, dead)
+    if dead or any(record["cut"] for record in heard.values()) or os.environ.get(_FAULT_TOLERANT) == "1":
+        # MPI_Finalize may wait for ever: for the dead, or for what lies before a cut link
+        atexit.register(leave, status)
+    if found is not None and found.get("silent"):
+        atexit.register(_end_the_rest)  # before that
+    return Ended(found, status, asked)
 
 
-def _request_of_all(world: Any, what: Request | Callable[[], Request]) -> tuple[Request | None, str]:
-    """Return the request that all ranks carry out, or why there is none."""
+def _request_of_all(
+    world: Any, what: Request | Callable[[], Request], folder: Path | None
+) -> tuple[Request | None, str, Path | None]:
+    """Return the request that all ranks carry out, or why there is none, and the folder for their records."""
     if not callable(what):
-        return what, ""
+        return what, "", folder
     asked, error = _attempt(what) if world.Get_rank() == 0 else (None, "")
-    return world.bcast((asked, error))
+    return world.bcast((asked, error, Path(tempfile.mkdtemp(prefix="treecast-")) if asked is not None else None))
 
 
-def _carry_out(mpi: Any, prepared: Prepared, asked: Request) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """Send and receive, then exchange reports; return those of the living ranks, and who is dead."""
+def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tuple[dict[int, Record], set[int]]:
+    """Send and receive, leave a record, and stay until nobody needs this rank; return whose records came, and who is dead."""
     world = mpi.COMM_WORLD
     rank, comm, closing = int(world.Get_rank()), world.Dup(), world.Dup()
     for each in (comm, closing):
@@ -146,27 +184,45 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request) -> tuple[dict[int, 
         _begin_time()
     endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)
     outcome = Engine(endpoint, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
-    circle = circle._replace(near=near - outcome.cut)  # what is told over a cut link would never be under way
-    _, dead = exchange(circle, b"", 1, outcome.dead)
-    unwritten = _write(prepared, rank, outcome.held, asked.output)
-    words, dead = exchange(circle, closing_words(prepared, rank, outcome, dead, unwritten), 2, dead)
+    record = record_of(prepared, rank, outcome, _write(prepared, rank, outcome.held, asked.output))
+    records.write_record(folder, rank, record)
+    size = int(world.Get_size())
+
+    def is_over(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
+        return nobody_waits(folder, size, {place: json.loads(text) for place, text in heard.items()}, dead)
+
+    # what is told over a cut link would never be under way
+    circle = circle._replace(near=near - outcome.cut)
+    words, dead = exchange(circle, json.dumps(record).encode(), 1, outcome.dead, is_over)
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 
-def _conclude(
-    prepared: Prepared, records: dict[int, dict[str, Any]], dead: set[int], rank: int
-) -> tuple[Found | None, int]:
-    """Return the findings, at one living rank alone, and the exit status."""
-    found, status = None, int(any(record["lacks"] for record in records.values()))
-    if rank == min(records):
-        found = collect_findings(prepared, records, dead)
-        status = int(found["delivered"] < found["living"])
-        failed = [record["unwritten"] for record in records.values() if record["unwritten"]]
-        if failed:
-            found, status = {"error": failed[0]}, 2
-    if any(record["cut"] for record in records.values()):
-        atexit.register(_leave_unfinalized, status)
-    return found, status
+def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: AbstractSet[int]) -> bool:
+    """Return whether no rank can still need what another one has, or has a record to pass on.
+
+    Either each has left a record, has died or is stopped. Or nobody who has a record still has to do with those without: all that
+    had transfers with them have given them up. Those on other hosts are waited for as long as nobody has.
+    """
+    missing = {rank for rank in range(ranks) if rank not in heard} - dead
+    left = records.awaited(folder, missing)
+    if not missing or not left:
+        return True
+    given_up = {rank for record in heard.values() for rank in record["cut"]}
+    return left <= given_up | set(records.processes_in(folder)) and all(
+        left & set(record["peers"]) <= set(record["cut"]) | set(record["dead"]) | dead for record in heard.values()
+    )
+
+
+def _report(
+    prepared: Prepared, asked: Request, folder: Path, heard: Mapping[int, Record], dead: AbstractSet[int]
+) -> tuple[Found, int]:
+    """Return the findings of all ranks, and the exit status."""
+    network = prepared.program.network
+    records.await_records(folder, set(range(network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
+    everyone = {**heard, **records.read_records(folder)}
+    found = conclude(network, prepared.source, everyone, dead | records.dead_in(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+    return found, 2 if "error" in found else 0 if holds(found) else 1
 
 
 def _begin_time() -> None:
@@ -176,11 +232,17 @@ def _begin_time() -> None:
         Path(lab, "mark").touch()
 
 
-def _leave_unfinalized(status: int) -> None:
-    """End this process without MPI_Finalize, which would wait for ever for messages over a link that is cut."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+def leave(status: int) -> None:
+    """End this process without MPI_Finalize."""
+    flush()
     os._exit(status)
+
+
+def _end_the_rest() -> None:
+    """End what mpirun started on this host: it would wait for ranks that are stopped."""
+    flush()
+    time.sleep(_PRINTING)
+    end_daemon()
 
 
 def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:

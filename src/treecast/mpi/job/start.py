@@ -1,42 +1,94 @@
-"""A run of a plan over MPI, seen from outside: start as many ranks as the plan has nodes, wait, and read what they found."""
+"""A run of a plan over MPI, seen from outside: start as many ranks as the plan has nodes, wait, and join their records."""
 
 import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from treecast.errors import PlanError
-from treecast.mpi.job.findings import Found
+from treecast.mpi.job import records
+from treecast.mpi.job.data import find_source
+from treecast.mpi.job.ending import Process, is_alive, is_stopped
+from treecast.mpi.job.findings import Found, conclude
 from treecast.mpi.job.launch import TIMED_OUT, launch
-from treecast.mpi.job.run import Request
+from treecast.mpi.job.run import CUT_OFF, Request
 from treecast.mpi.library import MISSING, has_mpi4py
+from treecast.schedule import Schedule
 
 DEFAULT_TIMEOUT = 600.0
+_LEAVING = 10.0  # seconds that ranks whose records are there have to end
 
 
-def run_ranks(what: Request, ranks: int, timeout: float = DEFAULT_TIMEOUT) -> Found:
-    """Carry a run out in ``ranks`` new processes; return the findings.
+def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOUT) -> Found:
+    """Carry a run out in new processes, one for each node; return the findings.
 
-    Raises PlanError when it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read, a time limit that passed.
+    ``mpirun_status`` among them is that of the job: 124 when ``timeout`` seconds were not enough. Raises PlanError when it cannot
+    be done: no mpi4py, no mpirun, an input that a rank cannot read.
     """
     if not has_mpi4py():
         raise PlanError(MISSING)
-    with tempfile.TemporaryDirectory(prefix="treecast-") as folder:
-        asked, findings = Path(folder, "request.json"), Path(folder, "findings.json")
-        asked.write_text(json.dumps(what._asdict()))
-        program = [sys.executable, "-m", "treecast.mpi.job.rank", str(asked), str(findings)]
-        status = launch(ranks, program, timeout, environment={"PYTHONPATH": _path()})
-        if not findings.exists():
-            if status == TIMED_OUT:
-                raise PlanError(
-                    f"the ranks did not end within {timeout:g} seconds, and were ended: give --timeout more"
-                )
-            raise PlanError(f"no rank reported anything: mpirun ended with status {status}")
-        found: Found = json.loads(findings.read_text())
-    if "error" in found:
-        raise PlanError(str(found["error"]))
-    return {**found, "mpirun_status": status}
+    network, source = schedule.network, find_source(schedule.network, schedule.collective, what.input, what.flit)
+    with tempfile.TemporaryDirectory(prefix="treecast-") as name:
+        folder = Path(name)
+        watch = _Watch(folder, network.nodes, CUT_OFF * what.deadline)
+        program = [sys.executable, "-m", "treecast.mpi.job.rank", json.dumps(what._asdict()), name]
+        with (folder / "printed").open("wb") as printed:
+            status = launch(
+                network.nodes,
+                program,
+                timeout,
+                environment={"PYTHONPATH": _path()},
+                stdout=printed.fileno(),
+                is_over=watch.is_over,
+            )
+        marked, other = records.marked_records((folder / "printed").read_text(errors="replace"))
+        sys.stderr.write(other)
+        found = {**marked, **records.read_records(folder)}
+    if not found and status != TIMED_OUT:
+        raise PlanError(f"no rank reported anything: mpirun ended with status {status}")
+    silent = watch.silent if status == TIMED_OUT or watch.ended else set[int]()
+    named = {int(rank) for record in found.values() for rank in record.get("dead", ())}
+    findings = conclude(network, source, found, named | (set(range(network.nodes)) - set(found) - silent))
+    if "error" in findings:
+        raise PlanError(str(findings["error"]))
+    return {**findings, "mpirun_status": status}
+
+
+class _Watch:
+    """Looks at a job under way: which ranks are still there without a record, and whether what is left shall be ended.
+
+    ``patience``: seconds after which a rank that all others have left will leave no record.
+    """
+
+    def __init__(self, folder: Path, ranks: int, patience: float) -> None:
+        self._folder, self._ranks, self._patience = folder, ranks, patience
+        self._processes: dict[int, Process] = {}
+        self._recorded, self._since = 0, 0.0
+        self.silent, self.ended = set(range(ranks)), False
+
+    def is_over(self) -> bool:
+        """Return whether all that may report has done so, and others wait for nothing."""
+        if len(self._processes) < self._ranks:
+            self._processes = records.processes_in(self._folder)
+        living = {rank for rank, process in self._processes.items() if is_alive(process)}
+        recorded = {rank for rank in range(self._ranks) if records.has_record(self._folder, rank)}
+        self.silent = {rank for rank in range(self._ranks) if rank in living or rank not in self._processes} - recorded
+        if len(self._processes) < self._ranks or not recorded or (self.silent and living & recorded):
+            self._recorded = 0
+            return False
+        if self.silent and all(is_stopped(self._processes[rank]) for rank in self.silent):
+            self.ended = True
+        else:
+            self.ended = self._lasted(len(recorded))
+        return self.ended
+
+    def _lasted(self, recorded: int) -> bool:
+        """Return whether no record has come for as long as may be."""
+        if recorded != self._recorded:
+            self._recorded, self._since = recorded, time.monotonic()
+        return time.monotonic() - self._since > (self._patience if self.silent else _LEAVING)
 
 
 def _path() -> str:
