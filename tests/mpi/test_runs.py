@@ -60,11 +60,19 @@ def test_two_ranks_are_killed_and_all_others_get_the_file(treecast, planned, dat
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("busy", [0, 2])
 @pytest.mark.parametrize(("network", "ranks"), NETWORKS)
-def test_the_same_thirty_times(treecast, planned, data, network, ranks):
+def test_the_same_thirty_times(treecast, planned, data, network, ranks, busy):
+    """Also on a machine that ``busy`` endless loops keep busy."""
     plan = planned("broadcast", network, 24, "--survive", 2)
-    for seed in range(100, 130):
-        kill_twice(treecast, plan, data, ranks, seed)
+    loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        for seed in range(100, 130):
+            kill_twice(treecast, plan, data, ranks, seed)
+    finally:
+        for load in loads:
+            load.kill()
+            load.wait()
 
 
 @pytest.mark.parametrize(

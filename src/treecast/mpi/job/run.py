@@ -179,7 +179,7 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     near = relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers))
     circle = Circle(mpi, closing, 6 * asked.deadline, near)
     exchange(circle, b"", 0, set())  # opens all connections: later a cut link would let none through
-    world.Barrier()  # all begin at once
+    exchange(circle, b"", 1, set())  # all begin at once; a Barrier could hang when the first of them dies before its end
     if rank == 0:
         _begin_time()
     endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)
@@ -193,7 +193,7 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
 
     # what is told over a cut link would never be under way
     circle = circle._replace(near=near - outcome.cut)
-    words, dead = exchange(circle, json.dumps(record).encode(), 1, outcome.dead, is_over)
+    words, dead = exchange(circle, json.dumps(record).encode(), 2, outcome.dead, is_over)
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 
