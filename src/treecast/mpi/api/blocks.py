@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout
 from treecast.mpi.api.buffers import Message, read_buffer
@@ -115,7 +113,8 @@ def move(ours: Communicator, kind: str, root: int, blocks: Blocks, asked: Asked)
     def chunks(of: Iterable[int]) -> Iterable[int]:
         return (chunk for block in of for chunk in range(block * count, (block + 1) * count))
 
-    part = Part(_Memory(blocks, count), chunks(blocks.held))
+    memory = _Memory(blocks, count)
+    part = Part(memory, chunks(blocks.held), passing=memory.passing)
     outcome = ours.run(mine.transfers, part, asked.deadline)
     return lost_ranks(ours, mine.collective, outcome, chunks(blocks.wanted))
 
@@ -125,16 +124,19 @@ class _Memory:
 
     def __init__(self, blocks: Blocks, count: int) -> None:
         self._place, self._count, self._layout = blocks.place, count, even_layout(blocks.size, count)
-        self._passing: dict[int, Bytes] = {}
 
     def __call__(self, chunk: int) -> Bytes:
         block, place = divmod(chunk, self._count)
-        memory, where = self._place(block), self._layout.slice_of(place, place + 1)
-        if memory is not None:
-            return memory[where]
-        if chunk not in self._passing:
-            self._passing[chunk] = np.empty(where.stop - where.start, np.uint8)
-        return self._passing[chunk]
+        memory = self._place(block)
+        if memory is None:
+            raise PlanError(f"chunk {chunk} only passes, and has no place")
+        return memory[self._layout.slice_of(place, place + 1)]
+
+    def passing(self, chunk: int) -> int | None:
+        """Return how many bytes a chunk has that only passes; None of one that has a place."""
+        block, place = divmod(chunk, self._count)
+        where = self._layout.slice_of(place, place + 1)
+        return where.stop - where.start if self._place(block) is None else None
 
 
 def communicator_with(comm: Any, root: int) -> Communicator:

@@ -116,25 +116,28 @@ def _move(ours: Communicator, where: Network, kind: str, blocks: _Blocks, asked:
     everything, own = range(lengths.total), range(int(lengths.first[me]), int(lengths.stop[me]))
     begins, ends = (everything if me == root else range(0)), own
     held, wanted = (begins, ends) if scatters else (ends, begins)
-    part = Part(_Memory(me, blocks, lengths, flit), held)
+    memory = _Memory(me, blocks, lengths, flit)
+    part = Part(memory, held, passing=memory.passing)
     outcome = ours.run(transfers_of(mine, me, ours.tags), part, asked.deadline)
     return lost_ranks(ours, mine.collective, outcome, wanted)
 
 
 class _Memory:
-    """Where flits of ``flit`` bytes lie: in the blocks of the root, in a rank's own, or in spare memory where they only pass."""
+    """Where flits of ``flit`` bytes lie: in the blocks of the root, or in a rank's own."""
 
     def __init__(self, me: int, blocks: _Blocks, lengths: Lengths, flit: int) -> None:
         self._me, self._blocks, self._lengths = me, blocks, lengths
         self._layout = message_layout(lengths, blocks.lengths, flit)
-        self._passing: dict[int, Bytes] = {}
 
     def __call__(self, chunk: int) -> Bytes:
         rank, where = int(self._lengths.node_of(chunk)), self._layout.slice_of(chunk, chunk + 1)
-        if self._blocks.all_of or rank == self._me:
-            block = self._blocks.all_of[rank] if self._blocks.all_of else self._blocks.own
-            begin = int(self._layout.bounds[self._lengths.first[rank]])
-            return block[where.start - begin : where.stop - begin]
-        if chunk not in self._passing:
-            self._passing[chunk] = np.empty(where.stop - where.start, np.uint8)
-        return self._passing[chunk]
+        block = self._blocks.all_of[rank] if self._blocks.all_of else self._blocks.own
+        begin = int(self._layout.bounds[self._lengths.first[rank]])
+        return block[where.start - begin : where.stop - begin]
+
+    def passing(self, chunk: int) -> int | None:
+        """Return how many bytes a flit has that only passes; None of one that has a place."""
+        if self._blocks.all_of or int(self._lengths.node_of(chunk)) == self._me:
+            return None
+        where = self._layout.slice_of(chunk, chunk + 1)
+        return where.stop - where.start

@@ -11,36 +11,23 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast.execution.layout import Bytes
+from treecast.mpi.engine.memory import Memory, Part
 from treecast.mpi.engine.transfers import Expected, Transfer
+
+__all__ = ["WINDOW", "Endpoint", "Engine", "Outcome", "Part", "deaths", "failed_ranks"]
 
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
 _NAP_AFTER = 2  # looks in vain before a rank sleeps: looks cost others time
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 100e-6, 1e-3  # of the time since something moved, in seconds
+_RESTING = 200  # looks in vain after which a buffer is taken beyond what is allowed
 _LACKING = 4  # times as long a rank waits when it lacks something
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one rank brings, and where chunks lie.
-
-    ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
-    ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.
-    ``results``: the finished sum that a complete sum becomes, at its owner.
-    """
-
-    view: Callable[[int], Bytes]
-    held: Iterable[int]
-    missing: Mapping[int, int] = field(default_factory=dict[int, int])
-    results: Mapping[int, int] = field(default_factory=dict[int, int])
-    add: Callable[[Bytes, Bytes], None] | None = None
 
 
 @dataclass
@@ -70,12 +57,20 @@ class _Message(NamedTuple):
 
 @dataclass(eq=False)
 class _Active:
-    """The state of a transfer: the next chunk to post, and the messages under way, in order."""
+    """The state of a transfer: the next chunk to post, and the messages under way, in order.
+
+    ``looks``: whether the next message is looked for, since a buffer is taken only when it is there.
+    """
 
     transfer: Transfer
     next: int
     under_way: deque[_Message] = field(default_factory=deque[_Message])
+    looks: bool = False
     closed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.looks or self.under_way)
 
     @property
     def finished(self) -> bool:
@@ -124,10 +119,10 @@ class Engine:
         self._awaiting: dict[int, list[_Active]] = {}  # transfers whose next chunk is not there yet
         self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
         self._void: set[int] = set()  # sums that lack a contribution for good
-        self._landing: set[int] = set()  # chunks that are being received where they belong
-        self._spare: dict[int, list[Bytes]] = {}
+        self._memory = Memory(part, (transfer for transfer in transfers if transfer.sends))
         self._left: list[tuple[Any, Bytes]] = []  # what was under way with whom nothing more is expected
-        self._last_moved = 0.0
+        self._last_moved, self._idle = 0.0, 0
+        self._earliest = 0  # the step of the next receive, where that matters
 
     def run(self) -> Outcome:
         """Carry the part out, to its end or until nothing more can come."""
@@ -137,20 +132,20 @@ class Engine:
                 self._complete(chunk)
         for active in self._transfers:
             self._post(active)
-        idle = 0
         going = self._unfinished()
         while going:
             moved = False
+            self._earliest = self._first_step(going)
             for active in going:
-                if active.under_way and self._poll(active):
+                if active.waits and self._poll(active):
                     moved = True
             if moved:
-                idle, self._last_moved = 0, time.monotonic()
+                self._idle, self._last_moved = 0, time.monotonic()
                 going = self._unfinished()
                 continue
-            idle += 1
+            self._idle += 1
             os.sched_yield()
-            if idle > _NAP_AFTER:
+            if self._idle > _NAP_AFTER:
                 waited = time.monotonic() - self._last_moved
                 time.sleep(min(max(_NAP_SHARE * waited, _SHORTEST_NAP), _LONGEST_NAP))
                 self._give_up_in_time()
@@ -166,7 +161,7 @@ class Engine:
 
     def _post(self, active: _Active) -> None:
         """Begin what may begin of a transfer."""
-        transfer = active.transfer
+        transfer, active.looks = active.transfer, False
         while not active.closed and active.next < transfer.stop and len(active.under_way) < WINDOW:
             chunk = active.next
             if transfer.sends:
@@ -174,12 +169,17 @@ class Engine:
                 if buffer is None:
                     self._awaiting.setdefault(chunk, []).append(active)
                     return
+            elif self._memory.waits(chunk, self._is_apart(chunk)) and not self._is_there(transfer, chunk):
+                active.looks = not active.closed
+                return
             else:
-                buffer, lands = self._landing_place(chunk)
+                buffer, lands = self._memory.receive(chunk, self._is_apart(chunk))
             try:
                 begin = self._comm.Isend if transfer.sends else self._comm.Irecv
                 request = begin([buffer, self._mpi.BYTE], transfer.peer, self._first_tag + transfer.tag_of(chunk))
             except self._mpi.Exception as error:
+                if not transfer.sends:
+                    self._memory.give_up(chunk, buffer, lands)
                 self._note_failure(transfer.peer, error)
                 return
             if transfer.sends:
@@ -190,21 +190,37 @@ class Engine:
     def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
         """Return what is sent of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
         if chunk in self.outcome.held:
-            return self._part.view(chunk)
+            return self._memory.view(chunk)
         total = self._sum_of.get(chunk, chunk)
         if total in self._missing:
             return _NOTHING if total in self._void else None
         over_this_tree = self._expected.planned(chunk, transfer.tree) > 0  # else it comes over other trees alone
         return None if self._expected.left(chunk, transfer.tree if over_this_tree else None) else _NOTHING
 
-    def _landing_place(self, chunk: int) -> tuple[Bytes, bool]:
-        """Return the buffer for a chunk, and whether it is the place of the chunk: not if that is held, under way, or a sum."""
-        own = self._part.view(chunk)
-        if chunk in self._missing or chunk in self.outcome.held or chunk in self._landing:
-            spare = self._spare.get(len(own))
-            return spare.pop() if spare else np.empty(len(own), np.uint8), False
-        self._landing.add(chunk)
-        return own, True
+    def _is_apart(self, chunk: int) -> bool:
+        """Return whether a chunk is not to be received in its place: it is there, or it is a sum."""
+        return chunk in self._missing or chunk in self.outcome.held
+
+    def _first_step(self, going: list[_Active]) -> int:
+        """Return the step of the earliest message that is still to come; 0 while there is room for any."""
+        if self._memory.has_room:
+            return 0
+        receives = (each for each in going if not each.transfer.sends and each.next < each.transfer.stop)
+        return min((each.transfer.step_of(each.next) for each in receives), default=0)
+
+    def _is_there(self, transfer: Transfer, chunk: int) -> bool:
+        """Return whether the message with a chunk is there, and there is room for it.
+
+        There always is for the earliest, or ranks without room could wait for each other in a circle. When all rests there is.
+        """
+        full = not self._memory.has_room and self._idle < _RESTING
+        if full and transfer.step_of(chunk) > self._earliest:
+            return False
+        try:
+            return bool(self._comm.Iprobe(transfer.peer, self._first_tag + transfer.tag_of(chunk)))
+        except self._mpi.Exception as error:
+            self._note_failure(transfer.peer, error)
+            return False
 
     def _poll(self, active: _Active) -> bool:
         """Take from a transfer what has gone through; return whether anything has."""
@@ -221,18 +237,23 @@ class Engine:
             moved = True
             if transfer.sends:
                 self.outcome.sent += 1
+                self._memory.sent(message.chunk)
             else:
                 self._die_at(transfer.step_of(message.chunk))
                 self.outcome.received += 1
                 full = self._status.Get_count(self._mpi.BYTE) == len(message.buffer)
                 self._take_in(transfer, message, full)
-        if moved:
+        if moved or active.looks:
+            begun = active.next
             self._post(active)
+            moved = moved or active.next != begun or active.closed
         return moved
 
     def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
         """Take in what has arrived: add it, keep it, or note that it was void."""
         chunk, buffer, new = message.chunk, message.buffer, False
+        if message.lands:
+            self._memory.landed(chunk)
         if not full:
             self.outcome.voids += 1
         elif chunk in self._missing:
@@ -243,16 +264,15 @@ class Engine:
                 self._complete(chunk)
                 new = True
         elif chunk not in self.outcome.held:
-            if not message.lands:
-                self._part.view(chunk)[:] = buffer
-            self._hold(chunk)
             new = True
         if new:
             self.outcome.by_tree[transfer.tree] = self.outcome.by_tree.get(transfer.tree, 0) + 1
-        if message.lands:
-            self._landing.discard(chunk)
-        else:
-            self._spare.setdefault(len(buffer), []).append(buffer)
+        if new and chunk not in self._missing:
+            if not message.lands:
+                self._memory.keep(chunk, buffer)
+            self._hold(chunk)
+        elif not message.lands:
+            self._memory.give_back(buffer)
         if not full:
             self._note_void(transfer, chunk)
 
@@ -305,7 +325,7 @@ class Engine:
         if idle < self._patience or (idle < _LACKING * self._patience and self._lacks()):
             return
         self._last_moved = time.monotonic()
-        for peer in {active.transfer.peer for active in self._unfinished() if active.under_way}:
+        for peer in {active.transfer.peer for active in self._unfinished() if active.waits}:
             self.outcome.cut.add(peer)
             self._close_all(peer)
 
@@ -320,15 +340,19 @@ class Engine:
         for active in closing:
             active.closed = True
         for active in closing:
-            lost = [] if active.transfer.sends else active.outstanding()
+            lost, sends = active.outstanding(), active.transfer.sends
+            under_way = {message.chunk for message in active.under_way}
             for message in active.under_way:
-                if not active.transfer.sends:
-                    self._landing.discard(message.chunk)
+                if not sends:
+                    self._memory.give_up(message.chunk, message.buffer, message.lands)
                     self._cancel(message.request)
                 self._left.append((message.request, message.buffer))
             active.under_way.clear()
             for chunk in lost:
-                self._note_void(active.transfer, chunk)
+                if sends:
+                    self._memory.sent(chunk, chunk in under_way)
+                else:
+                    self._note_void(active.transfer, chunk)
 
     def _cancel(self, request: Any) -> None:
         try:

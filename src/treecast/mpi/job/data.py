@@ -113,7 +113,15 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
     for first, stop in ranges_at(collective.given(), rank):
         _read_into(source, memory, first, stop)
         held.extend(range(first, stop))
-    return Prepared(program, source, Part(view, held), memory)
+    stays = np.zeros(collective.chunks, bool)
+    for first, stop in (*ranges_at(collective.given(), rank), *ranges_at(collective.wanted(), rank)):
+        stays[first:stop] = True
+
+    def passing(chunk: int) -> int | None:
+        place = layout.slice_of(chunk, chunk + 1)
+        return None if stays[chunk] else place.stop - place.start
+
+    return Prepared(program, source, Part(view, held, passing=passing), memory)
 
 
 def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:

@@ -179,7 +179,9 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     near = relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers))
     circle = Circle(mpi, closing, 6 * asked.deadline, near)
     exchange(circle, b"", 0, set())  # opens all connections: later a cut link would let none through
-    exchange(circle, b"", 1, set())  # all begin at once; a Barrier could hang when the first of them dies before its end
+    exchange(
+        circle, b"", 1, set()
+    )  # all begin at once; a Barrier could hang when the first of them dies before its end
     if rank == 0:
         _begin_time()
     endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)

@@ -1,0 +1,128 @@
+"""Where a rank receives chunks, and from where it sends them on: in their places, or in buffers that are used again.
+
+A chunk that only passes has no place. It stays in the buffer in which it came until its last send is over. A chunk that comes
+once more has no use for its place. Both take a buffer from a pool, for as long as they need it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from treecast.execution.layout import Bytes
+from treecast.mpi.engine.transfers import Expected, Transfer
+
+_LARGE = (
+    1 << 16
+)  # bytes from which a buffer is lent only when its message is there: MPI leaves such messages with the sender
+_MOST_LENT = 8  # large buffers that are lent at once, while anything moves
+
+
+def _none_passes(chunk: int) -> int | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one rank brings, and where chunks lie.
+
+    ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
+    ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.
+    ``results``: the finished sum that a complete sum becomes, at its owner. ``passing(chunk)``: how many bytes a chunk has that
+    only passes, whose ``view`` is never asked for; None of all others.
+    """
+
+    view: Callable[[int], Bytes]
+    held: Iterable[int]
+    missing: Mapping[int, int] = field(default_factory=dict[int, int])
+    results: Mapping[int, int] = field(default_factory=dict[int, int])
+    add: Callable[[Bytes, Bytes], None] | None = None
+    passing: Callable[[int], int | None] = _none_passes
+
+
+class Memory:
+    """The places of chunks, and the buffers of one operation. ``sends``: the transfers by which the rank sends."""
+
+    def __init__(self, part: Part, sends: Iterable[Transfer]) -> None:
+        self._part, self._sends = part, Expected(sends)
+        self._landing: set[int] = set()  # chunks that are being received where they belong
+        self._carried: dict[int, Bytes] = {}  # chunks that pass, in their buffers
+        self._sent: Counter[int] = Counter()
+        self._in_use: set[int] = set()  # chunks that pass, whose buffers MPI may still read when all sends are given up
+        self._pool: dict[int, list[Bytes]] = {}
+        self._lent = 0
+
+    def view(self, chunk: int) -> Bytes:
+        """Return the bytes of a chunk that the rank holds."""
+        return self._carried[chunk] if chunk in self._carried else self._part.view(chunk)
+
+    def lends(self, chunk: int, apart: bool) -> int:
+        """Return the bytes of the buffer that a chunk is received in; 0 when it is received in its place.
+
+        ``apart``: whether it is not to be received in its place, since it is there already, or a sum.
+        """
+        passing = self._part.passing(chunk)
+        if passing is not None:
+            return passing
+        return len(self._part.view(chunk)) if apart or chunk in self._landing else 0
+
+    def waits(self, chunk: int, apart: bool) -> bool:
+        """Return whether no buffer is given out for a chunk before its message is there."""
+        return self.lends(chunk, apart) >= _LARGE
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another large buffer may be lent."""
+        return self._lent < _MOST_LENT
+
+    def receive(self, chunk: int, apart: bool) -> tuple[Bytes, bool]:
+        """Return where a chunk is received, and whether that is its place."""
+        size = self.lends(chunk, apart)
+        if not size and self._part.passing(chunk) is None:
+            self._landing.add(chunk)
+            return self._part.view(chunk), True
+        self._lent += size >= _LARGE
+        pool = self._pool.get(size)
+        return pool.pop() if pool else np.empty(size, np.uint8), False
+
+    def keep(self, chunk: int, buffer: Bytes) -> None:
+        """Keep a chunk that has come in a buffer: there if it only passes, for as long as it is to be sent, else in its place."""
+        if self._part.passing(chunk) is None:
+            self._part.view(chunk)[:] = buffer
+            self.give_back(buffer)
+        elif self._sent[chunk] < self._sends.planned(chunk):
+            self._carried[chunk] = buffer
+        else:
+            self.give_back(buffer)
+
+    def landed(self, chunk: int) -> None:
+        """Note that a chunk is no longer being received in its place."""
+        self._landing.discard(chunk)
+
+    def give_back(self, buffer: Bytes) -> None:
+        """Take back a buffer that was lent."""
+        self._lent -= len(buffer) >= _LARGE
+        self._pool.setdefault(len(buffer), []).append(buffer)
+
+    def give_up(self, chunk: int, buffer: Bytes, lands: bool) -> None:
+        """Note that a receive was given up: MPI may still write there, so the buffer is not used again."""
+        if lands:
+            self._landing.discard(chunk)
+        else:
+            self._lent -= len(buffer) >= _LARGE
+
+    def sent(self, chunk: int, in_use: bool = False) -> None:
+        """Note that a send of a chunk is over; ``in_use``: it was given up, and MPI may still read the buffer."""
+        if self._part.passing(chunk) is None:
+            return
+        self._sent[chunk] += 1
+        if in_use:
+            self._in_use.add(chunk)
+        if self._sent[chunk] < self._sends.planned(chunk) or chunk not in self._carried:
+            return
+        buffer = self._carried.pop(chunk)
+        if chunk in self._in_use:
+            self._lent -= len(buffer) >= _LARGE
+        else:
+            self.give_back(buffer)
