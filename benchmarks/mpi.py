@@ -317,6 +317,7 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each measurement")
     parser.add_argument("--kill", type=int, default=0, metavar="RUNS", help="so many runs with two deaths each")
+    parser.add_argument("--busy", type=int, default=0, help="with --kill: so many endless loops keep the machine busy")
     parser.add_argument("--plain-with-deaths", default="", help=argparse.SUPPRESS)
     parser.add_argument("--witness", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -326,7 +327,12 @@ def main() -> None:
     if given.plain_with_deaths:
         plain_with_deaths([int(rank) for rank in given.plain_with_deaths.split(",")], given.witness)
     elif given.kill:
-        outlived(given.kill)
+        loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(given.busy)]
+        try:
+            outlived(given.kill)
+        finally:
+            for load in loads:
+                load.kill()
     elif not inside_mpirun():
         sys.exit(launch(given.n, [sys.executable, *sys.argv]))
     else:
