@@ -79,15 +79,21 @@ def test_commands_run(name, least, tmp_path, monkeypatch, capsys):
 
 def test_the_pages_show_every_verb():
     commands = commands_of(ROOT / "README.md") + commands_of(ROOT / "docs/commands.md")
-    with_pages_of_their_own = {"lab", "launch"}
-    assert {command[1] for command in commands if command[0] == "treecast"} == set(
-        find_verbs()
-    ) - with_pages_of_their_own
+    without_a_line = {"lab", "launch", "warm-up"}  # the first two have pages; the last takes a minute
+    assert {command[1] for command in commands if command[0] == "treecast"} == set(find_verbs()) - without_a_line
 
 
 def test_every_console_block_stands_on_a_page_whose_commands_run():
     with_commands = {page.name for page in PAGES if commands_of(page)}
-    assert with_commands == {"README.md", "capacities.md", "cluster.md", "commands.md", "formats.md", "one-port.md", "trees.md"}
+    assert with_commands == {
+        "README.md",
+        "capacities.md",
+        "cluster.md",
+        "commands.md",
+        "formats.md",
+        "one-port.md",
+        "trees.md",
+    }
 
 
 def test_the_readme_is_short():

@@ -22,7 +22,8 @@ from treecast.cli.app import find_verbs
 from treecast.kernels.compiled import policy
 from treecast.plans import plan
 
-VERBS = [verb for verb in find_verbs() if verb not in ("lab", "launch")]  # those two start other programs
+STARTING = {"lab", "launch", "warm-up"}  # they start other programs, or take a minute
+VERBS = [verb for verb in find_verbs() if verb not in STARTING]
 TREECAST = [sys.executable, "-m", "treecast"]
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 

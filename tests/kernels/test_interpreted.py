@@ -15,9 +15,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.kernels.jobs import COMMANDS, LARGER
 from treecast import kernels
 from treecast.cli import main
+from treecast.cli.jobs import COMMANDS, LARGER
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 from treecast.networks import network, permutations

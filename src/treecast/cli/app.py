@@ -14,7 +14,7 @@ from treecast.cli import verbs
 
 def find_verbs() -> list[str]:
     """Return the names of all verbs, in alphabetical order."""
-    return sorted(module.name for module in iter_modules(verbs.__path__))
+    return sorted(module.name.replace("_", "-") for module in iter_modules(verbs.__path__))
 
 
 def _help_of(verb: str) -> str:
@@ -22,10 +22,11 @@ def _help_of(verb: str) -> str:
 
     What it says of its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
     """
-    spec = find_spec(f"{verbs.__name__}.{verb}")
+    name = verb.replace("-", "_")
+    spec = find_spec(f"{verbs.__name__}.{name}")
     loader = cast(SourceLoader | None, spec and spec.loader)
-    tree = ast.parse((loader and loader.get_source(f"{verbs.__name__}.{verb}")) or "")
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == verb]
+    tree = ast.parse((loader and loader.get_source(f"{verbs.__name__}.{name}")) or "")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     text, *_ = (ast.get_docstring(functions[0] if functions else tree) or "").partition("\nParameters\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
 
@@ -42,4 +43,5 @@ app = App(
 )
 
 for _verb in find_verbs():
-    app.command(f"{verbs.__name__}.{_verb}:{_verb}", name=_verb, help=_help_of(_verb))
+    _name = _verb.replace("-", "_")
+    app.command(f"{verbs.__name__}.{_name}:{_name}", name=_verb, help=_help_of(_verb))

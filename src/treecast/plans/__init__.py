@@ -140,7 +140,7 @@ def plan(
     4
     >>> schedule = treecast.plan("broadcast", "torus:4x4x4", bytes="16MiB", latency="1us", rate="12.5GB/s")
     >>> print(schedule.sizes)
-    150 chunks of 111,849 bytes, the last of 111,715 bytes
+    222 chunks of 75,574 bytes, the last of 75,362 bytes
     """
     what: dict[str, Any] = {
         "root": root,

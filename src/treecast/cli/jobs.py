@@ -1,4 +1,7 @@
-"""Small jobs that between them run every kernel, in an order in which files are written before they are read."""
+"""Small jobs that between them run every kernel, in an order in which files are written before they are read.
+
+'treecast warm-up' has them compiled, and the tests compare what they do interpreted and compiled.
+"""
 
 JOBS = """
 plan broadcast star:4 --messages 60 --copies 3 -o star.tc
