@@ -45,6 +45,14 @@ class Coordinates(Network):
         node = self.check_node(u)
         return ",".join([str(node // stride % side) for side, stride in zip(self.sides, self.strides, strict=True)])
 
+    def labels(self, nodes: ArrayLike) -> list[str]:
+        """Return the labels of many nodes. Raises NetworkError when one is no node."""
+        nodes = ints(nodes)
+        for wrong in nodes[(nodes < 0) | (nodes >= self.nodes)][:1].tolist():
+            self.check_node(wrong)
+        along = [list(map(str, places)) for places in self.coordinates(nodes).tolist()]
+        return list(map(",".join, zip(*along, strict=True)))
+
     def _parse_label(self, text: str) -> int | None:
         inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
         parts = [part.strip() for part in inner.split(",")]

@@ -288,6 +288,8 @@ class Network(Described, ABC):
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the first port by which an arc leaves ``u`` for ``v``, or -1 where there is none (arrays that broadcast)."""
         u, v = np.broadcast_arrays(np.asarray(u, np.int64), np.asarray(v, np.int64))
+        if not u.ndim:
+            return ints(next(iter(np.flatnonzero((self.neighbor(u, np.arange(self.ports)) == v) & (v >= 0))), -1))
         found = np.full(u.shape, -1, np.int64)
         for port in reversed(range(self.ports)):
             found[(self.neighbor(u, port) == v) & (v >= 0)] = port

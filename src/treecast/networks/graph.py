@@ -222,6 +222,10 @@ class Graph(Network):
         """Return the name of node ``u``. Raises NetworkError when ``u`` is no node."""
         return self._names[self.check_node(u)]
 
+    def labels(self, nodes: ArrayLike) -> list[str]:
+        """Return the names of many nodes. Raises NetworkError when one is no node."""
+        return [self._names[u] for u in self._check_nodes(nodes).tolist()]
+
     def _parse_label(self, text: str) -> int | None:
         return self._numbers.get(text)
 

@@ -235,16 +235,24 @@ def builders(collective: str, network: Network, asked: Container[str] = ()) -> l
     """
     return [
         entry
-        for entry in all_builders()
-        if collective in entry.kinds
-        and not entry.on(network)
-        and (not entry.needs or entry.needs in asked or entry.name in asked)
+        for entry in _builders_of(collective)
+        if (not entry.needs or entry.needs in asked or entry.name in asked) and not entry.on(network)
     ]
+
+
+@cache
+def _builders_of(kind: str) -> tuple[Builder, ...]:
+    return tuple(entry for entry in all_builders() if kind in entry.kinds)
 
 
 def all_options(entries: Iterable[Builder] | None = None) -> dict[str, Option]:
     """Return the options of all builders, by keyword."""
-    return {o.keyword: o for entry in (all_builders() if entries is None else entries) for o in entry.options}
+    return dict(_every_option()) if entries is None else {o.keyword: o for entry in entries for o in entry.options}
+
+
+@cache
+def _every_option() -> Mapping[str, Option]:
+    return {o.keyword: o for entry in all_builders() for o in entry.options}
 
 
 def refuse_no_builder(job: Job[Any], entries: list[Builder]) -> PlanError:

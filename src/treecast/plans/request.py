@@ -299,10 +299,9 @@ def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
 
 def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as builders read them; what is not given, or switched off, is left out."""
-    known, found = all_options(), dict[str, Any]()
-    for keyword, value in given.items():
-        if value is None or value is False:
-            continue
+    asked = {keyword: value for keyword, value in given.items() if value is not None and value is not False}
+    known, found = all_options() if asked else {}, dict[str, Any]()
+    for keyword, value in asked.items():
         if keyword not in known:
             raise PlanError(f"no builder has an option {keyword!r}; there is: {', '.join(sorted(known))}")
         option = known[keyword]

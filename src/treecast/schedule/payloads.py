@@ -183,6 +183,8 @@ def drop_duplicates(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArra
     """
     payload, table = number_by_first_use(payload, table)
     table = table.merged()
+    if len(table.first) == len(table) and bool((np.diff(table.start) == 1).all() and (np.diff(table.first) > 0).all()):
+        return payload, table  # in order as it is
     rank = ranks(table.start, table.first, table.stop)
     one = np.empty(int(rank.max(initial=-1)) + 1, np.int64)
     one[rank] = np.arange(len(rank))

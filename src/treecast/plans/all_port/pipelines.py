@@ -7,10 +7,9 @@ sections 4.2 and 4.3, for x that divide k; the cyclic rule for the others is our
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.networks import Network
 from treecast.schedule import Claims, Payloads, Rows
@@ -114,25 +113,21 @@ def rows_of_trees(trees: TreeSet, messages: int, copies: int) -> Rows:
 
 def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Rows:
     """Return the same where each tree carries some ranges of chunks."""
-    columns: dict[str, list[NDArray[Any]]] = {
-        name: [] for name in ("step", "steps", "src", "dst", "port", "tree", "payload")
-    }
     table = [ranges for ranges in carried if ranges]
-    numbers = iter(range(len(table)))
-    for tree, ranges in enumerate(carried):
-        if not ranges:
-            continue
-        dst = np.flatnonzero(trees.parent[tree] >= 0).astype(np.int32)
-        length = sum(b - a for a, b in ranges)
-        columns["step"].append(trees.depths[tree][dst] - 1)
-        columns["steps"].append(np.full(len(dst), length, np.int32))
-        columns["src"].append(trees.parent[tree][dst])
-        columns["dst"].append(dst)
-        columns["port"].append(trees.port[tree][dst])
-        columns["tree"].append(np.full(len(dst), tree, np.int16))
-        columns["payload"].append(np.full(len(dst), next(numbers), np.int32))
-    none = np.empty(0, np.int64)
-    return Rows.of(Payloads.of(table), **{name: np.concatenate([none, *parts]) for name, parts in columns.items()})
+    used = np.array([tree for tree, ranges in enumerate(carried) if ranges], np.int64)
+    length = np.array([sum(b - a for a, b in ranges) for ranges in table], np.int64)
+    payload, dst = np.nonzero(trees.parent[used] >= 0)
+    tree = used[payload]
+    return Rows.of(
+        Payloads.of(table),
+        step=trees.depths[tree, dst] - 1,
+        steps=length[payload],
+        src=trees.parent[tree, dst],
+        dst=dst,
+        port=trees.port[tree, dst],
+        tree=tree,
+        payload=payload,
+    )
 
 
 def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:

@@ -138,20 +138,16 @@ def _what_hangs(
     """
     node = _new_nodes(trees.network, network)
     arc, tail = _new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
-    left = np.flatnonzero(node >= 0)
-    up, depth = np.full((2, len(trees), network.nodes), -1, np.int32)
-    for tree, was in enumerate(_arcs_up(trees)):
-        led_to = left[was[left] >= 0]
-        by = np.full(network.nodes, -1, np.int64)
-        by[node[led_to]] = arc[was[led_to]]
-        above = tail[by]
-        hangs = np.zeros(network.nodes + 1, np.bool_)  # the last: nobody
-        hangs[root] = True
-        for level in range(1, int(trees.depths[tree].max(initial=0)) + 1):
-            here = node[left[trees.depths[tree, left] == level]]
-            hangs[here] = hangs[above[here]]
-        up[tree] = np.where(hangs[:-1], by, -1)
-        depth[tree, node[left]] = np.where(hangs[node[left]], trees.depths[tree, left], -1)
+    left, was = np.flatnonzero(node >= 0), _arcs_up(trees)
+    by, level = np.full((2, len(trees), network.nodes), -1, np.int64)
+    by[:, node[left]] = np.where(was[:, left] >= 0, arc[was[:, left]], -1)
+    level[:, node[left]] = trees.depths[:, left]
+    above, hangs = tail[by], np.zeros((len(trees), network.nodes + 1), np.bool_)  # the last: nobody
+    hangs[:, root] = True
+    for depth in range(1, int(level.max()) + 1):
+        tree, here = np.nonzero(level == depth)
+        hangs[tree, here] = hangs[tree, above[tree, here]]
+    up, depth = (np.where(hangs[:, :-1], of, -1).astype(np.int32) for of in (by, level))
     old = np.sort(np.argsort((up < 0).sum(axis=1), kind="stable")[:count])
     return up[old], depth[old], old
 
