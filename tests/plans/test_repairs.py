@@ -93,16 +93,30 @@ def test_a_repair_says_what_it_did(tmp_path) -> None:
     found = treecast.repair(before, dead_nodes=["1,1,1"])
     said = describe(found)
     assert said.lines["before"] == "106 steps over 6 trees"
-    assert said.lines["must be told"] == "63 of 63 nodes"
+    assert said.lines["must be told"].startswith("63 of 63 nodes: 0,0,0, 0,0,1, ")
+    assert said.lines["loss"].startswith(f"{found.schedule.steps} steps instead of 106 on torus:4x4x4, ")
+    assert said.figures["compared_with"] == {"network": "torus:4x4x4", "steps": 106, "lower_bound": 105}
     assert said.lines["kept"] == f"{found.kept} of 310 arcs of the trees"
     treecast.save(found.schedule, tmp_path / "new.tc")
     assert treecast.load(tmp_path / "new.tc") == found.schedule
 
 
+@pytest.mark.parametrize("kind", ["broadcast", "allgather", "alltoall"])
+def test_without_faults_the_plan_stays_as_it_is(kind: str) -> None:
+    before = treecast.plan(kind, "star:4")
+    found = treecast.repair(before)
+    assert (found.schedule, found.told, found.moved) == (before, (), ())
+    assert describe(found).lines["kept"] == "everything: there are no faults"
+
+
+def test_a_repair_says_how_many_copies_there_are() -> None:
+    found = treecast.repair(treecast.plan("broadcast", "petersen", survive=1), cut_links=["0-1"])
+    assert describe(found).lines["copies"] == "2 to each node, 2 before"
+
+
 @pytest.mark.parametrize(
     ("faults", "error", "words"),
     [
-        ({}, PlanError, "name dead nodes or cut links"),
         ({"dead_nodes": ["1234"]}, PlanError, "the root 1234 is dead"),
         ({"dead_nodes": ["9234"]}, NetworkError, "is no node"),
         ({"cut_links": ["1234-4321"]}, NetworkError, "is no link"),

@@ -5,9 +5,8 @@ what hangs from the root (plans/trees/repaired.py); all other schedules are plan
 left out, too, so the others go on.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -20,6 +19,8 @@ from treecast.networks import Network
 from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.choice import build
+from treecast.plans.differences import all_labels, difference
+from treecast.plans.loss import Loss
 from treecast.plans.registry import ALL_PORT
 from treecast.plans.request import request
 from treecast.plans.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
@@ -28,8 +29,6 @@ from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.schedule.trees import TreeSet
 
 _SHOWN = 12  # nodes that are named
-
-_Chunks = tuple[tuple[str, int, int], ...]  # ranges of chunks, and whose they are
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Repair:
     unreached : tuple of str
         The labels of living nodes that no way leads to, or from, any more; the new schedule is without them.
     kept : int
-        How many arcs of its trees are as before, in the same tree; 0 where all was planned anew.
+        How many arcs of its trees are as before, in the same tree; 0 where all was planned anew; all rows without faults.
     moved : tuple of str
         The labels of the nodes that hear from another node in some tree than before; of all nodes where all was planned anew.
     seconds : float
@@ -60,9 +59,7 @@ class Repair:
     @property
     def told(self) -> tuple[str, ...]:
         """The labels of the nodes whose rows have changed in anything: they must learn their part."""
-        old, new = set(_spelled(self.before)), set(_spelled(self.schedule))
-        changed = {node for row in old ^ new for node in row[:2]}
-        return tuple(label for label in _labels(self.schedule.network) if label in changed)
+        return difference(self.before, self.schedule).told
 
 
 def repair(
@@ -89,7 +86,7 @@ def repair(
     Raises
     ------
     PlanError
-        When the root is dead, when there are fewer ways than the plan has copies, or when nothing is to be repaired.
+        When the root is dead, and when there are fewer ways than the plan has copies.
     NetworkError
         For a node or link that is not there.
 
@@ -102,16 +99,16 @@ def repair(
     (106, 126, True)
     """
     begun = perf_counter()
-    if not dead_nodes and not cut_links:
-        raise PlanError("nothing is to be repaired: name dead nodes or cut links")
     network, collective = schedule.network, schedule.collective
+    if not dead_nodes and not cut_links:
+        return Repair(schedule, schedule, (), len(schedule.rows), (), perf_counter() - begun)
     gone = {network.node(node) for node in dead_nodes}
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
     left, unreached = _left(schedule, sorted(gone), cut_links)
     found = _kept(schedule, left)
     if found is None:
-        return Repair(schedule, _planned(schedule, left), unreached, 0, _labels(left), perf_counter() - begun)
+        return Repair(schedule, _planned(schedule, left), unreached, 0, all_labels(left), perf_counter() - begun)
     new, seconds = _over(schedule, found.trees), perf_counter() - begun
     better = _improved(schedule, found.trees, within) if schedule.copies == 1 else None
     trees = found.trees
@@ -198,7 +195,7 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
     collective, label = schedule.collective, schedule.network.label
     still = [label(node) for node in collective.targets if label(node) in left]
     lengths = collective.lengths
-    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(v)]) for v in _labels(left)}
+    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(v)]) for v in all_labels(left)}
     job, entries = request(
         collective.kind,
         left,
@@ -224,34 +221,11 @@ def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedu
     return best
 
 
-def _labels(network: Network) -> tuple[str, ...]:
-    return tuple(network.labels(np.arange(network.nodes)))
-
-
-def _spelled(schedule: Schedule) -> Iterator[tuple[str, str, int, int, _Chunks]]:
-    """Yield rows as their two nodes see them: the numbers of trees and blocks do not count."""
-    rows, labels = schedule.rows, _labels(schedule.network)
-    chunks = _named_chunks(schedule, labels)
-    columns = (rows.src, rows.dst, rows.step, rows.steps, rows.payload)
-    for src, dst, step, steps, payload in zip(*(column.tolist() for column in columns), strict=True):
-        yield labels[src], labels[dst], step, steps, chunks[payload]
-
-
-def _named_chunks(schedule: Schedule, labels: tuple[str, ...]) -> list[_Chunks]:
-    """Return the chunks of each payload: ranges within blocks, by the nodes or pairs of nodes whose they are."""
-    collective, payloads = schedule.collective, schedule.rows.payloads
-    if collective.traits.blocks == "one":
-        return [tuple(("", *each) for each in payloads.ranges(payload)) for payload in range(len(payloads))]
-    size, pairs = collective.messages, collective.traits.blocks == "pair"
-    table = payloads.within_blocks(size)
-    named = list[tuple[str, int, int]]()
-    for first, stop in zip(table.first.tolist(), table.stop.tolist(), strict=True):
-        group, node = divmod(
-            first // size, len(labels)
-        )  # of sums: whether they are finished; of pairs: where they come from
-        name = f"{labels[group] if pairs else group} {labels[node]}"
-        named.append((name, first % size, first % size + stop - first))
-    return [tuple(named[a:b]) for a, b in pairwise(table.start.tolist())]
+def _said_to_be_kept(found: Repair) -> str:
+    if found.schedule is found.before:
+        return "everything: there are no faults"
+    arcs = found.schedule.trees * (found.schedule.network.nodes - 1)
+    return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees" if found.kept else "nothing: planned anew"
 
 
 @describe.register
@@ -261,24 +235,27 @@ def _(found: Repair) -> Description:
         "network": after.network.spec,
         "unreached": list(found.unreached),
         "steps_before": before.steps,
+        "copies_before": before.copies,
         "trees_before": before.trees,
         "arcs_kept": found.kept,
         "hear_from_others": list(moved),
         "must_be_told": list(told),
         "repair_seconds": round(found.seconds, 6),
     }
-    arcs = after.trees * (after.network.nodes - 1)
     lines = {
         "before": f"{count_of(before.steps, 'step')} over {count_of(before.trees, 'tree')}",
-        "kept": f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees" if found.kept else "nothing: planned anew",
+        "kept": _said_to_be_kept(found),
         "moved": f"{count_of(len(moved), 'node')}, hearing from others: {list_few(moved, _SHOWN)}"
         if moved
         else "no node",
-        "must be told": f"{len(told):,} of {count_of(after.network.nodes, 'node')}",
+        "must be told": f"{len(told):,} of {count_of(after.network.nodes, 'node')}"
+        + (f": {list_few(list(told), _SHOWN)}" if told else ""),
         "repaired in": f"{found.seconds:.3g} s" if found.seconds >= 1 else f"{found.seconds * 1e3:.3g} ms",
     }
     if found.unreached:
         lines = {
             "unreached": f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
         } | lines
-    return Description(figures, lines)
+    if before.copies > 1:
+        lines["copies"] = f"{after.copies} to each node, {before.copies} before"
+    return Description(figures, lines).joined(describe(Loss(after, before)), after="must be told")

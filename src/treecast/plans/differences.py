@@ -1,0 +1,148 @@
+"""What two plans of one collective have in common: which rows are kept, and who must learn of those that are not.
+
+A row is as its two nodes see it: who sends what to whom in which steps. Nodes have their labels, and chunks the node whose they
+are, so that the plans may be on different networks: the second on what faults have left of the first.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from treecast.description import Description, count_of, describe, list_few
+from treecast.errors import PlanError
+from treecast.networks import Network
+from treecast.schedule import Schedule
+
+_SHOWN = 12  # nodes that are named
+
+Chunks = tuple[tuple[str, int, int], ...]
+"""Ranges of chunks, and whose they are."""
+Spelled = tuple[str, str, int, int, Chunks]
+"""A row: the labels of its ends, its first step, how many it takes, and its chunks."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The rows that two schedules share, and those that they do not.
+
+    Parameters
+    ----------
+    before, after : Schedule
+        The two schedules.
+    kept : int
+        How many rows are in both.
+    moved : int
+        How many carry the same over the same arc, but in other steps.
+    new, gone : int
+        How many others are in the second only, and in the first only.
+    told : tuple of str
+        The labels of the nodes of the second network with a row that is new, gone or moved: they must learn their part.
+    """
+
+    before: Schedule
+    after: Schedule
+    kept: int
+    moved: int
+    new: int
+    gone: int
+    told: tuple[str, ...]
+
+
+def difference(before: Schedule, after: Schedule) -> Difference:
+    """Return what two schedules have in common.
+
+    Parameters
+    ----------
+    before, after : Schedule
+        Schedules of one collective; nodes are the same if they have the same labels.
+
+    Raises
+    ------
+    PlanError
+        When they are schedules of different collectives.
+
+    Examples
+    --------
+    >>> from treecast.plans import plan
+    >>> old, new = plan("broadcast", "ring:5"), plan("broadcast", "path:5")
+    >>> found = difference(old, new)
+    >>> found.kept, found.moved, found.new, found.gone, found.told
+    (2, 0, 2, 2, ('0', '2', '3', '4'))
+    """
+    if before.collective.kind != after.collective.kind:
+        raise PlanError(
+            f"a {before.collective.kind} and a {after.collective.kind} have nothing in common: compare plans of one collective"
+        )
+    old, new = Counter(_spelled(before)), Counter(_spelled(after))
+    gone, fresh = old - new, new - old
+    moved = (_carried(gone) & _carried(fresh)).total()
+    changed = {node for row in (*gone, *fresh) for node in row[:2]}
+    told = tuple(label for label in all_labels(after.network) if label in changed)
+    return Difference(before, after, (old & new).total(), moved, fresh.total() - moved, gone.total() - moved, told)
+
+
+def all_labels(network: Network) -> tuple[str, ...]:
+    """Return the labels of all nodes of a network, in the order of their numbers."""
+    return tuple(network.labels(np.arange(network.nodes)))
+
+
+def _carried(rows: Counter[Spelled]) -> Counter[tuple[str, str, Chunks]]:
+    """Return what rows carry from where to where, whenever that may be."""
+    found = Counter[tuple[str, str, Chunks]]()
+    for (src, dst, _, _, chunks), count in rows.items():
+        found[src, dst, chunks] += count
+    return found
+
+
+def _spelled(schedule: Schedule) -> Iterator[Spelled]:
+    """Yield rows as their two nodes see them: the numbers of trees and blocks do not count."""
+    rows, labels = schedule.rows, all_labels(schedule.network)
+    chunks = _named_chunks(schedule, labels)
+    columns = (rows.src, rows.dst, rows.step, rows.steps, rows.payload)
+    for src, dst, step, steps, payload in zip(*(column.tolist() for column in columns), strict=True):
+        yield labels[src], labels[dst], step, steps, chunks[payload]
+
+
+def _named_chunks(schedule: Schedule, labels: tuple[str, ...]) -> list[Chunks]:
+    """Return the chunks of each payload: ranges within blocks, by the nodes or pairs of nodes whose they are."""
+    collective, payloads = schedule.collective, schedule.rows.payloads
+    if collective.traits.blocks == "one":
+        return [tuple(("", *each) for each in payloads.ranges(payload)) for payload in range(len(payloads))]
+    size, pairs = collective.messages, collective.traits.blocks == "pair"
+    table = payloads.within_blocks(size)
+    named = list[tuple[str, int, int]]()
+    for first, stop in zip(table.first.tolist(), table.stop.tolist(), strict=True):
+        group, node = divmod(
+            first // size, len(labels)
+        )  # of sums: whether they are finished; of pairs: where they come from
+        name = f"{labels[group] if pairs else group} {labels[node]}"
+        named.append((name, first % size, first % size + stop - first))
+    return [tuple(named[a:b]) for a, b in pairwise(table.start.tolist())]
+
+
+@describe.register
+def _(found: Difference) -> Description:
+    steps = found.before.steps, found.after.steps
+    figures = {
+        "collective": found.after.collective.kind,
+        "networks": [found.before.network.spec, found.after.network.spec],
+        "steps": list(steps),
+        "kept": found.kept,
+        "moved": found.moved,
+        "new": found.new,
+        "gone": found.gone,
+        "must_be_told": list(found.told),
+    }
+    told, nodes = found.told, count_of(found.after.network.nodes, "node")
+    lines = {
+        "steps": f"{steps[1]:,}, {steps[0]:,} before",
+        "kept": f"{found.kept:,} of {count_of(len(found.after.rows), 'row')}",
+        "moved": f"{count_of(found.moved, 'row')} to other steps",
+        "new": count_of(found.new, "row"),
+        "gone": count_of(found.gone, "row"),
+        "must be told": f"{len(told):,} of {nodes}" + (f": {list_few(list(told), _SHOWN)}" if told else ""),
+    }
+    return Description(figures, lines)

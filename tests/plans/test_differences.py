@@ -1,0 +1,62 @@
+"""Differences: every row of two plans is kept, moved, new or gone, and whoever is not named has the same rows as before."""
+
+import networkx as nx
+import pytest
+
+import treecast
+from treecast.cli import main
+from treecast.errors import PlanError
+from treecast.networks import network
+from treecast.plans.differences import difference
+
+
+def parts(schedule):
+    """What each node sends and receives, by label, send by send."""
+    label = schedule.network.label
+    found = {label(v): [] for v in schedule.network}
+    for send in schedule:
+        row = (send.step, label(send.src), label(send.dst), send.chunk)
+        found[row[1]].append(row)
+        found[row[2]].append(row)
+    return {name: sorted(rows) for name, rows in found.items()}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_is_told_has_another_part(seed):
+    graph = nx.random_regular_graph(3, 12, seed=seed)
+    before = treecast.plan("broadcast", network(graph), messages=3, builder="breadth-first-tree")
+    after = treecast.plan("broadcast", network(graph), messages=3, builder="packed-trees")
+    found = difference(before, after)
+    assert found.kept + found.moved + found.new == len(after.rows)
+    assert found.kept + found.moved + found.gone == len(before.rows)
+    old, new = parts(before), parts(after)
+    assert set(found.told) >= {name for name in new if new[name] != old[name]}
+    assert difference(before, before).told == () == difference(after, after).told
+
+
+def test_rows_that_only_move_are_told_from_new_ones():
+    before = treecast.plan("broadcast", "path:4", messages=2)
+    rows = before.rows
+    later = treecast.Schedule(
+        before.network,
+        before.collective,
+        before.model,
+        treecast.Rows.of(rows.payloads, **rows.columns() | {"step": rows.step + (rows.dst == 3)}),
+    )
+    found = difference(before, later)
+    assert (found.kept, found.moved, found.new, found.gone, found.told) == (2, 1, 0, 0, ("2", "3"))
+
+
+def test_plans_of_different_collectives_are_refused():
+    with pytest.raises(PlanError, match="have nothing in common"):
+        difference(treecast.plan("broadcast", "ring:5"), treecast.plan("scatter", "ring:5"))
+
+
+def test_the_verb_says_it_as_text_and_as_json(tmp_path, capsys):
+    old, new = tmp_path / "old.tc", tmp_path / "new.tc"
+    treecast.save(treecast.plan("broadcast", "ring:5"), old)
+    treecast.save(treecast.plan("broadcast", "path:5"), new)
+    assert main(["diff", str(old), str(new)]) == 0
+    assert "must be told  4 of 5 nodes: 0, 2, 3, 4" in capsys.readouterr().out
+    assert main(["diff", str(old), str(new), "--json"]) == 0
+    assert '"must_be_told"' in capsys.readouterr().out
