@@ -37,8 +37,8 @@ def _run(arguments: list[str]) -> int:
         )
     except (TreecastError, CycloptsError) as error:
         _fail(f"error: {error}")
-    except SystemExit:  # rich exits when whoever read the help has left
-        return 0
+    except SystemExit as leaving:  # a signal ended a job over MPI; or rich exits, when whoever read the help has left
+        return leaving.code if isinstance(leaving.code, int) and leaving.code > 128 else 0
     except MemoryError:
         _fail("error: there is not enough memory for this; take a smaller network")
     except BrokenPipeError:  # whoever read a file that we wrote to standard output has left
