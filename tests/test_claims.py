@@ -123,6 +123,15 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
         ),
         "OptCC (arXiv 2606.01680) claims 2 to 6 % over": PAPER,
+        "115 steps for 100 messages on path:9": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
+        ),
+        "610. On fat-tree:4 an allreduce of 64": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"
+        ),
+        "So M N chunks cross the fewest arcs": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_something_of_every_sum_leaves_any_ranks"
+        ),
         "On a fat tree with 16 hosts, one link each, 600 messages take 605 steps": Test(
             f"{ALL_PORT}/test_broadcast_past_relays.py::test_many_messages_go_down_as_many_trees_as_cuts_allow"
         ),
@@ -296,7 +305,13 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| depth of as many arc-disjoint trees as ways lead to each node, on irregular": Test(
             f"{ALL_PORT}/test_targets.py::test_depths_that_are_open"
         ),
-        "159 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
+        "146 steps of 8 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_halves_overlap_past_relays"),
+        "allreduce of one message on mesh:4x4": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_halves_that_do_not_gain_by_overlapping"
+        ),
+        "409 steps of 600 messages": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
+        ),
         "64 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "697 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
         "The rate is the optimum": Test("tests/plans/trees/test_split_off.py::test_the_rate_is_reached_exactly"),

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import cuts, distances, faults, one_port, personal
+from treecast.lower_bounds import both_ways, cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.networks.core import Ints
@@ -140,10 +140,11 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 
     Sums and finished sums are different chunks, so the sends of both halves add up.
     """
+    said = "each node but the root sends M sums, hears M sums"
+    sends = transmissions(2 * job.messages * job.others, "2 M (N - 1)", said)
     return [
-        transmissions(
-            2 * job.messages * job.others, "2 M (N - 1)", "each node but the root sends M sums, hears M sums"
-        ),
+        sends,
+        *([] if job.model.combining else [_work(job, sends)]),
         _both(_reduce(job.single, root), _broadcast(job, root), "reduce of one sum + broadcast"),
         _both(_reduce(job, root), _broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
@@ -234,7 +235,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
             _both([first], _allgather(job, root), "reduce of one sum + allgather"),
             _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
         ]
-    return found if job.model.combining else [*found, _work(job, sends)]
+    return found if job.model.combining else [*found, _work(job, sends), *both_ways.past_cuts(job)]
 
 
 # --- what proofs share ---

@@ -19,7 +19,7 @@ from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.trees import TreeSet
 
-_MOST_SENDS = 2**18  # of all turns
+MOST_SENDS = 2**18  # of all turns
 
 
 class Turn(NamedTuple):
@@ -63,24 +63,24 @@ def built_in_turns(network: Network, turn: Turn, first: Ints, size: Ints) -> Bui
     Blocks are as short as the number of sends allows, and longer ones are tried. Of a turn those sends go first that are farthest
     from the end; or the parts one after the other.
     """
-    least = max(1, -(-int(size[turn.part].sum()) // _MOST_SENDS))
-    to_go, found = _to_go(turn), list[Built]()
+    least = max(1, -(-int(size[turn.part].sum()) // MOST_SENDS))
+    left, found = to_go(turn.before, turn.after, len(turn.arc)), list[Built]()
     for block, staggered in product(sorted({least, max(least, int(size.max()) // 8)}), (False, True)):
-        found.append(_built(network, turn, (first, size), block, (to_go, staggered)))
+        found.append(_built(network, turn, (first, size), block, (left, staggered)))
     return min(found, key=lambda built: (built.claims.steps, len(built.rows)))
 
 
 def _built(network: Network, turn: Turn, parts: tuple[Ints, Ints], block: int, order: tuple[Ints, bool]) -> Built:
     from treecast.kernels.packing import list_schedule
 
-    arcs, (first, size), (to_go, staggered) = arcs_of(network), parts, order
+    arcs, (first, size), (left, staggered) = arcs_of(network), parts, order
     turns = -(-size[turn.part] // block)
     base, send, when = starts(turns)[:-1], np.repeat(np.arange(len(turns)), turns), places(turns)
     pairs = turns[turn.before]
     before = np.repeat(base[turn.before], pairs) + places(pairs)
     after = np.repeat(base[turn.after], pairs) + places(pairs)
     arc, part, count = turn.arc[send], turn.part[send], len(send)
-    keys = (when * len(first) + part - to_go[send],) if staggered else (-to_go[send], when)
+    keys = (when * len(first) + part - left[send],) if staggered else (-left[send], when)
     ranked = np.lexsort(keys)
     rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
     rank[ranked] = np.arange(count)
@@ -102,12 +102,12 @@ def _built(network: Network, turn: Turn, parts: tuple[Ints, Ints], block: int, o
     return Built(rows, Claims(steps, int(length.sum())))
 
 
-def _to_go(turn: Turn) -> Ints:
-    """Return how many sends come one after the other from each one on."""
-    found = np.ones(len(turn.arc), np.int64)
+def to_go(before: Ints, after: Ints, sends: int) -> Ints:
+    """Return how many sends come one after the other from each one on. Of each pair the second waits."""
+    found = np.ones(sends, np.int64)
     longer = True
     while longer:
-        value = found[turn.after] + 1
-        longer = bool((value > found[turn.before]).any())
-        np.maximum.at(found, turn.before, value)
+        value = found[after] + 1
+        longer = bool((value > found[before]).any())
+        np.maximum.at(found, before, value)
     return found

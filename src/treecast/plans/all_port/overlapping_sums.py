@@ -1,11 +1,13 @@
-"""Allreduce on any network: sums go up trees while finished ones go down others, and no arc is in many of both.
+"""Allreduce and reduce-broadcast on any network: sums go up trees while finished ones go down others; few arcs are in many.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 A reduce-scatter and behind it an allgather ask as much of each node in each half: a node with fewer arcs than others holds up
 both. Here the halves overlap. The trees of both are chosen by price, all beside each other, so such a node passes on less, and
-others more.
+others more. Each tree is a stream, or carries its sums in turns (plans/all_port/in_turns.py): then the first finished sums go out
+while the last ones come in, from one root as from all.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
+from treecast.plans.all_port.in_turns import MOST_SENDS, Turn, built_in_turns, to_go
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -23,7 +26,9 @@ from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
-_MOST_ARCS = 2**19  # ranks times arcs of a network
+_MOST_ARCS = 2**19  # owners of sums, times arcs of a network
+_MOST_IN_TURNS = 2**17  # sends of all sets of trees that are tried in turns, but the last
+_TURNS_MORE = 2  # about what filling and emptying trees takes, in turns
 _MOST_TRIED = 2**17  # sends of all numbers of trees that are tried
 _TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
 
@@ -34,14 +39,20 @@ def _looks_different(network: Network) -> str:
 
 def _lacks_need(job: Job[Network]) -> str:
     network = job.network
-    if network.rank_count * network.arcs > _MOST_ARCS:
-        return f"is for networks of up to {_MOST_ARCS:,} ranks times arcs, and {network.spec} has more"
+    if len(_owners(job)) * network.arcs > _MOST_ARCS or network.rank_count > _MOST_TRIED // 2:
+        return f"is for networks of up to {_MOST_ARCS:,} owners of sums times arcs, and {network.spec} has more"
     return ""
+
+
+def _owners(job: Job[Network]) -> Ints:
+    """Return the nodes at which sums end."""
+    return job.network.ranks if job.collective.all_source else np.array([job.collective.root])
 
 
 @builder(
     "overlapping-sums",
     "allreduce",
+    "reduce-broadcast",
     on=_looks_different,
     under=ALL_PORT,
     fits=_lacks_need,
@@ -50,7 +61,7 @@ def _lacks_need(job: Job[Network]) -> str:
     what="sums go up trees while finished ones go down others; trees chosen by price such that arcs are used alike",
 )
 def over_overlapping_trees(job: Job[Network]) -> Built:
-    """All-port: each rank's sums come up trees to it and go down others, both at the same time as those of other ranks.
+    """All-port: the sums of each owner come up trees to it and go down others, both at the same time as those of other owners.
 
     It is not proved how near the bound this is: each schedule shows it.
     """
@@ -58,19 +69,32 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
-    found = _listed(job, _grow(network, 1, max(1.0, least / messages)), in_turn=False)
-    for trees in _attempts(network, messages):
+    owners, tried = _owners(job), list[tuple[int, int, NDArray[np.int32]]]()
+    found = _listed(job, _grow(network, owners, 1, max(1.0, least / messages)), in_turn=False)
+    for trees, share in product(
+        [1, *_attempts(network, len(owners), messages)], (1.0, 0.8) if len(owners) == 1 else (1.0,)
+    ):
         if found.claims.steps == least:
-            break
-        taken = _grow(network, trees, max(1.0, least * trees / messages))
-        made = [_listed(job, taken, in_turn=in_turn) for in_turn in (False, True)]
-        found = min(found, *made, key=lambda built: built.claims.steps)
+            return found
+        taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages))
+        found = min(found, *(_listed(job, taken, in_turn=turn) for turn in (False, True)), key=_steps)
+        load = int(np.bincount(taken[taken >= 0]).max())
+        tried.append((load * (-(-messages // trees) + _TURNS_MORE), load * -(-messages // trees), taken))
+    left = _MOST_IN_TURNS
+    for _, busiest, taken in sorted(tried, key=lambda each: (each[0], len(each[2]))):
+        if found.claims.steps > max(least, busiest) and left > 0:
+            found = min(found, _in_turns(job, taken), key=_steps)
+            left -= min(MOST_SENDS, int(np.count_nonzero(taken >= 0)) * -(-messages * len(owners) // len(taken)))
     return found
 
 
-def _attempts(network: Network, messages: int) -> list[int]:
-    """Return how many trees of each rank are worth trying: those that can fill all arcs, and powers of two."""
-    sends = 2 * network.rank_count * (network.rank_count - 1)
+def _steps(built: Built) -> int:
+    return built.claims.steps
+
+
+def _attempts(network: Network, owners: int, messages: int) -> list[int]:
+    """Return how many trees of each owner are worth trying: those that can fill all arcs, and powers of two."""
+    sends = 2 * owners * (network.rank_count - 1)
     even, left = network.arcs // int(np.gcd(network.arcs, sends)), _MOST_TRIED
     found = list[int]()
     for count in dict.fromkeys((messages, *(times * even for times in _TIMES), *_TREES)):
@@ -93,12 +117,12 @@ class _Sends(NamedTuple):
     after: Ints
 
 
-def _grow(network: Network, trees: int, most: float) -> NDArray[np.int32]:
+def _grow(network: Network, owners: Ints, trees: int, most: float) -> NDArray[np.int32]:
     """Return the arc of each node in each tree, int32 (trees, 2, N): the one it hears over, the one it sends its sum over.
 
-    Tree t belongs to rank t modulo the number of ranks. The arcs stand twice in what is searched, the second time turned round.
+    Tree t belongs to owner t modulo their number. The arcs stand twice in what is searched, the second time turned round.
     """
-    arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(network.ranks, trees)
+    arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(owners, trees)
     first = np.concatenate([arcs.first, arcs.into[1:] + len(arcs.head)])
     head = np.concatenate([arcs.head, arcs.tail[arcs.entering] + nodes]).astype(np.int32)
     tail = np.concatenate([arcs.tail, arcs.head[arcs.entering] + nodes]).astype(np.int32)
@@ -110,14 +134,14 @@ def _grow(network: Network, trees: int, most: float) -> NDArray[np.int32]:
     return np.stack([found[::2, :nodes], found[1::2, nodes:]], axis=1)
 
 
-def _sends(network: Network, taken: NDArray[np.int32]) -> _Sends:
+def _sends(network: Network, owners: Ints, taken: NDArray[np.int32]) -> _Sends:
     """Return the sends over the arcs that nodes take in trees, and which wait for which."""
     arcs = arcs_of(network)
     tree, down, node = np.nonzero(taken[:, ::-1] >= 0)  # first what goes up
     arc = taken[:, ::-1][tree, down, node].astype(np.int64)
     number = np.full((len(taken), 2, network.nodes), -1)
     number[tree, down, node] = every = np.arange(len(arc))
-    root = network.ranks[tree % network.rank_count]
+    root = owners[tree % len(owners)]
     sums = down == 0
     # a sum waits for those of the nodes below; a finished one for its being heard, at the root for all that come in
     onward = number[tree[sums], 0, arcs.head[arc[sums]]]
@@ -139,13 +163,10 @@ def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Bu
     """Return the rows of a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
     from treecast.kernels.packing import list_schedule
 
-    network, messages, arcs = job.network, job.collective.messages, arcs_of(job.network)
-    sends, ranks = _sends(network, taken), network.rank_count
-    trees, count = len(taken) // ranks, len(sends.arc)
-    ranges = [each[0] for each in streams(messages, trees, 1)]
-    lasts = np.array([stop - first for first, stop in ranges], np.int64)[sends.tree // ranks]
-    to_go = _to_go(sends)
-    ranked = np.lexsort((-to_go, sends.tree // ranks * in_turn))
+    network, arcs, owners = job.network, arcs_of(job.network), _owners(job)
+    sends, base, size = _sends(network, owners, taken), *_parts(job, len(taken))
+    ranks, count, lasts = len(owners), len(sends.arc), size[sends.tree]
+    ranked = np.lexsort((-to_go(sends.before, sends.after, count), sends.tree // ranks * in_turn))
     rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
     rank[ranked] = np.arange(count)
     order = np.argsort(sends.before, kind="stable")
@@ -153,31 +174,32 @@ def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Bu
     room = starts(np.bincount(sends.arc, minlength=len(arcs.head)))
     first = starts(np.bincount(sends.before, minlength=count))
     steps = int(list_schedule(first, sends.after[order], waits, sends.arc, rank, ranked, lasts, room, step))
-    base = [int(network.ranks[tree % ranks]) * messages for tree in range(trees * ranks)]
-    table = [
-        [(base[tree] + ranges[tree // ranks][0] + shift, base[tree] + ranges[tree // ranks][1] + shift)]
-        for shift in (0, job.collective.sums)
-        for tree in range(trees * ranks)
-    ]
+    begin = np.concatenate([base, base + job.collective.sums])
     rows = Rows.of(
-        Payloads.of(table),
+        Payloads.of_ranges(begin, begin + np.tile(size, 2)),
         step=step,
         steps=lasts,
         src=arcs.tail[sends.arc],
         dst=arcs.head[sends.arc],
         port=arcs.port[sends.arc],
         tree=sends.tree // ranks,
-        payload=sends.tree + sends.down * trees * ranks,
+        payload=sends.tree + sends.down * len(taken),
     )
     return Built(rows, Claims(steps, int(lasts.sum())))
 
 
-def _to_go(sends: _Sends) -> Ints:
-    """Return how many sends come one after the other from each one on."""
-    found = np.ones(len(sends.arc), np.int64)
-    longer = True
-    while longer:
-        value = found[sends.after] + 1
-        longer = bool((value > found[sends.before]).any())
-        np.maximum.at(found, sends.before, value)
-    return found
+def _parts(job: Job[Network], trees: int) -> tuple[Ints, Ints]:
+    """Return the first sum of each tree, and how many it has."""
+    owners, messages = _owners(job), job.collective.messages
+    ranges = np.array([each[0] for each in streams(messages, trees // len(owners), 1)], np.int64)
+    own = owners * messages if job.collective.all_source else owners * 0
+    return (ranges[:, :1] + own).ravel(), np.repeat(ranges[:, 1] - ranges[:, 0], len(owners))
+
+
+def _in_turns(job: Job[Network], taken: NDArray[np.int32]) -> Built:
+    """Return the rows of a list schedule in which each tree carries few sums at a time."""
+    owners = _owners(job)
+    sends = _sends(job.network, owners, taken)
+    shift = sends.down * job.collective.sums
+    turn = Turn(sends.arc, sends.tree, sends.tree // len(owners), shift, sends.before, sends.after)
+    return built_in_turns(job.network, turn, *_parts(job, len(taken)))
