@@ -248,8 +248,15 @@ def program(
     entry = choose(job, able)[0] if able else entries[0]
     if entry.at is None:
         many = f"; every node hears at least {where.nodes - 1:,} messages" if job.collective.all_source else ""
+        if builder:
+            raise PlanError(
+                f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
+            )
+        others = sorted({each.name for each in all_builders() if each.at is not None and collective in each.kinds})
+        some = f"; on other networks {', '.join(others)} {'has' if len(others) == 1 else 'have'} one" if others else ""
         raise PlanError(
-            f"{entry.name} has no rule by which a node knows its rows from its label alone: use plan(){many}"
+            f"on {where.spec} there is no rule by which a node knows its rows of {collective} from its label alone: use plan()"
+            + (many or some)
         )
     given = where if job.likeness is None else job.likeness.given
     mine = entry.at(job, known_node(job, node_of(given, node, "node"))).rows

@@ -120,6 +120,16 @@ def test_a_node_knows_its_program_from_its_label(spec, copies):
             assert program("broadcast", spec, node, root=root, messages=7, copies=copies).rows == rows
 
 
+def test_where_no_rule_gives_a_program_it_is_said_what_has_one():
+    with pytest.raises(
+        PlanError,
+        match=r"^on petersen there is no rule by which .* of broadcast .*; on other networks axis-trees, .* have one$",
+    ):
+        program("broadcast", "petersen", 0)
+    with pytest.raises(PlanError, match=r"^packed-trees has no rule by which .*: use plan\(\)$"):
+        program("broadcast", "petersen", 0, messages=9, builder="packed-trees")
+
+
 def test_a_program_takes_no_schedule():
     node = 1_234_567_890_123 % Star(15).nodes
     rows = program("broadcast", "star:15", node, messages=1000, survive=13).rows

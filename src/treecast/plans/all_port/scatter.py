@@ -12,12 +12,15 @@ from treecast.networks.core import Ints
 from treecast.plans.all_port.shares import Shares, hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
-from treecast.plans.trees.disjoint import TREES, trees_of_job
+from treecast.plans.trees import axes
+from treecast.plans.trees.disjoint import TREES, lacks_trees, trees_of, trees_of_job
 from treecast.plans.trees.spanning import breadth_first
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree, TreeSet
+
+_UNEVEN = 4  # what a share more than in another tree counts beside an arc more to go
 
 
 @builder(
@@ -38,6 +41,57 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     trees = trees_of_job(job).disjoint_trees(job.network)
     dealt = shares(job.network, trees, job.collective.messages, job.copies)
     return _move_to_root(job, _farthest_first(trees, dealt.tree, dealt))
+
+
+def _lacks_rule(network: Network) -> str:
+    """Return why no rule gives disjoint trees of a network, or who has better use for them; empty where neither is so."""
+    if network.ports_alike:
+        return "is for networks that look different over their ports: rotations deal shares on others"
+    if network.grid is not None and not network.grid.wraps:
+        return ""
+    return lacks_trees(network)
+
+
+def _few_copies(job: Job[Network]) -> str:
+    return "" if job.copies > 1 else "is for several copies where ports differ: builder flow-over-time sends one"
+
+
+def _most_by_rule(network: Network) -> int:
+    return len(axes.axes_of(network)) if network.grid is not None and not network.grid.wraps else every_port(network)
+
+
+@builder(
+    "disjoint-trees",
+    "scatter",
+    on=_lacks_rule,
+    under=ALL_PORT,
+    most_copies=_most_by_rule,
+    fits=_few_copies,
+    rank=66,
+    what="down disjoint trees by rule, dealt such that all carry as much, farthest first",
+)
+def over_trees_by_rule(job: Job[Network]) -> Built:
+    """All-port: scatter over disjoint trees, each message over x of them; on meshes over those of the axes.
+
+    Each node takes trees that carry little so far and in which it is not deep. ⌈Mx(N-1)/k⌉ steps, the fewest there can be with k
+    ports, and what the depth of the last shares adds.
+    """
+    network, root = job.network, job.collective.root
+    wraps = network.grid is None or network.grid.wraps
+    trees = trees_of(network).disjoint_trees(network, root) if wraps else axes.axis_trees(network, root)
+    every, messages = np.arange(network.nodes), job.collective.messages
+    depths, load, taken = trees.depths.astype(np.int64), np.zeros(len(trees), np.int64), list[Ints]()
+    destination = every[np.argsort(-depths.min(axis=0), kind="stable")]
+    destination = destination[destination != root]
+    for v in destination.tolist():
+        best = np.argsort(depths[:, v] + _UNEVEN * (load - load.min()), kind="stable")[: job.copies]
+        load[best] += 1
+        taken.append(best)
+    tree = np.concatenate([np.empty(0, np.int64), *taken])
+    destination = np.repeat(destination, job.copies)
+    table, lengths = Payloads.of_ranges(every * messages, (every + 1) * messages), np.full_like(destination, messages)
+    dealt = Shares(destination, tree, depths[tree, destination], lengths, destination, np.zeros_like(tree), table)
+    return _farthest_first(trees, tree, dealt)
 
 
 @builder("breadth-first-tree", "scatter", under=ALL_PORT, what="down one breadth-first tree, farthest first", rank=90)
