@@ -63,6 +63,7 @@ ALLOWED = (
     ),
     Allowed("channel", "src/treecast/formats/*", r"\.channels\(", "it asks the network for wormhole routes"),
     Allowed("channel", "src/treecast/formats/msccl/*", "", "MSCCL's word"),
+    Allowed("channel", "src/treecast/formats/mscclpp.py", "", "MSCCL++'s word"),
     Allowed("channel", "docs/formats.md", "", "MSCCL's word"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
