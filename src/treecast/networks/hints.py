@@ -21,7 +21,7 @@ def hint(network: "Network", text: str) -> str:
     apart = [part.strip() for part in text.split(",")]
     if len(apart) > 1 and "," not in label and all(_is_node(network, part) for part in apart):
         return "put spaces between nodes"
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return f"nodes go from 0 to {last}" + (f", with labels like {label}" if label != str(last) else "")
     return f"write a label like {label}, or a number from 0 to {last}"
 
