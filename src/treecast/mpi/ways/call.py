@@ -6,7 +6,7 @@ from typing import Any
 from treecast.mpi.library import tags_of
 
 Piece = Any
-"""Contiguous bytes that mpi4py takes as ``[piece, len(piece), MPI.BYTE]``: an ``MPI.buffer``, a slice of one, bytes."""
+"""Contiguous bytes that mpi4py takes as ``[piece, len(piece), MPI.BYTE]``: an ``MPI.buffer``, say. Its slices must be views."""
 
 STAGES = 64  # of a call, whose messages have tags of their own; later ones use the tags of the first again
 KEPT = 64 << 20  # bytes of memory that are kept from call to call
@@ -55,6 +55,7 @@ class Call:
         "size",
         "spare",
         "stage",
+        "status_list",
         "survive",
         "suspects",
         "tag_epochs",
@@ -74,6 +75,7 @@ class Call:
         self.given_up: list[Any] = []  # requests that may never end, with their memory
         self.tag_epochs = max(1, tags_of(mpi) // (STAGES * self.size))
         self.first_tag = self.stage = 0
+        self.status_list: list[Any] = []
 
     def begin(self) -> None:
         """Begin the next call: take its number, before anybody looks at arguments, and take scratch memory back."""
@@ -82,6 +84,8 @@ class Call:
         self.stage, self.refused = -1, ""
         if self.taken:
             self._take_back()
+        if self.given_up:
+            self.given_up = [request for request in self.given_up if not self._is_over(request)]
 
     def next_stage(self) -> int:
         """Return the first tag of the next part of the call; ``size`` tags from there on belong to it."""
@@ -104,6 +108,18 @@ class Call:
                 kept += room
                 self.spare.setdefault(room, []).append(piece)
         self.taken.clear()
+
+    def statuses(self, count: int) -> list[Any]:
+        """Return ``count`` statuses for requests that are waited for together."""
+        while len(self.status_list) < count:
+            self.status_list.append(self.mpi.Status())
+        return self.status_list[:count]
+
+    def _is_over(self, request: Any) -> bool:
+        try:
+            return bool(request.Test())
+        except self.mpi.Exception:
+            return True
 
     def is_cut(self, a: int, b: int) -> bool:
         """Return whether all know that two ranks do not hear each other, or that one has failed."""
