@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -119,3 +120,40 @@ def test_a_rank_is_stopped_and_others_are_refused(run):
     ]  # fmt: skip
     for case, found in zip(cases, run(4, cases), strict=True):
         assert check(case, found) == 0
+
+
+def steps_of(run, name, size):
+    """Return kills for every step of every rank: after each message, before the first, and before it agrees."""
+    [found] = run(4, [{"survive": 2, "calls": [{"collective": name, "size": size, "root": 1, "count": True}]}])
+    assert all(calls[0]["count"] for calls in found.values())
+    return [
+        kill
+        for rank, calls in found.items()
+        for kill in [[rank, 0, False], [rank, calls[0]["count"] - 1, False]]
+        + [[rank, message, True] for message in range(calls[0]["count"])]
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [LITTLE, MUCH])
+@pytest.mark.parametrize("name", ALL)
+def test_every_rank_is_killed_at_every_step(run, name, size):
+    """Of a call on four ranks, one death in each; calls afterwards are right, and lack the dead alone. Three groups at once."""
+    cases = [
+        {"survive": 2, "calls": calls(name, size, [kill], [name, "allgather"])} for kill in steps_of(run, name, size)
+    ]
+    for first in range(0, len(cases), 3):
+        for case, found in zip(cases[first : first + 3], run(4, cases[first : first + 3]), strict=True):
+            check(case, found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ALL)
+def test_three_of_eight_ranks_are_killed(run, name):
+    """At any steps of one call, also while the others bring each other what is missing."""
+    draw = random.Random(name)
+    for _ in range(4):
+        kills = [[rank, draw.randrange(22), draw.random() < 0.5] for rank in draw.sample(range(8), 3)]
+        case = {"survive": 3, "calls": calls(name, draw.choice([LITTLE, MUCH]), kills, ["alltoall", "allreduce"], 8)}
+        [found] = run(8, [case])
+        check(case, found, 8)

@@ -1,0 +1,132 @@
+"""Measure the straight ways of collectives over MPI beside MPI's own calls, in one run: `make bench-mpi`.
+
+    python benchmarks/ways.py                   4 and 8 ranks, 8 B to 64 MiB
+    python benchmarks/ways.py -n 8 -e 1M        8 ranks, up to 1 MiB
+
+Each figure is a ratio of medians: one call at a time, after a barrier, the slowest rank counts, the ways take turns. ``survive 0`` is
+what a program gets: below the threshold MPI's call itself, and the column ``way`` says so. ``own`` is the straight way at any size.
+Sizes are bytes: the buffer of a Bcast or an Allreduce, all blocks of a rank together of the others.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+SIZES = tuple(8 << k for k in (0, 7, 13, 17, 21, 23))  # 8 B, 1 KiB, 64 KiB, 1 MiB, 16 MiB, 64 MiB
+NAMES = ("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Reduce", "Scan")
+
+
+def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[], object]]:
+    """Return the ways of one collective, on buffers of its own: MPI's, and the straight one with and without failures to survive."""
+    from treecast.mpi.ways import personal, spread, sums
+    from treecast.mpi.ways.call import Call
+
+    n, me = comm.size, comm.rank
+    block = -(-size // (8 * n)) * 8 if name not in ("Bcast", "Allreduce", "Reduce", "Scan") else size
+    count = block * n if block != size else size
+    a, b = mpi.buffer.allocate(count, clear=True), mpi.buffer.allocate(count, clear=True)
+    given, taken = ([p[k * block : (k + 1) * block] for k in range(n)] for p in (a, b))
+    how, one = sums.Sums(mpi.INT64_T, mpi.SUM, size // 8), [a[:block], mpi.BYTE]
+    many, into = [a, block, mpi.BYTE], [b, block, mpi.BYTE]
+    whole = ([a, size // 8, mpi.INT64_T], [b, size // 8, mpi.INT64_T])
+    theirs: dict[str, Callable[[], object]] = {
+        "Bcast": lambda: comm.Bcast([a, mpi.BYTE]),
+        "Allgather": lambda: comm.Allgather(one, into),
+        "Allreduce": lambda: comm.Allreduce(*whole),
+        "Alltoall": lambda: comm.Alltoall(many, into),
+        "Scatter": lambda: comm.Scatter(many if not me else None, [b[:block], mpi.BYTE]),
+        "Gather": lambda: comm.Gather(one, into if not me else None),
+        "Reduce": lambda: comm.Reduce(whole[0], whole[1] if not me else None),
+        "Scan": lambda: comm.Scan(*whole),
+    }
+    ours: dict[str, Callable[[Call], object]] = {
+        "Bcast": lambda call: spread.broadcast(call, a, 0),
+        "Allgather": lambda call: spread.allgather(call, a[:block], taken),
+        "Allreduce": lambda call: sums.allreduce(call, a, b, how),
+        "Alltoall": lambda call: personal.alltoall(call, given, taken),
+        "Scatter": lambda call: personal.scatter(call, given if not me else None, taken[0], 0),
+        "Gather": lambda call: personal.gather(call, a[:block], taken if not me else None, 0),
+        "Reduce": lambda call: sums.reduce(call, a, b if not me else None, 0, how),
+        "Scan": lambda call: sums.scan(call, a, b, how),
+    }
+
+    def straight(call: Call) -> None:
+        call.begin()
+        ours[name](call)
+
+    made = {survive: Call(mpi, comm.Dup(), survive) for survive in (0, 2)}
+    return {"MPI": theirs[name], "own": partial(straight, made[0]), "survive 2": partial(straight, made[2])}
+
+
+def measured(mpi: Any, comm: Any, ways: dict[str, Callable[[], object]], runs: int, repeat: int) -> dict[str, float]:
+    """Return the median seconds of each way; the same on all ranks."""
+    times: dict[str, list[float]] = {what: [] for what in ways}
+    for run in range(runs + 1):
+        for what, call in ways.items():
+            for _ in range(repeat):
+                comm.Barrier()
+                began = time.perf_counter()
+                call()
+                slowest = comm.allreduce(time.perf_counter() - began, mpi.MAX)
+                if run:
+                    times[what].append(slowest)
+    return {what: statistics.median(found) for what, found in times.items()}
+
+
+def sweep(given: argparse.Namespace) -> None:
+    """Measure in the ranks that mpirun has started, and print on rank 0."""
+    from mpi4py import MPI
+
+    from treecast.mpi.ways.thresholds import goes_straight
+
+    comm = MPI.COMM_WORLD
+    if comm.rank == 0:
+        print(f"{comm.size} ranks, medians of {given.runs}; load {os.getloadavg()[0]:.1f}")
+        print(f"{'':10} {'bytes':>9} {'MPI, µs':>10} {'survive 0':>10}  {'way':8} {'own':>6} {'survive 2':>10} {'µs more':>8}")
+    for name in given.names.split(","):
+        for size in SIZES:
+            if size > given.e:
+                continue
+            found = measured(MPI, comm, ways_of(MPI, comm, name, size), given.runs, 5 if size <= 1 << 16 else 1)
+            own, two = found["own"] / found["MPI"], found["survive 2"] / found["MPI"]
+            straight = goes_straight(name, size)
+            if comm.rank == 0:
+                more = (found["survive 2"] - found["MPI"]) * 1e6
+                print(
+                    f"{name:10} {size:>9} {found['MPI'] * 1e6:>10.1f} {own if straight else 1.0:>10.2f}"
+                    f"  {'straight' if straight else 'MPI':8} {own:>6.2f} {two:>10.2f} {more:>8.0f}",
+                    flush=True,
+                )
+    if comm.rank == 0:
+        print(f"load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def main() -> None:
+    """Parse the command line; measure, here or in ranks that are started for it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-n", default="4,8", help="ranks, where no mpirun has started this")
+    parser.add_argument("-e", type=_bytes, default=SIZES[-1], help="the last size")
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--names", default="Bcast,Allgather,Allreduce", help=f"of {', '.join(NAMES)}")
+    given = parser.parse_args()
+    from treecast.mpi.job.launch import launch
+    from treecast.mpi.library import inside_mpirun
+
+    if inside_mpirun():
+        sweep(given)
+    else:
+        sys.exit(max(launch(int(n), [sys.executable, *sys.argv]) for n in given.n.split(",")))
+
+
+def _bytes(text: str) -> int:
+    unit = {"K": 1 << 10, "M": 1 << 20}.get(text[-1].upper(), 1)
+    return int(float(text.rstrip("KMkm")) * unit)
+
+
+if __name__ == "__main__":
+    main()
