@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab simgrid arena clean
+.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab bench-mpi simgrid arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -64,6 +64,9 @@ bench-msccl: $(VENV)/.dev  ## judge files of a million steps or messages
 
 bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, against every MPI_Bcast
 	$(BIN)/python benchmarks/lab.py $(ARGS)
+
+bench-mpi: $(VENV)/.mpi  ## collectives over MPI on 4 and 8 ranks, as ratios to MPI's own calls of the same run
+	$(BIN)/python benchmarks/ways.py $(ARGS)
 
 simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \

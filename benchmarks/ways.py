@@ -27,8 +27,8 @@ def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[],
     from treecast.mpi.ways.call import Call
 
     n, me = comm.size, comm.rank
-    block = -(-size // (8 * n)) * 8 if name not in ("Bcast", "Allreduce", "Reduce", "Scan") else size
-    count = block * n if block != size else size
+    blocks = name not in ("Bcast", "Allreduce", "Reduce", "Scan")
+    block, count = (-(-size // (8 * n)) * 8, -(-size // (8 * n)) * 8 * n) if blocks else (size, size)
     a, b = mpi.buffer.allocate(count, clear=True), mpi.buffer.allocate(count, clear=True)
     given, taken = ([p[k * block : (k + 1) * block] for k in range(n)] for p in (a, b))
     how, one = sums.Sums(mpi.INT64_T, mpi.SUM, size // 8), [a[:block], mpi.BYTE]
@@ -87,7 +87,9 @@ def sweep(given: argparse.Namespace) -> None:
     comm = MPI.COMM_WORLD
     if comm.rank == 0:
         print(f"{comm.size} ranks, medians of {given.runs}; load {os.getloadavg()[0]:.1f}")
-        print(f"{'':10} {'bytes':>9} {'MPI, µs':>10} {'survive 0':>10}  {'way':8} {'own':>6} {'survive 2':>10} {'µs more':>8}")
+        print(
+            f"{'':10} {'bytes':>9} {'MPI, µs':>10} {'survive 0':>10}  {'way':8} {'own':>6} {'survive 2':>10} {'µs more':>8}"
+        )
     for name in given.names.split(","):
         for size in SIZES:
             if size > given.e:
@@ -120,7 +122,7 @@ def main() -> None:
     if inside_mpirun():
         sweep(given)
     else:
-        sys.exit(max(launch(int(n), [sys.executable, *sys.argv]) for n in given.n.split(",")))
+        sys.exit(max(launch(int(n), [sys.executable, "-m", "mpi4py", *sys.argv], 1800) for n in given.n.split(",")))
 
 
 def _bytes(text: str) -> int:

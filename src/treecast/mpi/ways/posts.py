@@ -21,20 +21,18 @@ class Posts:
     waits a deadline longer than the one before: others may have spent that in it.
     """
 
-    __slots__ = ("_call", "_came", "_drained", "_landing", "_patience", "_tag", "_waiting")
+    __slots__ = ("_byte", "_call", "_came", "_drained", "_landing", "_notes", "_patience", "_requests", "_tag")
 
     def __init__(self, call: Call) -> None:
-        self._call, self._tag = call, call.next_stage()
+        self._call, self._tag, self._byte = call, call.next_stage(), call.mpi.BYTE
         self._patience = None if call.deadline is None else call.deadline * (1 + call.stage)
-        self._waiting: tuple[list[Any], list[int], list[int], list[int]] = (
-            [],
-            [],
-            [],
-            [],
-        )  # requests, peers, keys, lengths
+        self._requests: list[Any] = []
+        self._notes: list[
+            tuple[int, int, int]
+        ] = []  # of each request: the peer, the key, the length of what is received
         self._drained: list[tuple[int, int]] = []  # source and tag of what has no place here
         self._landing: list[tuple[int, Piece, Piece]] = []  # what is copied to its place once it is there
-        self._came = set[int]()
+        self._came: set[int] = set()
 
     def send(self, piece: Piece, to: int, about: int) -> None:
         """Begin to send; a rank whose arguments were refused sends a void."""
@@ -42,11 +40,10 @@ class Posts:
         if call.refused:
             piece = VOID
         try:
-            request = call.comm.Isend([piece, len(piece), call.mpi.BYTE], to, self._tag + about)
+            self._requests.append(call.comm.Isend([piece, len(piece), self._byte], to, self._tag + about))
+            self._notes.append((to, _SENT, 0))
         except call.mpi.Exception as error:
             self._note(to, error.Get_error_class())
-            return
-        self._wait_for(request, to, _SENT, 0)
 
     def receive(self, piece: Piece, source: int, about: int, key: int | None = None) -> None:
         """Begin to receive what ``finish`` calls by its key, ``about`` by default.
@@ -57,16 +54,16 @@ class Posts:
         if call.refused:
             self._drained.append((source, tag))
             return
+        length = len(piece)
         if self._patience is not None:  # what comes when nobody waits any more must not touch the buffer
-            landing = call.scratch(len(piece))
+            landing = call.scratch(length)
             self._landing.append((key, piece, landing))
             piece = landing
         try:
-            request = call.comm.Irecv([piece, len(piece), call.mpi.BYTE], source, tag)
+            self._requests.append(call.comm.Irecv([piece, length, self._byte], source, tag))
+            self._notes.append((source, key, length))
         except call.mpi.Exception as error:
             self._note(source, error.Get_error_class())
-            return
-        self._wait_for(request, source, key, len(piece))
 
     def finish(self) -> set[int]:
         """Wait for all that was posted; return the keys of what came whole."""
@@ -79,34 +76,30 @@ class Posts:
                 self._call.copy(piece, landing)
         return self._came
 
-    def _wait_for(self, request: Any, peer: int, key: int, length: int) -> None:
-        for column, value in zip(self._waiting, (request, peer, key, length), strict=True):
-            column.append(value)
-
     def _wait(self) -> None:
         """Wait inside MPI. A wait that a death ends tells which requests are over, and how; the others are waited for again."""
-        mpi = self._call.mpi
-        while self._waiting[0]:
-            requests, peers, keys, lengths = self._waiting
-            statuses = self._call.statuses(len(requests))
-            failed = False
+        mpi, failed = self._call.mpi, True
+        while self._requests and failed:
+            requests, notes, statuses = self._requests, self._notes, self._call.statuses(len(self._requests))
             try:
                 mpi.Request.Waitall(requests, statuses)
+                failed = False
             except mpi.Exception:
-                failed = True
-            self._waiting = [], [], [], []
-            for request, peer, key, length, status in zip(requests, peers, keys, lengths, statuses, strict=True):
-                if failed and request:
-                    self._wait_for(request, peer, key, length)
-                elif failed and status.Get_error():
-                    self._note(peer, status.Get_error())
-                elif key != _SENT and status.Get_count(mpi.BYTE) == length:
+                self._requests, self._notes = [], []
+            for place, note in enumerate(notes):
+                peer, key, length = note
+                if failed and requests[place]:
+                    self._requests.append(requests[place])
+                    self._notes.append(note)
+                elif failed and statuses[place].Get_error():
+                    self._note(peer, statuses[place].Get_error())
+                elif key != _SENT and statuses[place].Get_count(self._byte) == length:
                     self._came.add(key)
 
     def _watch(self) -> None:
         """Look again and again, and give up whoever is silent for too long."""
         last = time.monotonic()
-        while self._waiting[0] or self._drained:
+        while self._requests or self._drained:
             if self._look() or self._drain():
                 last = time.monotonic()
                 continue
@@ -120,7 +113,7 @@ class Posts:
 
     def _look(self) -> bool:
         """Take one request that is over; return whether there was one."""
-        requests = self._waiting[0]
+        requests = self._requests
         if not requests:
             return False
         mpi, status, error = self._call.mpi, self._call.statuses(1)[0], 0
@@ -131,7 +124,8 @@ class Posts:
             place, over = next((p for p, request in enumerate(requests) if not request), -1), True
         if not over or not 0 <= place < len(requests):
             return False
-        _, peer, key, length = (column.pop(place) for column in self._waiting)
+        requests.pop(place)
+        peer, key, length = self._notes.pop(place)
         if error:
             self._note(peer, error)
         elif key != _SENT and status.Get_count(mpi.BYTE) == length:
@@ -151,7 +145,8 @@ class Posts:
                 continue
             if message is not None:
                 count = status.Get_count(mpi.BYTE)
-                self._wait_for(message.Irecv([call.scratch(count), count, mpi.BYTE]), source, _SENT, 0)
+                self._requests.append(message.Irecv([call.scratch(count), count, mpi.BYTE]))
+                self._notes.append((source, _SENT, 0))
                 self._drained.remove((source, tag))
                 moved = True
         return moved
@@ -166,9 +161,9 @@ class Posts:
     def _give_up(self) -> None:
         """Count all that are waited for as silent, and keep the memory of what never ends from being used again."""
         call = self._call
-        requests, peers, keys, _ = self._waiting
-        call.suspects.update(peers, (source for source, _ in self._drained))
-        for request, key in zip(requests, keys, strict=True):
+        requests = self._requests
+        call.suspects.update(peer for peer, *_ in (*self._notes, *self._drained))
+        for request, (_, key, _) in zip(requests, self._notes, strict=True):
             if key != _SENT:
                 self._try(request.Cancel)
         for _ in range(_LAST_LOOKS):

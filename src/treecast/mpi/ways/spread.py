@@ -33,7 +33,8 @@ def broadcast(call: Call, data: Piece, root: int) -> tuple[int, ...]:
     DeliveryError
         The data is missing somewhere; with ``survive`` at every living rank.
     """
-    shape, me, lacks = Shape("broadcast", source=root), call.rank, set[int]()
+    shape, me = Shape("broadcast", source=root), call.rank
+    lacks: set[int] = set()
     if root in call.dead:
         return verdict_of_deaths(call, shape)
     posts = Posts(call)

@@ -99,7 +99,7 @@ def reduce_scatter(
     """
     me, others = call.rank, [rank for rank in range(call.size) if rank != call.rank]
     outgoing, incoming = dict.fromkeys(others), dict.fromkeys(others)
-    parts = dict[int, Piece]()
+    parts: dict[int, Piece] = {}
     if not call.refused and how is not None and mine is not None:
         width, first = _width(mine, how), [0]
         for count in counts:
@@ -173,8 +173,8 @@ def _take_sum(call: Call, parts: Sequence[Piece | None], out: Piece | None, how:
 
 def _sum_in_blocks(call: Call, given: Piece, out: Piece | None, how: Sums, task: _Task) -> tuple[int, ...]:
     living = [rank for rank in range(call.size) if rank not in call.dead]
-    lacks, parts = set[int](), dict[int, Piece]()
-    lacks |= _try_blocks(call, (given, out), how, task, living)
+    lacks = _try_blocks(call, (given, out), how, task, living)
+    parts: dict[int, Piece] = {}
 
     def again(states: dict[int, State]) -> bool:
         if parts:
@@ -208,13 +208,14 @@ def _try_blocks(
     call.copy(parts[me], given[block[me]])
     others = [rank for rank in living if rank != me]
     lacks = exchange(call, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
-    posts, awaited = Posts(call), set[int]()
+    posts = Posts(call)
+    owners: Sequence[int] = ()
     if out is not None and _place_of_sum(me, living, task) is not None:
-        awaited.update(others)
-        for owner in others:
+        owners = others
+        for owner in owners:
             posts.receive(out[block[owner]], owner, owner)
     if not lacks:
-        _fold(how, [parts[rank] for rank in living], (block[me].stop - block[me].start) // width if width else 0)
+        _fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
     for taker in living:
         place = _place_of_sum(taker, living, task)
         if place is None:
@@ -223,7 +224,7 @@ def _try_blocks(
             posts.send(VOID if lacks else parts[living[place]], taker, me)
         elif out is not None and not lacks:
             call.copy(out[block[me]], parts[living[place]])
-    return lacks | awaited - posts.finish()
+    return lacks | (set(owners) - posts.finish())
 
 
 def _place_of_sum(taker: int, living: Sequence[int], task: _Task) -> int | None:
