@@ -3,9 +3,10 @@
     python benchmarks/ways.py                   4 and 8 ranks, 8 B to 64 MiB
     python benchmarks/ways.py -n 8 -e 1M        8 ranks, up to 1 MiB
 
-Each figure is a ratio of medians: one call at a time, after a barrier, the slowest rank counts, the ways take turns. ``survive 0`` is
-what a program gets: below the threshold MPI's call itself, and the column ``way`` says so. ``own`` is the straight way at any size.
-Sizes are bytes: the buffer of a Bcast or an Allreduce, all blocks of a rank together of the others.
+Each figure is a ratio of medians, in brackets of the least times, which a loaded machine disturbs less: one call at a time,
+after a barrier, the slowest rank counts, the ways take turns.
+``survive 0`` is what a program gets: below the threshold MPI's call itself, and the column ``way`` says so. ``own`` is the
+straight way at any size. Sizes are bytes: the buffer of a Bcast or a sum, all blocks of a rank together of the others.
 """
 
 import argparse
@@ -22,7 +23,7 @@ NAMES = ("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Re
 
 
 def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[], object]]:
-    """Return the ways of one collective, on buffers of its own: MPI's, and the straight one with and without failures to survive."""
+    """Return the ways of one collective, on buffers of its own: MPI's, and the straight one that survives 0 and 2 failures."""
     from treecast.mpi.ways import personal, spread, sums
     from treecast.mpi.ways.call import Call
 
@@ -63,8 +64,10 @@ def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[],
     return {"MPI": theirs[name], "own": partial(straight, made[0]), "survive 2": partial(straight, made[2])}
 
 
-def measured(mpi: Any, comm: Any, ways: dict[str, Callable[[], object]], runs: int, repeat: int) -> dict[str, float]:
-    """Return the median seconds of each way; the same on all ranks."""
+def measured(
+    mpi: Any, comm: Any, ways: dict[str, Callable[[], object]], runs: int, repeat: int
+) -> dict[str, list[float]]:
+    """Return the seconds of each run of each way, in ascending order; the same on all ranks."""
     times: dict[str, list[float]] = {what: [] for what in ways}
     for run in range(runs + 1):
         for what, call in ways.items():
@@ -75,7 +78,7 @@ def measured(mpi: Any, comm: Any, ways: dict[str, Callable[[], object]], runs: i
                 slowest = comm.allreduce(time.perf_counter() - began, mpi.MAX)
                 if run:
                     times[what].append(slowest)
-    return {what: statistics.median(found) for what, found in times.items()}
+    return {what: sorted(found) for what, found in times.items()}
 
 
 def sweep(given: argparse.Namespace) -> None:
@@ -86,26 +89,36 @@ def sweep(given: argparse.Namespace) -> None:
 
     comm = MPI.COMM_WORLD
     if comm.rank == 0:
-        print(f"{comm.size} ranks, medians of {given.runs}; load {os.getloadavg()[0]:.1f}")
-        print(
-            f"{'':10} {'bytes':>9} {'MPI, µs':>10} {'survive 0':>10}  {'way':8} {'own':>6} {'survive 2':>10} {'µs more':>8}"
-        )
+        print(f"{comm.size} ranks, {given.runs} runs; load {os.getloadavg()[0]:.1f}")
+        columns = ("", "bytes", "MPI, µs", "survive 0", "way", "own", "survive 2", "µs more")
+        print("{:10} {:>9} {:>18} {:>9}  {:9} {:>14} {:>14} {:>9}".format(*columns))
     for name in given.names.split(","):
         for size in SIZES:
             if size > given.e:
                 continue
             found = measured(MPI, comm, ways_of(MPI, comm, name, size), given.runs, 5 if size <= 1 << 16 else 1)
-            own, two = found["own"] / found["MPI"], found["survive 2"] / found["MPI"]
             straight = goes_straight(name, size)
             if comm.rank == 0:
-                more = (found["survive 2"] - found["MPI"]) * 1e6
-                print(
-                    f"{name:10} {size:>9} {found['MPI'] * 1e6:>10.1f} {own if straight else 1.0:>10.2f}"
-                    f"  {'straight' if straight else 'MPI':8} {own:>6.2f} {two:>10.2f} {more:>8.0f}",
-                    flush=True,
-                )
+                show(name, size, straight, found)
     if comm.rank == 0:
         print(f"load {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def show(name: str, size: int, straight: bool, found: dict[str, list[float]]) -> None:
+    """Print a line: ratios of medians, and of the least times in brackets."""
+    middle = {what: statistics.median(times) for what, times in found.items()}
+    least = {what: times[0] for what, times in found.items()}
+
+    def ratio(what: str) -> str:
+        return f"{middle[what] / middle['MPI']:.2f} ({least[what] / least['MPI']:.2f})"
+
+    mpi, more = (f"{middle['MPI'] * 1e6:.0f} ({least['MPI'] * 1e6:.0f})", (middle["survive 2"] - middle["MPI"]) * 1e6)
+    got = f"{middle['own'] / middle['MPI']:.2f}" if straight else "1"
+    way = "straight" if straight else "MPI's"
+    print(
+        f"{name:10} {size:>9} {mpi:>18} {got:>9}  {way:9} {ratio('own'):>14} {ratio('survive 2'):>14} {more:>9.0f}",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ usage: program.py FOLDER CASES. CASES is JSON: a list, one case for each group o
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -55,11 +56,28 @@ class Counting(Dying):
         self.count += 1
 
 
+class Cut:
+    """A communicator whose messages to and from some ranks are lost, as on a link that is cut."""
+
+    def __init__(self, comm, peers):
+        self._comm, self._peers, self._unused = comm, peers, MPI.COMM_WORLD.Get_attr(MPI.TAG_UB)
+
+    def __getattr__(self, name):
+        return getattr(self._comm, name)
+
+    def Isend(self, what, to, tag):  # noqa: N802
+        return self._comm.Isend(what, MPI.PROC_NULL if to in self._peers else to, tag)
+
+    def Irecv(self, what, source, tag):  # noqa: N802
+        return self._comm.Irecv(what, source, self._unused if source in self._peers else tag)
+
+
 def outcome_of(call, asked, salt):
     """Make one call; return what this rank saw of it.
 
     ``collective, size, root``; ``survive``; ``kills``: [rank, message, after] each; ``stop``: they are stopped, not killed;
-    ``refused``: ranks whose arguments are wrong; ``count``: say how many messages were posted.
+    ``refused``: ranks whose arguments are wrong; ``count``: say how many messages were posted. ``cut``: links, from here on;
+    ``fresh``: the call is the first one on its communicator.
     """
     plain, call.survive = call.comm, asked.get("survive", call.survive)
     for rank, message, after in asked.get("kills", []):
@@ -72,21 +90,37 @@ def outcome_of(call, asked, salt):
     refused = call.rank in asked.get("refused", [])
     job = COLLECTIVES[asked["collective"]](call, None if refused else asked["size"], asked.get("root", 0), salt)
     call.refused = "the count is negative" if refused else ""
-    began = time.monotonic()
+    began, before = time.monotonic(), resident()
     try:
         failed = list(job.run())
         found = {"failed": failed} if refused else {"failed": failed, "wrong": job.wrong(failed), "out": job.digest()}
     except DeliveryError as error:
         found = {"error": str(error)}
     call.comm = plain
-    return {**found, "refused": refused, "count": counting.count, "seconds": round(time.monotonic() - began, 3)}
+    seconds, grew = (
+        round(time.monotonic() - began, 3),
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
+    )
+    return {**found, "refused": refused, "count": counting.count, "seconds": seconds, "grew": grew}
+
+
+def resident():
+    """Return how many bytes of this process are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def run_case(comm, case):
     """Make the calls of a case: {survive, deadline, calls}. Whoever was stopped is killed at last, or goes on: ``go_on``."""
     call = Call(MPI, comm, case["survive"], case.get("deadline"))
     pids = comm.allgather(os.getpid())
-    found = [outcome_of(call, asked, salt) for salt, asked in enumerate(case["calls"])]
+    found = []
+    for salt, asked in enumerate(case["calls"]):
+        if asked.get("fresh"):  # which knows of no cut
+            call = Call(MPI, comm.Dup(), case["survive"], case["deadline"])
+        for a, b in asked.get("cut", []):
+            if call.rank in (a, b):
+                call.comm = Cut(call.comm, {a, b} - {call.rank})
+        found.append(outcome_of(call, asked, salt))
     stopped = {rank for asked in case["calls"] if asked.get("stop") for rank, *_ in asked["kills"]}
     for rank in stopped if call.rank == min(set(range(call.size)) - stopped) else ():
         time.sleep(3 * case["deadline"])  # until the others have ended, too
@@ -104,6 +138,9 @@ def main():
     place = folder / f"{group}-{rank}"
     place.with_suffix(".new").write_text(json.dumps(found))
     place.with_suffix(".new").rename(place)
+    until = time.monotonic() + 100
+    while cases[group].get("go_on") and len(list(folder.glob(f"{group}-?"))) < ranks and time.monotonic() < until:
+        time.sleep(0.1)  # whoever goes on must not find the others dead
     if any("kills" in asked for case in cases for asked in case["calls"]):
         os._exit(0)
 

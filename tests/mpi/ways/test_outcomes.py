@@ -157,3 +157,52 @@ def test_three_of_eight_ranks_are_killed(run, name):
         case = {"survive": 3, "calls": calls(name, draw.choice([LITTLE, MUCH]), kills, ["alltoall", "allreduce"], 8)}
         [found] = run(8, [case])
         check(case, found, 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [LITTLE, MUCH])
+def test_cut_links_are_gone_round(run, size):
+    """Each collective finds out by itself; afterwards all know, and go round at once. Two links are cut with two to survive."""
+    found_out = [{"collective": name, "size": size, "root": 1, "fresh": True, "cut": [[1, 2], [0, 3]]} for name in ALL]
+    known = [{"collective": name, "size": size, "root": 2} for name in ALL]
+    case = {"survive": 2, "deadline": 1.0, "calls": [*found_out, *known]}
+    [found] = run(4, [case])
+    assert check(case, found) == 0
+    assert all(max(calls[place]["seconds"] for place in range(len(ALL), 2 * len(ALL))) < 3 for calls in found.values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("go_on", [False, True])
+@pytest.mark.parametrize("name", ALL)
+def test_a_stopped_rank_keeps_nobody(run, name, go_on):
+    """What it had to say is missing at all others alike; when it goes on, it ends, too, and knows that it was cut off."""
+    case = {
+        "survive": 1,
+        "deadline": 1.0,
+        "go_on": go_on,
+        "calls": [
+            {"collective": "allgather", "size": 90},
+            {"collective": name, "size": MUCH, "root": 1, "kills": [[2, 1, True]], "stop": True},
+            {"collective": "broadcast", "size": MUCH, "root": 3},
+            {"collective": "allgather", "size": 90},
+        ],
+    }
+    [found] = run(4, [case])
+    living = [found[rank] for rank in (0, 1, 3)]
+    for place in range(4):
+        assert len({str(calls[place].get("failed", "error")) for calls in living}) == 1, living
+        assert not any(calls[place].get("wrong") for calls in living), living
+    assert all("lack the data of rank 2" in calls[3]["error"] for calls in living), living
+    assert all(calls[2] == {**calls[2], "failed": [], "wrong": []} for calls in living), living
+    if go_on:
+        assert all("error" in seen for seen in found[2][1:]), found[2]
+
+
+@pytest.mark.long
+def test_much_data_to_all_takes_no_memory_beside_the_buffers(run):
+    """8 MiB out and 8 MiB in on each of 24 ranks, with two deaths to survive: at most as much again as both."""
+    case = {"survive": 2, "calls": [{"collective": "alltoall", "size": (8 << 20) // 24, "kills": kills}
+                                    for kills in ([], [[5, 30, True], [11, 20, True]])]}  # fmt: skip
+    [found] = run(24, [case], 280)
+    check(case, found, 24)
+    assert max(calls[place]["grew"] for calls in found.values() for place in (0, 1)) <= 2 * (16 << 20)

@@ -29,8 +29,10 @@ class Call:
     DeliveryError. ``copy``: how bytes are copied on this rank; whoever has buffers outside the machine's memory puts another
     function there.
 
-    ``dead``: ranks that all living know to have failed. ``cuts``: pairs of ranks (a < b) that do not hear each other, as all know
-    alike. ``fallen, suspects``: ranks that this one has found dead, or silent; the next agreement makes them known to all.
+    ``ahead, behind``: the other ranks, from the next one on, and from the one before. When all send ahead, no two send to the
+    same rank at once. ``dead``: ranks that all living know to have failed. ``cuts``: pairs of ranks (a < b) that do not hear each
+    other, as all know alike. ``fallen, suspects``: ranks that this one has found dead, or silent; the next agreement makes them
+    known to all.
 
     Examples
     --------
@@ -40,6 +42,8 @@ class Call:
     """
 
     __slots__ = (
+        "ahead",
+        "behind",
         "comm",
         "copy",
         "cuts",
@@ -55,9 +59,10 @@ class Call:
         "size",
         "spare",
         "stage",
-        "status_list",
+        "status_lists",
         "survive",
         "suspects",
+        "tag",
         "tag_epochs",
         "taken",
     )
@@ -74,8 +79,10 @@ class Call:
         self.taken: list[Piece] = []
         self.given_up: list[Any] = []  # requests that may never end, with their memory
         self.tag_epochs = max(1, tags_of(mpi) // (STAGES * self.size))
-        self.first_tag = self.stage = 0
-        self.status_list: list[Any] = []
+        self.first_tag = self.tag = self.stage = 0
+        self.status_lists: dict[int, list[Any]] = {}
+        self.ahead = [(self.rank + k) % self.size for k in range(1, self.size)]
+        self.behind = self.ahead[::-1]
 
     def begin(self) -> None:
         """Begin the next call: take its number, before anybody looks at arguments, and take scratch memory back."""
@@ -90,7 +97,8 @@ class Call:
     def next_stage(self) -> int:
         """Return the first tag of the next part of the call; ``size`` tags from there on belong to it."""
         self.stage += 1
-        return self.first_tag + self.stage % STAGES * self.size
+        self.tag = self.first_tag + self.stage % STAGES * self.size
+        return self.tag
 
     def scratch(self, count: int) -> Piece:
         """Return ``count`` bytes of memory, this call's until the next one begins."""
@@ -111,9 +119,10 @@ class Call:
 
     def statuses(self, count: int) -> list[Any]:
         """Return ``count`` statuses for requests that are waited for together."""
-        while len(self.status_list) < count:
-            self.status_list.append(self.mpi.Status())
-        return self.status_list[:count]
+        found = self.status_lists.get(count)
+        if found is None:
+            found = self.status_lists[count] = [self.mpi.Status() for _ in range(count)]
+        return found
 
     def _is_over(self, request: Any) -> bool:
         try:

@@ -6,6 +6,7 @@ from typing import Any
 from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle, verdict_of_deaths
 from treecast.mpi.ways.posts import VOID, Posts
+from treecast.mpi.ways.spread import exchange
 from treecast.mpi.ways.views import State, ranks_of
 
 _HEAD = 8  # bytes that tell a relay how long a piece is
@@ -36,12 +37,10 @@ def alltoall(call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Pi
     DeliveryError
         The piece of a living rank is missing; with ``survive`` at every living rank.
     """
-    me, others = call.rank, [rank for rank in range(call.size) if rank != call.rank]
-    if incoming is not None and outgoing is not None and not call.refused:
-        call.copy(incoming[me], outgoing[me])
-    pieces = dict.fromkeys(others) if outgoing is None else {r: outgoing[r] for r in others}
-    places = dict.fromkeys(others) if incoming is None else {r: incoming[r] for r in others}
-    return _move(call, pieces, places, Shape("alltoall"))
+    if incoming is not None and outgoing is not None:
+        call.copy(incoming[call.rank], outgoing[call.rank])
+    pieces = {r: outgoing and outgoing[r] for r in call.ahead}
+    return _move(call, pieces, {r: incoming and incoming[r] for r in call.behind}, Shape("alltoall"))
 
 
 def scatter(call: Call, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int) -> tuple[int, ...]:
@@ -77,7 +76,7 @@ def scatter(call: Call, outgoing: Sequence[Piece] | None, mine: Piece | None, ro
         return _move(call, {}, {root: mine}, shape)
     if outgoing is not None and mine is not None:
         call.copy(mine, outgoing[me])
-    return _move(call, {r: outgoing and outgoing[r] for r in range(call.size) if r != me}, {}, shape)
+    return _move(call, {r: outgoing and outgoing[r] for r in call.ahead}, {}, shape)
 
 
 def gather(call: Call, mine: Piece | None, incoming: Sequence[Piece] | None, root: int) -> tuple[int, ...]:
@@ -113,30 +112,15 @@ def gather(call: Call, mine: Piece | None, incoming: Sequence[Piece] | None, roo
         return _move(call, {root: mine}, {}, shape)
     if incoming is not None and mine is not None:
         call.copy(incoming[me], mine)
-    return _move(call, {}, {r: incoming and incoming[r] for r in range(call.size) if r != me}, shape)
+    return _move(call, {}, {r: incoming and incoming[r] for r in call.behind}, shape)
 
 
 def _move(call: Call, pieces: Mapping[int, Any], places: Mapping[int, Any], shape: Shape) -> tuple[int, ...]:
     """Send pieces to ranks, receive from ranks into places, and settle."""
     lacks = exchange(call, pieces, places)
+    if not call.survive and not lacks:
+        return ()
     return settle(call, lacks, shape, lambda states: go_round(call, states, lacks, (pieces, places)))
-
-
-def exchange(call: Call, pieces: Mapping[int, Any], places: Mapping[int, Any]) -> set[int]:
-    """Send pieces to ranks and receive from ranks into places, straight; return the ranks whose piece has not come.
-
-    Every rank begins with those behind it, so that not all send to the same one at once.
-    """
-    me, size, posts = call.rank, call.size, Posts(call)
-    for step in range(1, size):
-        source = (me - step) % size
-        if source in places and not call.is_cut(me, source):
-            posts.receive(places[source], source, source)
-    for step in range(1, size):
-        target = (me + step) % size
-        if target in pieces and not call.is_cut(me, target):
-            posts.send(pieces[target], target, me)
-    return set(places) - posts.finish()
 
 
 def go_round(

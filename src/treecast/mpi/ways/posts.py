@@ -10,7 +10,7 @@ VOID = b""
 _QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
 _NAP = 2e-4
 _LAST_LOOKS = 20  # at requests that were cancelled
-_SENT = -1  # the key of what is sent, or dropped
+SENT = -1  # the key of what is sent, or dropped
 
 
 class Posts:
@@ -18,13 +18,15 @@ class Posts:
 
     Every message tells ``about`` a rank, which is part of its tag. When nothing has moved for the deadline of the call, who is
     waited for counts as silent, and is added to ``call.suspects``; who is found dead, to ``call.fallen``. Each further stage
-    waits a deadline longer than the one before: others may have spent that in it.
+    waits a deadline longer than the one before: others may have spent that in it. ``begun``: the stage is not the next, but the
+    one under way.
     """
 
     __slots__ = ("_byte", "_call", "_came", "_drained", "_landing", "_notes", "_patience", "_requests", "_tag")
 
-    def __init__(self, call: Call) -> None:
-        self._call, self._tag, self._byte = call, call.next_stage(), call.mpi.BYTE
+    def __init__(self, call: Call, begun: bool = False) -> None:
+        self._call, self._byte = call, call.mpi.BYTE
+        self._tag = call.tag if begun else call.next_stage()
         self._patience = None if call.deadline is None else call.deadline * (1 + call.stage)
         self._requests: list[Any] = []
         self._notes: list[
@@ -41,9 +43,9 @@ class Posts:
             piece = VOID
         try:
             self._requests.append(call.comm.Isend([piece, len(piece), self._byte], to, self._tag + about))
-            self._notes.append((to, _SENT, 0))
+            self._notes.append((to, SENT, 0))
         except call.mpi.Exception as error:
-            self._note(to, error.Get_error_class())
+            note_failure(call, to, error.Get_error_class())
 
     def receive(self, piece: Piece, source: int, about: int, key: int | None = None) -> None:
         """Begin to receive what ``finish`` calls by its key, ``about`` by default.
@@ -63,7 +65,7 @@ class Posts:
             self._requests.append(call.comm.Irecv([piece, length, self._byte], source, tag))
             self._notes.append((source, key, length))
         except call.mpi.Exception as error:
-            self._note(source, error.Get_error_class())
+            note_failure(call, source, error.Get_error_class())
 
     def finish(self) -> set[int]:
         """Wait for all that was posted; return the keys of what came whole."""
@@ -78,23 +80,34 @@ class Posts:
 
     def _wait(self) -> None:
         """Wait inside MPI. A wait that a death ends tells which requests are over, and how; the others are waited for again."""
-        mpi, failed = self._call.mpi, True
-        while self._requests and failed:
+        mpi = self._call.mpi
+        while self._requests:
             requests, notes, statuses = self._requests, self._notes, self._call.statuses(len(self._requests))
+            self._requests, self._notes = [], []
             try:
                 mpi.Request.Waitall(requests, statuses)
-                failed = False
             except mpi.Exception:
-                self._requests, self._notes = [], []
-            for place, note in enumerate(notes):
-                peer, key, length = note
-                if failed and requests[place]:
-                    self._requests.append(requests[place])
-                    self._notes.append(note)
-                elif failed and statuses[place].Get_error():
-                    self._note(peer, statuses[place].Get_error())
-                elif key != _SENT and statuses[place].Get_count(self._byte) == length:
+                self.take_over(requests, notes, statuses)
+                continue
+            for (_, key, length), status in zip(notes, statuses, strict=True):
+                if key != SENT and status.Get_count(self._byte) == length:
                     self._came.add(key)
+
+    def take_over(
+        self, requests: list[Any], notes: list[tuple[int, int, int]], statuses: list[Any], error: int = 0
+    ) -> None:
+        """Go on with requests after an error: of waiting for all of them or, where there are more notes, of posting the next."""
+        if len(notes) > len(requests):
+            note_failure(self._call, notes[len(requests)][0], error)
+        for request, note, status in zip(requests, notes, statuses, strict=False):
+            peer, key, length = note
+            if request:
+                self._requests.append(request)
+                self._notes.append(note)
+            elif status.Get_error():
+                note_failure(self._call, peer, status.Get_error())
+            elif key != SENT and status.Get_count(self._byte) == length:
+                self._came.add(key)
 
     def _watch(self) -> None:
         """Look again and again, and give up whoever is silent for too long."""
@@ -127,8 +140,8 @@ class Posts:
         requests.pop(place)
         peer, key, length = self._notes.pop(place)
         if error:
-            self._note(peer, error)
-        elif key != _SENT and status.Get_count(mpi.BYTE) == length:
+            note_failure(self._call, peer, error)
+        elif key != SENT and status.Get_count(mpi.BYTE) == length:
             self._came.add(key)
         return True
 
@@ -140,23 +153,16 @@ class Posts:
             try:
                 message = call.comm.Improbe(source, tag, status)
             except mpi.Exception as error:
-                self._note(source, error.Get_error_class())
+                note_failure(call, source, error.Get_error_class())
                 self._drained.remove((source, tag))
                 continue
             if message is not None:
                 count = status.Get_count(mpi.BYTE)
                 self._requests.append(message.Irecv([call.scratch(count), count, mpi.BYTE]))
-                self._notes.append((source, _SENT, 0))
+                self._notes.append((source, SENT, 0))
                 self._drained.remove((source, tag))
                 moved = True
         return moved
-
-    def _note(self, peer: int, error: int) -> None:
-        mpi = self._call.mpi
-        if error in (mpi.ERR_PROC_FAILED, mpi.ERR_PROC_FAILED_PENDING):
-            self._call.fallen.add(peer)
-        elif error != mpi.ERR_TRUNCATE:  # a socket that broke, say
-            self._call.suspects.add(peer)
 
     def _give_up(self) -> None:
         """Count all that are waited for as silent, and keep the memory of what never ends from being used again."""
@@ -164,7 +170,7 @@ class Posts:
         requests = self._requests
         call.suspects.update(peer for peer, *_ in (*self._notes, *self._drained))
         for request, (_, key, _) in zip(requests, self._notes, strict=True):
-            if key != _SENT:
+            if key != SENT:
                 self._try(request.Cancel)
         for _ in range(_LAST_LOOKS):
             requests = [request for request in requests if not self._try(request.Test)]
@@ -180,3 +186,11 @@ class Posts:
             return bool(ask())
         except self._call.mpi.Exception:
             return True
+
+
+def note_failure(call: Call, peer: int, error: int) -> None:
+    """Note what an error of a message tells of the other rank: that it has failed, or that nothing gets through."""
+    if error in (call.mpi.ERR_PROC_FAILED, call.mpi.ERR_PROC_FAILED_PENDING):
+        call.fallen.add(peer)
+    elif error != call.mpi.ERR_TRUNCATE:  # a socket that broke, say
+        call.suspects.add(peer)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle, verdict_of_deaths
-from treecast.mpi.ways.posts import Posts
+from treecast.mpi.ways.posts import VOID, Posts
+from treecast.mpi.ways.quick import is_quick, receive_from, send_to_all, swap
 from treecast.mpi.ways.views import State, ranks_of
 
 
@@ -33,20 +34,28 @@ def broadcast(call: Call, data: Piece, root: int) -> tuple[int, ...]:
     DeliveryError
         The data is missing somewhere; with ``survive`` at every living rank.
     """
-    shape, me = Shape("broadcast", source=root), call.rank
+    me = call.rank
     lacks: set[int] = set()
-    if root in call.dead:
-        return verdict_of_deaths(call, shape)
-    posts = Posts(call)
-    if me == root:
-        for other in _around(call):
-            posts.send(data, other, root)
-        posts.finish()
+    if is_quick(call):
+        if me == root:
+            send_to_all(call, data, root)
+        elif not receive_from(call, data, root):
+            lacks.add(root)
+    elif root in call.dead:
+        return verdict_of_deaths(call, Shape("broadcast", source=root))
     else:
-        if not call.is_cut(me, root):
+        posts = Posts(call)
+        for other in call.ahead if me == root else ():
+            if not call.is_cut(me, other):
+                posts.send(data, other, root)
+        if me != root and not call.is_cut(me, root):
             posts.receive(data, root, root)
-        lacks |= {root} - posts.finish()
-    return settle(call, lacks, shape, lambda states: hand_on(call, states, lacks, {root: data}))
+        lacks = {root} - {me} - posts.finish()
+    if not call.survive and not lacks:
+        return ()
+    return settle(
+        call, lacks, Shape("broadcast", source=root), lambda states: hand_on(call, states, lacks, {root: data})
+    )
 
 
 def allgather(call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> tuple[int, ...]:
@@ -74,17 +83,33 @@ def allgather(call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) ->
     DeliveryError
         The block of a living rank is missing somewhere; with ``survive`` at every living rank.
     """
-    me, posts, around = call.rank, Posts(call), _around(call)
-    blocks = [b""] * call.size if blocks is None else blocks
-    if mine is not None and not call.refused:
+    me = call.rank
+    if blocks is None:
+        blocks = [VOID] * call.size
+    elif mine is not None:
         call.copy(blocks[me], mine)
-    for other in around:
-        posts.receive(blocks[other], other, other)
-    for other in around:
-        posts.send(blocks[me], other, me)
-    lacks = set(range(call.size)) - {me} - posts.finish()
-    held = dict(enumerate(blocks))
-    return settle(call, lacks, Shape("allgather"), lambda states: hand_on(call, states, lacks, held))
+    own, held = blocks[me], blocks
+    lacks = exchange(call, dict.fromkeys(call.ahead, own), {other: held[other] for other in call.behind})
+    if not call.survive and not lacks:
+        return ()
+    return settle(call, lacks, Shape("allgather"), lambda states: hand_on(call, states, lacks, dict(enumerate(held))))
+
+
+def exchange(call: Call, pieces: Mapping[int, Piece], places: Mapping[int, Piece]) -> set[int]:
+    """Send pieces to ranks and receive from ranks into places, straight; return the ranks whose piece has not come.
+
+    The order is that of the pieces and places.
+    """
+    if is_quick(call):
+        return swap(call, pieces, places)
+    me, posts = call.rank, Posts(call)
+    for source, place in places.items():
+        if not call.is_cut(me, source):
+            posts.receive(place, source, source)
+    for target, piece in pieces.items():
+        if not call.is_cut(me, target):
+            posts.send(piece, target, me)
+    return set(places) - posts.finish()
 
 
 def hand_on(call: Call, states: Mapping[int, State], lacks: set[int], held: Mapping[int, Piece]) -> bool:
@@ -116,12 +141,3 @@ def _moves(call: Call, states: Mapping[int, State], held: Mapping[int, Piece]) -
             if near:
                 moves.append((near[turn % len(near)], taker, source))
     return moves
-
-
-def _around(call: Call) -> list[int]:
-    """Return the other ranks that this one hears, beginning with the next."""
-    me, size = call.rank, call.size
-    others = [(me + k) % size for k in range(1, size)]
-    if not call.dead and not call.cuts:
-        return others
-    return [other for other in others if not call.is_cut(me, other)]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle, verdict_of_deaths
-from treecast.mpi.ways.personal import exchange, go_round
+from treecast.mpi.ways.personal import go_round
 from treecast.mpi.ways.posts import VOID, Posts
-from treecast.mpi.ways.spread import hand_on
+from treecast.mpi.ways.spread import exchange, hand_on
 from treecast.mpi.ways.views import State
 
 LITTLE = 1 << 20
@@ -97,8 +97,7 @@ def reduce_scatter(
 
     ``mine`` is never None. Else as ``allreduce``.
     """
-    me, others = call.rank, [rank for rank in range(call.size) if rank != call.rank]
-    outgoing, incoming = dict.fromkeys(others), dict.fromkeys(others)
+    me, outgoing, incoming = call.rank, dict.fromkeys(call.ahead), dict.fromkeys(call.behind)
     parts: dict[int, Piece] = {}
     if not call.refused and how is not None and mine is not None:
         width, first = _width(mine, how), [0]
@@ -107,7 +106,7 @@ def reduce_scatter(
         pieces = [mine[a * width : b * width] for a, b in pairwise(first)]
         parts = {r: call.scratch(len(pieces[me])) for r in range(call.size)}
         call.copy(parts[me], pieces[me])
-        outgoing, incoming = {r: pieces[r] for r in others}, {r: parts[r] for r in others}
+        outgoing, incoming = {r: pieces[r] for r in call.ahead}, {r: parts[r] for r in call.behind}
     shape = Shape("reduce_scatter")
     lacks = exchange(call, outgoing, incoming)
     failed = settle(call, lacks, shape, lambda states: go_round(call, states, lacks, (outgoing, incoming)))
@@ -133,10 +132,9 @@ def _sum(call: Call, ends: tuple[Piece | None, Piece | None], how: Sums | None, 
 
 def _refuse(call: Call, task: _Task) -> tuple[int, ...]:
     """Send voids, in both stages of a sum, for a rank that does not know how long it is."""
-    others = dict.fromkeys(rank for rank in range(call.size) if rank != call.rank)
-    exchange(call, others, others)
+    exchange(call, dict.fromkeys(call.ahead), dict.fromkeys(call.behind))
     posts = Posts(call)
-    for taker in others if task.shape.target is None else {task.shape.target} - {call.rank}:
+    for taker in call.ahead if task.shape.target is None else {task.shape.target} - {call.rank}:
         if not call.is_cut(call.rank, taker):
             posts.send(VOID, taker, call.rank)
     posts.finish()
@@ -155,8 +153,7 @@ def _contribute(call: Call, given: Piece) -> tuple[dict[int, Piece], set[int]]:
     """Bring this rank's contribution to all ranks and theirs here; return where they are, and whose has not come."""
     parts = {rank: call.scratch(len(given)) for rank in range(call.size)}
     call.copy(parts[call.rank], given)
-    others = {rank: part for rank, part in parts.items() if rank != call.rank}
-    return parts, exchange(call, dict.fromkeys(others, given), others)
+    return parts, exchange(call, dict.fromkeys(call.ahead, given), {rank: parts[rank] for rank in call.behind})
 
 
 def _take_sum(call: Call, parts: Sequence[Piece | None], out: Piece | None, how: Sums, task: _Task) -> None:
@@ -206,12 +203,12 @@ def _try_blocks(
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
     parts = {rank: call.scratch(block[me].stop - block[me].start) for rank in living}
     call.copy(parts[me], given[block[me]])
-    others = [rank for rank in living if rank != me]
-    lacks = exchange(call, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
+    ahead, behind = ([rank for rank in order if rank in block] for order in (call.ahead, call.behind))
+    lacks = exchange(call, {r: given[block[r]] for r in ahead}, {r: parts[r] for r in behind})
     posts = Posts(call)
     owners: Sequence[int] = ()
     if out is not None and _place_of_sum(me, living, task) is not None:
-        owners = others
+        owners = behind
         for owner in owners:
             posts.receive(out[block[owner]], owner, owner)
     if not lacks:

@@ -115,13 +115,14 @@ def _flooded(call: Call, own: State) -> dict[int, State]:
             posts.receive(heard[other], other, other)
         for other in others:
             posts.send(said, other, call.rank)
-        deaf = 0
-        for other in posts.finish():
+        came = posts.finish()
+        deaf = len(set(others) - came - call.fallen) if stage else 0
+        for other in came:
             deaf += stage > 0 and not heard[other][call.rank * room]
             for rank in range(size):
                 if heard[other][rank * room]:
                     known.setdefault(rank, heard[other][rank * room + 1 : (rank + 1) * room])
-    if deaf > call.survive:  # the others go on without this rank
+    if deaf > call.survive:  # these do not hear this rank, or no longer speak to it: they go on without it
         known.pop(call.rank)
     return {rank: _unpacked(state, width) for rank, state in sorted(known.items())}
 
