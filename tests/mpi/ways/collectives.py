@@ -6,7 +6,7 @@ from array import array
 
 from mpi4py import MPI
 
-from treecast.mpi.ways import personal, spread, sums
+from treecast.mpi.ways import outcome, personal, spread, sums
 
 
 def bytes_of(salt, source, target, size):
@@ -231,8 +231,33 @@ class ReduceScatter(Sum):
         return ""
 
 
+class Transfer(Job):
+    """Something that others have carried out; the last rank lacks what the root had for it."""
+
+    def prepare(self):
+        pass
+
+    def run(self):
+        return outcome.settle(self.call, {self.root} if self.me == len(self.ranks) - 1 else set())
+
+    def expected(self, failed):
+        return []
+
+
+class Barrier(Job):
+    def prepare(self):
+        pass
+
+    def run(self):
+        return outcome.barrier(self.call) or ()
+
+    def expected(self, failed):
+        return []
+
+
 COLLECTIVES = {
     "broadcast": Broadcast, "allgather": Allgather, "allgatherv": Allgatherv, "alltoall": Alltoall, "alltoallv": Alltoallv,
     "scatter": Scatter, "gather": Gather, "allreduce": Sum, "allreduce in place": SumInPlace, "reduce": Reduce, "scan": Scan,
     "exscan": Exscan, "reduce_scatter": ReduceScatter,
+    "transfer": Transfer, "barrier": Barrier,
 }  # fmt: skip

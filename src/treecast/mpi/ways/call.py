@@ -9,6 +9,7 @@ Piece = Any
 """Contiguous bytes that mpi4py takes as ``[piece, len(piece), MPI.BYTE]``: an ``MPI.buffer``, say. Its slices must be views."""
 
 STAGES = 64  # of a call, whose messages have tags of their own; later ones use the tags of the first again
+_LINE = 64  # bytes of a cache line
 KEPT = 64 << 20  # bytes of memory that are kept from call to call
 
 
@@ -52,6 +53,7 @@ class Call:
         "fallen",
         "first_tag",
         "given_up",
+        "kept",
         "mpi",
         "number",
         "rank",
@@ -77,6 +79,7 @@ class Call:
         self.cuts = set[tuple[int, int]]()
         self.spare: dict[int, list[Piece]] = {}
         self.taken: list[Piece] = []
+        self.kept = 0  # bytes in ``spare``
         self.given_up: list[Any] = []  # requests that may never end, with their memory
         self.tag_epochs = max(1, tags_of(mpi) // (STAGES * self.size))
         self.first_tag = self.tag = self.stage = 0
@@ -104,16 +107,26 @@ class Call:
         """Return ``count`` bytes of memory, this call's until the next one begins."""
         room = 1 << max(6, (count - 1).bit_length())
         spare = self.spare.get(room)
-        found = spare.pop() if spare else self.mpi.buffer.allocate(room)
+        if spare:
+            found = spare.pop()
+            self.kept -= room
+        else:
+            found = self.mpi.buffer.allocate(room)
         self.taken.append(found)
         return found[:count]
 
+    def scratches(self, ranks: Iterable[int], count: int) -> dict[int, Piece]:
+        """Return ``count`` bytes of memory for each of some ranks, this call's until the next one begins."""
+        ordered = list(ranks)
+        apart = -(-count // _LINE) * _LINE
+        whole = self.scratch(apart * len(ordered))
+        return {rank: whole[k * apart : k * apart + count] for k, rank in enumerate(ordered)}
+
     def _take_back(self) -> None:
-        kept = sum(room * len(spare) for room, spare in self.spare.items())
         for piece in self.taken:
             room = len(piece)
-            if kept + room <= KEPT:
-                kept += room
+            if self.kept + room <= KEPT:
+                self.kept += room
                 self.spare.setdefault(room, []).append(piece)
         self.taken.clear()
 

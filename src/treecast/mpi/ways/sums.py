@@ -104,7 +104,7 @@ def reduce_scatter(
         for count in counts:
             first.append(first[-1] + count)
         pieces = [mine[a * width : b * width] for a, b in pairwise(first)]
-        parts = {r: call.scratch(len(pieces[me])) for r in range(call.size)}
+        parts = call.scratches(range(call.size), len(pieces[me]))
         call.copy(parts[me], pieces[me])
         outgoing, incoming = {r: pieces[r] for r in call.ahead}, {r: parts[r] for r in call.behind}
     shape = Shape("reduce_scatter")
@@ -151,7 +151,7 @@ def _sum_everywhere(call: Call, given: Piece, out: Piece | None, how: Sums, task
 
 def _contribute(call: Call, given: Piece) -> tuple[dict[int, Piece], set[int]]:
     """Bring this rank's contribution to all ranks and theirs here; return where they are, and whose has not come."""
-    parts = {rank: call.scratch(len(given)) for rank in range(call.size)}
+    parts = call.scratches(range(call.size), len(given))
     call.copy(parts[call.rank], given)
     return parts, exchange(call, dict.fromkeys(call.ahead, given), {rank: parts[rank] for rank in call.behind})
 
@@ -201,7 +201,7 @@ def _try_blocks(
     me, (given, out), width = call.rank, ends, _width(ends[0], how)
     bounds = [how.entries * k // len(living) * width for k in range(len(living) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
-    parts = {rank: call.scratch(block[me].stop - block[me].start) for rank in living}
+    parts = call.scratches(living, block[me].stop - block[me].start)
     call.copy(parts[me], given[block[me]])
     ahead, behind = ([rank for rank in order if rank in block] for order in (call.ahead, call.behind))
     lacks = exchange(call, {r: given[block[r]] for r in ahead}, {r: parts[r] for r in behind})

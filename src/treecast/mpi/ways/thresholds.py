@@ -9,7 +9,7 @@ from types import MappingProxyType
 _KIB, _MIB = 1 << 10, 1 << 20
 
 OWN_FROM = MappingProxyType({
-    "Bcast": 64 * _KIB,
+    "Bcast": 256 * _KIB,
     "Allgather": _MIB,
     "Allgatherv": _MIB,
     "Alltoall": _MIB,
