@@ -33,7 +33,7 @@ class Call:
     ``ahead, behind``: the other ranks, from the next one on, and from the one before. When all send ahead, no two send to the
     same rank at once. ``dead``: ranks that all living know to have failed. ``cuts``: pairs of ranks (a < b) that do not hear each
     other, as all know alike. ``fallen, suspects``: ranks that this one has found dead, or silent; the next agreement makes them
-    known to all.
+    known to all. ``cut_off``: the others have gone on without this rank.
 
     Examples
     --------
@@ -47,6 +47,7 @@ class Call:
         "behind",
         "comm",
         "copy",
+        "cut_off",
         "cuts",
         "dead",
         "deadline",
@@ -73,7 +74,7 @@ class Call:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
         self.mpi, self.comm, self.survive, self.deadline = mpi, comm, survive, deadline
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self.number, self.refused = -1, ""
+        self.number, self.refused, self.cut_off = -1, "", False
         self.copy: Callable[[Piece, Piece], None] = copy_here
         self.dead, self.fallen, self.suspects = set[int](), set[int](), set[int]()
         self.cuts = set[tuple[int, int]]()

@@ -51,18 +51,20 @@ def settle(call: Call, lacks: set[int], shape: Shape = TRANSFER, mend: Mend | No
     """
     if not call.survive:
         return _alone(call, lacks, shape)
+    _check_heard(call, shape)
     if call.deadline is None and agree(call, int(not (lacks - call.dead or call.refused))):
         return verdict_of_deaths(call, shape)
     tries = call.survive + _TRIES
     while True:
         states = see_all(call, lacks)
         tries -= 1
-        if call.rank not in states or any(state.refused for state in states.values()):
+        if call.cut_off or any(state.refused for state in states.values()):
             break
         if not tries or mend is None or not any(state.lacks for state in states.values()) or not mend(states):
             break
     if call.refused:
         return ()
+    _check_heard(call, shape)
     return _verdict(call, states, shape)
 
 
@@ -98,9 +100,12 @@ def _alone(call: Call, lacks: set[int], shape: Shape) -> tuple[int, ...]:
     )
 
 
+def _check_heard(call: Call, shape: Shape) -> None:
+    if call.cut_off:
+        raise DeliveryError(f"{shape.name}: rank {call.rank} is cut off: the other ranks have gone on without it")
+
+
 def _verdict(call: Call, states: dict[int, State], shape: Shape) -> tuple[int, ...]:
-    if call.rank not in states:
-        raise DeliveryError(f"{shape.name}: rank {call.rank} is cut off: the other ranks have not heard it in time")
     refused = [rank for rank, state in states.items() if state.refused]
     if refused:
         raise DeliveryError(f"{shape.name}: the arguments of {name_ranks(refused)} were refused there")

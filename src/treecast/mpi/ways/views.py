@@ -8,6 +8,7 @@ f ranks fail, some stage is free of new failures, so all who are heard know the 
 """
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any, NamedTuple
 
 from treecast.mpi.ways.call import Call
@@ -60,13 +61,14 @@ def agree(call: Call, flag: int) -> int:
 def see_all(call: Call, lacks: Iterable[int]) -> dict[int, State]:
     """Return the states of the ranks that take part still, the same ones at each of them; all living ranks call this together.
 
-    Who is not among them is dead or cut off, and ``call.dead`` and ``call.cuts`` say so afterwards. A rank that the others do not
-    hear is not among them itself.
+    Who is not among them is dead or cut off, and ``call.dead`` and ``call.cuts`` say so afterwards; a rank that the others go on
+    without finds that in ``call.cut_off``.
     """
     own = State(bits_of(lacks), bits_of(call.fallen), bits_of(call.suspects), bool(call.refused))
     refused, call.refused = call.refused, ""  # this is no data: it is sent and received all the same
     found = _exchanged(call, own) if call.deadline is None else _flooded(call, own)
     call.refused = refused
+    call.cut_off |= call.rank not in found
     _note_absent(call, found)
     return found
 
@@ -103,10 +105,12 @@ def _exchanged(call: Call, own: State) -> dict[int, State]:
 def _flooded(call: Call, own: State) -> dict[int, State]:
     size, width = call.size, _width(call.size)
     room = 1 + _length(width)  # a state, behind a byte that says whether it is known
-    known, deaf = {call.rank: _packed(own, width)}, 0
-    for stage in range(call.survive + 1):
-        posts, gone = Posts(call), call.fallen | call.suspects
-        others = [r for r in range(size) if r != call.rank and r not in gone and not call.is_cut(call.rank, r)]
+    known = {call.rank: _packed(own, width)}
+    near = {r for r in range(size) if r != call.rank and not call.is_cut(call.rank, r)}
+    hears = set[int]()  # who has heard this rank, and is heard
+    for _ in range(call.survive + 1):
+        posts = Posts(call)
+        others = sorted(near - call.fallen - call.suspects)
         said = bytearray(room * size)
         for rank, state in known.items():
             said[rank * room : (rank + 1) * room] = b"\1" + state
@@ -116,14 +120,12 @@ def _flooded(call: Call, own: State) -> dict[int, State]:
         for other in others:
             posts.send(said, other, call.rank)
         came = posts.finish()
-        deaf = len(set(others) - came - call.fallen) if stage else 0
-        for other in came:
-            deaf += stage > 0 and not heard[other][call.rank * room]
-            for rank in range(size):
-                if heard[other][rank * room]:
-                    known.setdefault(rank, heard[other][rank * room + 1 : (rank + 1) * room])
-    if deaf > call.survive:  # these do not hear this rank, or no longer speak to it: they go on without it
-        known.pop(call.rank)
+        hears = {other for other in came if heard[other][call.rank * room]}
+        for other, rank in product(came, range(size)):
+            if heard[other][rank * room]:
+                known.setdefault(rank, heard[other][rank * room + 1 : (rank + 1) * room])
+    if len(near - hears - call.fallen) > call.survive:
+        call.cut_off = True
     return {rank: _unpacked(state, width) for rank, state in sorted(known.items())}
 
 
