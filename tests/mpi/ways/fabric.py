@@ -49,13 +49,6 @@ class Request:
         self.over = True
 
     @staticmethod
-    def Testany(requests, status):  # noqa: N802
-        for place, request in enumerate(requests):
-            if request.test(status):
-                return place, True
-        return -1, False
-
-    @staticmethod
     def Waitall(requests, statuses):  # noqa: N802
         for request, status in zip(requests, statuses, strict=True):
             while not request.test(status):

@@ -176,6 +176,19 @@ def test_three_of_eight_ranks_are_killed(run, name):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("name", ALL)
+def test_ranks_are_killed_while_others_keep_a_deadline(run, name):
+    """MPI tells of the deaths, so nobody waits for the deadline; the living find their outcome without MPI's agreement."""
+    draw, cases = random.Random(name), []
+    for victims in (1, 1, 2):
+        kills = [[rank, draw.randrange(8), draw.random() < 0.5] for rank in draw.sample(range(4), victims)]
+        cases.append({"survive": 2, "deadline": 3.0, "calls": calls(name, draw.choice([LITTLE, MUCH]), kills, [name])})
+    for case, found in zip(cases, run(4, cases), strict=True):
+        check(case, found)
+        assert all(seen["seconds"] < 3 for calls in found.values() for seen in calls)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("size", [LITTLE, MUCH])
 def test_cut_links_are_gone_round(run, size):
     """Each collective finds out by itself; afterwards all know, and go round at once. Two links are cut with two to survive."""

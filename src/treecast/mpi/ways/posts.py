@@ -125,25 +125,26 @@ class Posts:
                 return
 
     def _look(self) -> bool:
-        """Take one request that is over; return whether there was one."""
-        requests = self._requests
-        if not requests:
-            return False
-        mpi, status, error = self._call.mpi, self._call.statuses(1)[0], 0
-        try:
-            place, over = mpi.Request.Testany(requests, status)
-        except mpi.Exception as exception:  # nothing tells which one it was, but that it has become null
-            error = exception.Get_error_class()
-            place, over = next((p for p, request in enumerate(requests) if not request), -1), True
-        if not over or not 0 <= place < len(requests):
-            return False
-        requests.pop(place)
-        peer, key, length = self._notes.pop(place)
-        if error:
-            note_failure(self._call, peer, error)
-        elif key != SENT and status.Get_count(mpi.BYTE) == length:
-            self._came.add(key)
-        return True
+        """Take the requests that are over; return whether there were any.
+
+        Each is asked by itself: Open MPI's Testany does not notice that the rank has died which a pending request waits for.
+        """
+        mpi, status, moved = self._call.mpi, self._call.statuses(1)[0], False
+        for place in reversed(range(len(self._requests))):
+            error = 0
+            try:
+                if not self._requests[place].Test(status):
+                    continue
+            except mpi.Exception as exception:
+                error = exception.Get_error_class()
+            moved = True
+            self._requests.pop(place)
+            peer, key, length = self._notes.pop(place)
+            if error:
+                note_failure(self._call, peer, error)
+            elif key != SENT and status.Get_count(mpi.BYTE) == length:
+                self._came.add(key)
+        return moved
 
     def _drain(self) -> bool:
         """Begin to drop what has come for a rank without a place for it: Open MPI writes past a buffer that is too short."""
