@@ -86,7 +86,10 @@ def scan(call: Call, mine: Piece | None, out: Piece | None, how: Sums | None) ->
 
 
 def exscan(call: Call, mine: Piece | None, out: Piece | None, how: Sums | None) -> tuple[int, ...]:
-    """Bring to every rank the sum of the contributions of the ranks before it; where there are none, ``out`` stays as it is."""
+    """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
+
+    At rank 0 ``out`` stays as it is. Where all ranks before have failed it means nothing.
+    """
     return _sum(call, (mine, out), how, _Task(Shape("exscan"), prefix=True, less=True))
 
 
