@@ -10,8 +10,8 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 OWN_FROM = MappingProxyType({
     "Bcast": 256 * _KIB,
-    "Allgather": _MIB,
-    "Allgatherv": _MIB,
+    "Allgather": 4 * _MIB,
+    "Allgatherv": 4 * _MIB,
     "Alltoall": _MIB,
     "Scatter": _MIB,
     "Gather": _MIB,
