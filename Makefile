@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long lint types imports check bench bench-cold bench-msccl bench-lab bench-mpi simgrid arena clean
+.PHONY: help demo demo-mpi test test-long test-mpi4py lint types imports check bench bench-cold bench-msccl bench-lab bench-mpi simgrid arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -40,6 +40,9 @@ test: $(VENV)/.dev  ## run the tests
 
 test-long: $(VENV)/.dev  ## run the sweeps that take minutes, and all examples of hypothesis
 	$(BIN)/python -m pytest -m "long or hypothesis" --numprocesses auto $(ARGS)
+
+test-mpi4py: $(VENV)/.dev  ## run mpi4py's own tests on wrapped communicators
+	$(BIN)/python tests/mpi/mpi4py_suite.py $(ARGS)
 
 lint: $(VENV)/.dev  ## check style
 	$(BIN)/ruff format --check .

@@ -18,11 +18,58 @@ PlanError and NetworkError are raised before any data is sent, for what cannot b
 What does the work is imported when a function is first called: starting ranks needs neither numpy nor mpi4py.
 """
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from treecast.mpi.api.options import Asked, Options
 
-__all__ = ["Allgather", "Allreduce", "Alltoall", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv"]
+if TYPE_CHECKING:
+    from treecast.mpi.comm.wrapped import Comm
+
+__all__ = ["Allgather", "Allreduce", "Alltoall", "Bcast", "Comm", "Gather", "Gatherv", "Scatter", "Scatterv", "wrap"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Comm":
+        return _comm()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _comm() -> "type[Comm]":
+    """Return the class; mpi4py is imported, and MPI starts, when it is first asked for."""
+    from treecast.mpi.library import load_mpi
+
+    load_mpi()
+    from treecast.mpi.comm.wrapped import Comm
+
+    return Comm
+
+
+def wrap(comm: Any) -> "Comm":
+    """Return a communicator whose collectives treecast carries out where that gains something, and MPI elsewhere.
+
+    It has the same handle, is a ``mpi4py.MPI.Intracomm``, and goes wherever one goes.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        The communicator; all its ranks call this.
+
+    Returns
+    -------
+    Comm
+        The communicator; ``last`` tells of the last collective on it.
+
+    Raises
+    ------
+    PlanError
+        It is none within which ranks can call collectives of one group: an intercommunicator, or COMM_NULL.
+
+    Examples
+    --------
+    >>> comm = wrap(MPI.COMM_WORLD)                                 # doctest: +SKIP
+    >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
+    """
+    return _comm().around(comm)
 
 
 def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802

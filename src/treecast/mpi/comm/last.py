@@ -1,0 +1,24 @@
+"""What became of the last collective on a communicator."""
+
+from typing import NamedTuple
+
+
+class Last(NamedTuple):
+    """What became of a collective.
+
+    Attributes
+    ----------
+    failed : tuple of int
+        The ranks whose data did not come because they have failed; the same on all living ranks.
+    way : str
+        Who carried it out: ``MPI`` for the library's own call, else the name of treecast's way.
+    network : str
+        What joins the ranks, where the way goes over a network of its own; "" otherwise.
+    seconds : float
+        How long this rank was in the call.
+    """
+
+    failed: tuple[int, ...] = ()
+    way: str = ""
+    network: str = ""
+    seconds: float = 0.0
