@@ -171,11 +171,6 @@ def test_what_cannot_be_done_is_refused_by_every_rank(treecast):
     assert (done.returncode, done.stdout) == (0, "11 refusals are right\n"), done.stdout + done.stderr
 
 
-def test_a_wrapped_communicator_is_one_of_mpis(treecast):
-    done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, ROOT / "tests" / "mpi" / "comm_cases.py")
-    assert (done.returncode, done.stdout) == (0, "a wrapped communicator is one of MPI's\n"), done.stdout + done.stderr
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [6, 7, 8, 12, 16, 23, 24, 64])
 def test_every_root(treecast, ranks):

@@ -44,7 +44,13 @@ def _comm() -> "type[Comm]":
     return Comm
 
 
-def wrap(comm: Any) -> "Comm":
+def wrap(
+    comm: Any,
+    survive: int = 0,
+    deadline: float | None = None,
+    *,
+    own: bool = False,
+) -> "Comm":
     """Return a communicator whose collectives treecast carries out where that gains something, and MPI elsewhere.
 
     It has the same handle, is a ``mpi4py.MPI.Intracomm``, and goes wherever one goes.
@@ -52,7 +58,14 @@ def wrap(comm: Any) -> "Comm":
     Parameters
     ----------
     comm : mpi4py.MPI.Intracomm
-        The communicator; all its ranks call this.
+        The communicator; all its ranks call this, with the same options.
+    survive : int
+        How many failures of ranks its collectives survive. The job has to run under fault tolerance for that:
+        ``treecast launch``.
+    deadline : float, optional
+        Seconds without any message after which a rank that is waited for counts as silent; by default it is waited for for ever.
+    own : bool
+        Whether every call goes treecast's way, also where MPI's is faster: for tests.
 
     Returns
     -------
@@ -62,14 +75,16 @@ def wrap(comm: Any) -> "Comm":
     Raises
     ------
     PlanError
-        It is none within which ranks can call collectives of one group: an intercommunicator, or COMM_NULL.
+        The options make no sense, or it is no communicator with ranks of one group.
 
     Examples
     --------
-    >>> comm = wrap(MPI.COMM_WORLD)                                 # doctest: +SKIP
+    >>> comm = wrap(MPI.COMM_WORLD, survive=1)                      # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     """
-    return _comm().around(comm)
+    from treecast.mpi.comm.options import Options
+
+    return _comm().around(comm, Options(survive, deadline, own=own))
 
 
 def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802

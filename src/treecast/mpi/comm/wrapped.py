@@ -7,34 +7,42 @@ from typing import Any
 
 from mpi4py import MPI
 
-from treecast.errors import PlanError
+from treecast.errors import DeliveryError, PlanError
+from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
+from treecast.mpi.comm.jobs import JOBS, Given, Job
 from treecast.mpi.comm.last import Last
+from treecast.mpi.comm.options import Options, check_options
+from treecast.mpi.comm.state import State, state_of
+from treecast.mpi.comm.ways import STRAIGHT
+from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM, goes_straight
 
-BLOCKING = (
-    *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Barrier", "Bcast", "Exscan"),
-    *("Gather", "Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Scatter", "Scatterv"),
-)
 OBJECTS = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "exscan", "gather", "reduce", "scan", "scatter")
+_SIZED_BY_SECOND = ("Allgather", "Alltoall", "Gather")  # the receive buffer has all blocks
+_NEVER = 1 << 62
+del _sums
 
 
 class Comm(MPI.Intracomm):
     """A communicator of mpi4py whose collectives treecast carries out where that gains something, and MPI elsewhere.
 
     It has the handle of the communicator that it was made from, and goes wherever that one goes. ``treecast.mpi.wrap`` makes it.
-    Communicators made from it by Dup, Clone, Idup, Split, Split_type, Create, Create_group and Shrink are of its kind too.
+    Communicators made from it by Dup, Clone, Idup, Split, Split_type, Create, Create_group and Shrink are of its kind too, with
+    its options.
 
     Examples
     --------
     >>> comm = treecast.mpi.wrap(MPI.COMM_WORLD)                    # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     >>> comm.last.way                                               # doctest: +SKIP
-    'MPI'
+    'straight'
     """
 
+    _options: Options = Options()
+    _kept: State | None = None
     _last: tuple[tuple[int, ...], str, str, float, float] = ((), "", "", 0.0, 0.0)
 
     @classmethod
-    def around(cls, comm: Any) -> "Comm":
+    def around(cls, comm: Any, options: Options) -> "Comm":
         """Return a communicator as one of this class. Raises PlanError for one that has no ranks of one group."""
         if not isinstance(comm, MPI.Comm):
             raise PlanError(
@@ -44,7 +52,7 @@ class Comm(MPI.Intracomm):
             raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
         if comm.Is_inter():
             raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
-        return cls(comm)
+        return cls(comm)._with(check_options(options))
 
     @property
     def last(self) -> Last:
@@ -52,9 +60,36 @@ class Comm(MPI.Intracomm):
         failed, way, network, began, ended = self._last
         return Last(failed, way, network, ended - began)
 
+    # -- other communicators -----------------------------------------------------------------------------------------
+
+    def _with(self, options: Options) -> "Comm":
+        self._options = options
+        if options.survive:
+            _ = self._state.call  # after a death it is too late for it
+        return self
+
     def _like_this(self, made: MPI.Comm) -> Any:
         """Return a new communicator as one of this class, or as it is when it has no ranks here."""
-        return made if made == MPI.COMM_NULL else type(self)(made)
+        return made if made == MPI.COMM_NULL else type(self)(made)._with(self._options)
+
+    def Dup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
+        return self._like_this(super().Dup(info))
+
+    def Dup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
+        return self._like_this(super().Dup_with_info(info))
+
+    def Clone(self) -> Any:  # noqa: N802, D102
+        return self._like_this(super().Clone())
+
+    def Idup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
+        made, request = super().Idup(info)
+        made._options = self._options  # it cannot be used before the request is over
+        return made, request
+
+    def Idup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
+        made, request = super().Idup_with_info(info)
+        made._options = self._options
+        return made, request
 
     def Create(self, group: MPI.Group) -> Any:  # noqa: N802, D102
         return self._like_this(super().Create(group))
@@ -71,20 +106,104 @@ class Comm(MPI.Intracomm):
     def Shrink(self) -> Any:  # noqa: N802, D102
         return self._like_this(super().Shrink())
 
+    # -- calls -------------------------------------------------------------------------------------------------------
 
-def _timed(name: str) -> Callable[..., Any]:
-    """Return a method that calls MPI's and keeps in ``last`` that it did."""
-    parent = getattr(MPI.Intracomm, name)
+    @property
+    def _state(self) -> State:
+        if self._kept is None:
+            self._kept = state_of(self)
+        return self._kept
 
-    @wraps(parent)
-    def method(self: Any, *arguments: Any, **named: Any) -> Any:
-        began = perf_counter()
-        result = parent(self, *arguments, **named)
-        self._last = ((), "MPI", "", began, perf_counter())
-        return result
+    def _carry_out(self, job: Job, number: int, given: Given | None = None) -> tuple[int, ...]:
+        """Carry a job out; ``given``: what was read already. Raises what was wrong with the arguments when the others know it."""
+        call, options = self._state.call, self._options
+        call.number, call.survive, call.deadline = number - 1, options.survive, options.deadline
+        call.begin()
+        wrong: Exception | None = None
+        if given is None:
+            try:
+                given = job.read()
+            except Exception as error:  # whatever it is, the others must not wait for this rank
+                wrong, call.refused = error, f"{type(error).__name__}: {error}"
+        try:
+            failed = job.carry_out(STRAIGHT, call, given)
+        except DeliveryError:
+            if wrong is None:
+                raise
+            failed = ()
+        if wrong is not None:
+            raise wrong
+        if given is not None:
+            given.finish()
+        return failed
 
-    return method
+    # -- one method for each collective ------------------------------------------------------------------------------
+
+    @classmethod
+    def add_methods(cls) -> None:
+        """Give the class a method for each collective."""
+        for name in JOBS:
+            setattr(cls, name, cls._own_method(name, 1 if name in _SIZED_BY_SECOND else 0))
+        for name in OBJECTS:
+            setattr(cls, name, cls._parents_method(name))
+
+    @staticmethod
+    def _own_method(name: str, place: int) -> Callable[..., None]:
+        """Return the method of a collective; the bytes of the argument at ``place`` tell at once that a call is too short."""
+        parent, make, by_mpi = getattr(MPI.Intracomm, name), JOBS[name], Comm._parents_method(name)
+        least = min(OWN_FROM[name], FAR_FROM) if name in OWN_FROM else _NEVER
+
+        @wraps(parent)
+        def method(self: Comm, *arguments: Any, **named: Any) -> None:
+            began, state, given = perf_counter(), self._kept or self._state, None
+            state.number += 1
+            number = state.number
+            if not self._options.straight_always:
+                if least == _NEVER or (
+                    len(arguments) > place and _bytes_of(arguments[place]) < least // state.rank.size
+                ):
+                    return by_mpi(self, *arguments, **named)
+                try:
+                    given = make(state.rank, *arguments, **named).read()
+                except Exception:
+                    return by_mpi(self, *arguments, **named)  # which raises the same
+                if given.total < least or (state.call and not goes_straight(name, given.total, near=state.near)):
+                    return by_mpi(self, *arguments, **named)
+            elif name == "Barrier" and not self._options.survive:
+                return by_mpi(self)
+            failed = self._carry_out(make(state.rank, *arguments, **named), number, given)
+            self._last = (failed, STRAIGHT.name, STRAIGHT.network, began, perf_counter())
+            return None
+
+        return method
+
+    @staticmethod
+    def _parents_method(name: str) -> Callable[..., Any]:
+        """Return a method that calls MPI's, and keeps that it did."""
+        parent = getattr(MPI.Intracomm, name)
+
+        @wraps(parent)
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
+            began = perf_counter()
+            result = parent(self, *arguments, **named)
+            self._last = ((), "MPI", "", began, perf_counter())
+            return result
+
+        return method
 
 
-for _name in (*BLOCKING, *OBJECTS):
-    setattr(Comm, _name, _timed(_name))
+def _bytes_of(argument: Any) -> int:
+    """Return the bytes of an ordinary argument; more than any when it is not."""
+    try:
+        return argument.nbytes
+    except AttributeError:
+        pass
+    if type(argument) in (list, tuple) and len(argument) == 3:
+        try:
+            return argument[1] * argument[2].size
+        except (AttributeError, TypeError):
+            return _NEVER
+    return _NEVER
+
+
+Comm.add_methods()

@@ -1,0 +1,56 @@
+"""The MPI datatype of a buffer's entries, from what it says of itself; of memory on a GPU as well."""
+
+import ctypes
+from typing import Any
+
+_DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
+_LETTERS = {"i": "bhil", "u": "BHIL", "b": "?"}  # of 1, 2, 4 and 8 bytes: the first C type that is so long
+_FLOATS = {2: "e", 4: "f", 8: "d", 16: "g"}
+
+
+class _Tensor(ctypes.Structure):
+    """The first members of DLPack's DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+def datatype_of(mpi: Any, buffer: Any) -> Any:
+    """Return the datatype of a buffer's entries, as mpi4py finds it: buffer protocol, DLPack, ``__cuda_array_interface__``.
+
+    Raises TypeError for what is no buffer, ValueError for entries that MPI has no datatype for.
+    """
+    try:
+        code = (memoryview(buffer).format or "B").lstrip("@")
+    except (TypeError, BufferError):
+        if hasattr(buffer, "__dlpack__"):
+            kind, size = _read_dlpack(buffer)
+        elif hasattr(buffer, "__cuda_array_interface__"):
+            text = buffer.__cuda_array_interface__["typestr"]
+            kind, size = text[1], int(text[2:])
+        else:
+            raise
+        code = _letter_of(kind, size)
+    return mpi.Datatype.fromcode(code)
+
+
+def _letter_of(kind: str, size: int) -> str:
+    if kind in "fc":
+        return "Z" * (kind == "c") + _FLOATS.get(size // (1 + (kind == "c")), "")
+    letters, place = _LETTERS.get(kind, ""), size.bit_length() - 1
+    return letters[place] if place < len(letters) else "B"
+
+
+def _read_dlpack(buffer: Any) -> tuple[str, int]:
+    capsule = buffer.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
+    return _DLPACK_KINDS[tensor.code], tensor.bits // 8

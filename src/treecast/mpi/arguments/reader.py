@@ -1,0 +1,262 @@
+"""Reads message arguments: in place where they are ordinary, else packed by MPI, with the errors that mpi4py raises itself."""
+
+from collections.abc import Callable, Sequence
+from operator import index
+from threading import Lock
+from typing import Any, NamedTuple, cast
+
+from treecast.errors import PlanError
+from treecast.mpi.arguments.datatypes import datatype_of
+from treecast.mpi.arguments.items import Items, counts_of, cut_simple, cut_vector, recognise, take_apart
+
+
+class Place(NamedTuple):
+    """Where data is received: the bytes of each block, and what brings them to the argument when they are elsewhere."""
+
+    pieces: list[Any]
+    finish: Callable[[], None] | None = None
+
+
+class Entries(NamedTuple):
+    """Entries that are added: their bytes as they lie in memory, how many, their datatype; ``finish`` as of ``Place``."""
+
+    piece: Any
+    number: int
+    datatype: Any
+    finish: Callable[[], None] | None = None
+
+
+class Reader:
+    """Reads the arguments of calls on communicators of ``size`` ranks.
+
+    It packs and unpacks by messages to itself, over duplicates of COMM_SELF: the *mirror* is a graph with ``size`` links from its
+    one rank to itself, on which mpi4py reads an argument of so many blocks as the real call does. Any thread may call it.
+    """
+
+    def __init__(self, mpi: Any, size: int) -> None:
+        self._mpi, self._size, self._lock = mpi, size, Lock()
+        self._self: Any = None
+        self._links: Any = None
+
+    def free(self) -> None:
+        """Free what it holds of MPI."""
+        for comm in (self._self, self._links):
+            if comm is not None:
+                comm.Free()
+
+    # -- one block ---------------------------------------------------------------------------------------------------
+
+    def send(self, argument: Any) -> Any:
+        """Return the bytes of a simple argument that is sent."""
+        span = recognise(self._mpi, argument, writable=False)
+        found = cut_simple(span) if span else None
+        return found[0] if found else self._pack(argument)
+
+    def receive(self, argument: Any) -> Place:
+        """Return where a simple argument is received."""
+        span = recognise(self._mpi, argument, writable=True)
+        found = cut_simple(span) if span else None
+        if found:
+            return Place(found)
+        self._check_place(argument)
+        scratch = self._pack(argument)
+        return Place([scratch], lambda: self._unpack(scratch, argument))
+
+    # -- many blocks -------------------------------------------------------------------------------------------------
+
+    def send_blocks(self, argument: Any) -> list[Any]:
+        """Return the bytes of each block of a block argument that is sent."""
+        span = recognise(self._mpi, argument, writable=False)
+        found = cut_simple(span, self._size) if span else None
+        return found or self._pack_all("Neighbor_alltoall", argument, self._block_lengths)
+
+    def receive_blocks(self, argument: Any) -> Place:
+        """Return where each block of a block argument is received."""
+        span = recognise(self._mpi, argument, writable=True)
+        found = cut_simple(span, self._size) if span else None
+        return Place(found) if found else self._places("Neighbor_alltoall", argument, self._block_lengths)
+
+    def send_vector(self, argument: Any) -> list[Any]:
+        """Return the bytes of each block of a vector argument that is sent."""
+        span = recognise(self._mpi, argument, writable=False, vector=True)
+        found = cut_vector(span, self._size) if span else None
+        return found or self._pack_all("Neighbor_alltoallv", argument, self._vector_lengths)
+
+    def receive_vector(self, argument: Any) -> Place:
+        """Return where each block of a vector argument is received."""
+        span = recognise(self._mpi, argument, writable=True, vector=True)
+        found = cut_vector(span, self._size) if span else None
+        return Place(found) if found else self._places("Neighbor_alltoallv", argument, self._vector_lengths)
+
+    def send_typed(self, argument: Any) -> list[Any]:
+        """Return the bytes of each block of an argument with a datatype for each, which is sent."""
+        return self._pack_all("Neighbor_alltoallw", argument, self._typed_lengths)
+
+    def receive_typed(self, argument: Any) -> Place:
+        """Return where each block of an argument with a datatype for each is received."""
+        return self._places("Neighbor_alltoallw", argument, self._typed_lengths)
+
+    # -- entries -----------------------------------------------------------------------------------------------------
+
+    def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
+        """Return the entries of a simple argument of a sum, or of a block argument of so many blocks.
+
+        Raises PlanError for a datatype whose entries do not lie one extent behind the other.
+        """
+        mpi, parts = self._mpi, max(1, blocks)
+        span = recognise(mpi, argument, writable=writable)
+        found = cut_simple(span, blocks) if span else None
+        if span and found:
+            datatype = datatype_of(mpi, span.items.buffer) if span.datatype is None else span.datatype
+            first = 0 if span.items.places is None else index(span.items.places) * span.entry
+            length = sum(len(piece) for piece in found)
+            return Entries(span.memory[first : first + length], length // span.entry, datatype)
+        if writable:
+            self._check_place(argument)
+        packed, items = self._pack(argument), take_apart(mpi, argument)
+        datatype = self._datatype(items)
+        self._check_layout(datatype)
+        number = len(packed) // datatype.size if datatype.size else 0
+        if items.counts is not None:
+            number *= parts
+        elif number % parts:
+            raise ValueError(f"message: cannot infer count, number of entries {number} is not a multiple of {parts}")
+        layout = mpi.buffer.allocate(number * datatype.extent, clear=True)
+        here, there = [layout, number, datatype], [items.buffer, number, items.places, datatype]
+        self._copy(there, here)
+        return Entries(layout, number, datatype, lambda: self._copy(here, there))
+
+    def check_sum(self, datatype: Any, op: Any) -> None:
+        """Raise what MPI raises for an operation that does not go with a datatype."""
+        if not isinstance(op, self._mpi.Op) or not op or op.is_predefined:
+            one, other = (self._mpi.buffer.allocate(max(1, datatype.extent), clear=True) for _ in range(2))
+            with self._lock:
+                self._own().Allreduce([one, 1, datatype], [other, 1, datatype], op)
+
+    def _datatype(self, items: Items) -> Any:
+        if items.datatype is None:
+            return datatype_of(self._mpi, items.buffer)
+        return self._mpi.Datatype.fromcode(items.datatype) if isinstance(items.datatype, str) else items.datatype
+
+    def _check_layout(self, datatype: Any) -> None:
+        true_first, true_extent = datatype.Get_true_extent()
+        if datatype.lb or true_first < 0 or true_first + true_extent > datatype.extent:
+            raise PlanError(
+                f"entries of {datatype.name or 'a datatype'} overlap or begin elsewhere: they cannot be added in parts"
+            )
+
+    # -- by MPI ------------------------------------------------------------------------------------------------------
+
+    def _own(self) -> Any:
+        if self._self is None:
+            self._self = self._mpi.Intracomm(self._mpi.COMM_SELF).Dup()  # which may be wrapped itself
+        return self._self
+
+    def _mirror(self) -> Any:
+        if self._links is None:
+            links = [0] * self._size
+            self._links = self._own().Create_dist_graph_adjacent(links, links)
+        return self._links
+
+    def _pack(self, argument: Any) -> Any:
+        """Return the bytes of a simple argument, packed."""
+        mpi = self._mpi
+        with self._lock:
+            own, status = self._own(), mpi.Status()
+            request = own.Isend(argument, 0, 0)
+            message = own.Mprobe(0, 0, status)
+            packed = mpi.buffer.allocate(status.Get_elements(mpi.BYTE))
+            message.Recv([packed, len(packed), mpi.PACKED])
+            request.Wait()
+        return packed
+
+    def _unpack(self, packed: Any, argument: Any) -> None:
+        self._copy([packed, len(packed), self._mpi.PACKED], argument)
+
+    def _copy(self, source: Any, target: Any) -> None:
+        with self._lock:
+            self._own().Sendrecv(source, 0, 0, target, 0, 0)
+
+    def _check_place(self, argument: Any) -> None:
+        """Raise mpi4py's error for a simple argument that cannot be received into; nothing is written."""
+        self._copy([b"", 0, self._mpi.BYTE], argument)
+
+    def _pack_all(self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]) -> list[Any]:
+        packed, pieces, spec = self._scratch(name, argument, lengths_of)
+        with self._lock:
+            getattr(self._mirror(), name)(argument, spec)
+        del packed
+        return pieces
+
+    def _places(self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]) -> Place:
+        """Return scratch memory with what is in the blocks now, so that blocks that do not come stay as they are."""
+        _, pieces, spec = self._scratch(name, argument, lengths_of)
+        with self._lock:
+            mirror = getattr(self._mirror(), name)
+            self._ask(mirror, self._nothing(name), argument)
+            mirror(argument, spec)
+
+        def finish() -> None:
+            with self._lock:
+                mirror(spec, argument)
+
+        return Place(pieces, finish)
+
+    def _scratch(
+        self, name: str, argument: Any, lengths_of: Callable[[Any], list[int]]
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """Return memory for packed blocks, its pieces, and how mpi4py writes it."""
+        try:
+            lengths = lengths_of(argument)
+            if len(lengths) != self._size or min(lengths) < 0:
+                raise ValueError(f"message: expecting {self._size} counts from 0")
+        except Exception:
+            with self._lock:  # it is mpi4py that says what is wrong with an argument
+                self._ask(getattr(self._mirror(), name), argument, self._nothing(name))
+            raise
+        memory = self._mpi.buffer.allocate(sum(lengths))
+        places = [sum(lengths[:k]) for k in range(self._size)]
+        pieces = [memory[place : place + length] for place, length in zip(places, lengths, strict=True)]
+        return memory, pieces, self._spec(name, memory, lengths, places)
+
+    def _spec(self, name: str, memory: Any, lengths: Sequence[int], places: Sequence[int]) -> list[Any]:
+        byte = self._mpi.BYTE
+        if name == "Neighbor_alltoall":
+            return [memory, lengths[0], byte]
+        if name == "Neighbor_alltoallv":
+            return [memory, (lengths, places), byte]
+        return [memory, lengths, places, [byte] * self._size]
+
+    def _nothing(self, name: str) -> list[Any]:
+        return self._spec(name, bytearray(), [0] * self._size, [0] * self._size)
+
+    def _ask(self, mirror: Callable[[Any, Any], None], sent: Any, received: Any) -> None:
+        """Have mpi4py read two arguments; that their lengths differ is no error of theirs."""
+        try:
+            mirror(sent, received)
+        except self._mpi.Exception as error:
+            if error.Get_error_class() != self._mpi.ERR_TRUNCATE:
+                raise
+
+    # -- lengths -----------------------------------------------------------------------------------------------------
+
+    def _block_lengths(self, argument: Any) -> list[int]:
+        packed = len(self._pack(argument))
+        counted = take_apart(self._mpi, argument).counts is not None
+        return [packed if counted else packed // self._size] * self._size
+
+    def _vector_lengths(self, argument: Any) -> list[int]:
+        buffer, counts, _, datatype = take_apart(self._mpi, argument, vector=True)
+        whole = len(self._pack(buffer if datatype is None else [buffer, datatype])) if counts is None else 0
+        given = [] if counts is None else counts_of(counts, self._size, 0)
+        if isinstance(datatype, self._mpi.Datatype):
+            entry = int(cast("Any", datatype).size)
+        else:
+            entry = len(self._pack([buffer, 1, datatype])) if whole or any(given) else 0
+        return [count * entry for count in given or counts_of(None, self._size, whole // entry if entry else 0)]
+
+    def _typed_lengths(self, argument: Any) -> list[int]:
+        items = list(argument)
+        counts: Any = None if len(items) == 2 else items[1][0] if len(items) == 3 else items[1]
+        sizes = [int(datatype.size) for datatype in items[-1]]
+        return sizes if counts is None else [int(count) * size for count, size in zip(counts, sizes, strict=True)]

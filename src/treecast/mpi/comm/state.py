@@ -1,0 +1,57 @@
+"""What treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
+
+from mpi4py import MPI
+
+from treecast.mpi.arguments.reader import Reader
+from treecast.mpi.comm.jobs import Rank
+from treecast.mpi.ways.call import Call
+
+
+class State:
+    """What the calls on one communicator share.
+
+    ``number``: how many collectives have been called. ``call``: over a duplicate of the communicator, which all ranks make
+    together when it is first needed. ``near``: whether all ranks share one memory.
+    """
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self.comm = MPI.Intracomm(comm)
+        self.number = 0
+        self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
+        self.near = False
+        self._call: Call | None = None
+
+    @property
+    def call(self) -> Call:
+        """The call of this communicator. Collective when it is first asked for."""
+        if self._call is None:
+            here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+            self.near = here.size == self.comm.size
+            here.Free()
+            self._call = Call(MPI, self.comm.Dup())
+        return self._call
+
+    def free(self) -> None:
+        """Free what is kept of MPI; after a death the duplicate stays, since freeing it could wait for ever."""
+        self.rank.reader.free()
+        if self._call is not None and not self._call.fallen:
+            self._call.free()
+
+
+_KEY: list[int] = []  # under which a communicator keeps its state
+
+
+def state_of(comm: MPI.Comm) -> State:
+    """Return the state of a communicator, which is made when it is first asked for."""
+    if not _KEY:
+        _KEY.append(MPI.Comm.Create_keyval(delete_fn=_forget))
+    found = comm.Get_attr(_KEY[0])
+    if not isinstance(found, State):
+        found = State(comm)
+        comm.Set_attr(_KEY[0], found)
+    return found
+
+
+def _forget(comm: MPI.Comm, key: int, state: State) -> None:
+    if not MPI.Is_finalized():
+        state.free()

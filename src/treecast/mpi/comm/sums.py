@@ -1,0 +1,139 @@
+"""The collectives that add, as jobs."""
+
+from typing import Any
+
+from treecast.mpi.arguments.reader import Entries
+from treecast.mpi.comm.jobs import Failed, Given, Job, Rank, check_alike, check_root, job
+from treecast.mpi.ways.call import Call
+from treecast.mpi.ways.sums import Sums
+
+_NOTHING = (None, None, None)
+_COUNT = 8  # bytes by which ranks tell one another how much they receive
+
+
+def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
+    received = ours.reader.entries(recvbuf, writable=True)
+    sent = None
+    if not ours.in_place(sendbuf):
+        sent = ours.reader.entries(sendbuf, writable=False)
+        check_alike(sent, received)
+    how = _how(ours, received, op)
+    return Given((sent and sent.piece, received.piece, how), len(received.piece), (received.finish,))
+
+
+def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
+    ours.reader.check_sum(entries.datatype, op)
+    return Sums(entries.datatype, op, entries.number)
+
+
+@job("Allreduce")
+def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+    """Bring the sum of all contributions to all."""
+    op = ours.mpi.SUM if op is None else op
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "allreduce", _NOTHING)
+
+
+@job("Scan")
+def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+    """Bring to every rank the sum of the contributions up to its own."""
+    op = ours.mpi.SUM if op is None else op
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "scan", _NOTHING)
+
+
+@job("Exscan")
+def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+    """Bring to every rank the sum of the contributions before its own."""
+    op = ours.mpi.SUM if op is None else op
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "exscan", _NOTHING)
+
+
+@job("Reduce")
+def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Job:
+    """Bring the sum of all contributions to the root."""
+    root = check_root(ours, root)
+    op = ours.mpi.SUM if op is None else op
+
+    def read() -> Given:
+        if ours.rank == root:
+            given = _read_sum(ours, sendbuf, recvbuf, op)
+            mine, out, how = given.parts
+            return given._replace(parts=(mine, out, root, how))
+        sent = ours.reader.entries(sendbuf, writable=False)
+        return Given((sent.piece, None, root, _how(ours, sent, op)), len(sent.piece))
+
+    return Job(read, "reduce", (None, None, root, None))
+
+
+@job("Reduce_scatter_block")
+def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+    """Bring to rank r the sum of the r-th blocks."""
+    op = ours.mpi.SUM if op is None else op
+
+    def read() -> Given:
+        if ours.in_place(sendbuf):
+            received = sent = ours.reader.entries(recvbuf, ours.size, writable=True)
+        else:
+            received = ours.reader.entries(recvbuf, writable=True)
+            sent = ours.reader.entries(sendbuf, ours.size, writable=False)
+            check_alike(sent._replace(number=sent.number // ours.size), received)
+        block = sent.number // ours.size
+        out = received.piece[: len(sent.piece) // ours.size]
+        parts = (sent.piece, out, [block] * ours.size, _how(ours, sent, op))
+        return Given(parts, len(sent.piece), (received.finish,))
+
+    return Job(read, "reduce_scatter", (None, None, [0] * ours.size, None))
+
+
+@job("Reduce_scatter")
+def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Job:
+    """Bring to rank r the sum of the r-th blocks, of any length."""
+    op, in_place = ours.mpi.SUM if op is None else op, ours.in_place(sendbuf)
+
+    def read() -> Given:
+        received = ours.reader.entries(recvbuf, writable=True)
+        sent = received if in_place else ours.reader.entries(sendbuf, writable=False)
+        if sent.datatype != received.datatype:
+            raise ValueError("mismatch in send and receive MPI datatypes")
+        counts = None
+        if recvcounts is not None or in_place:
+            counts = _counts(ours, recvcounts)
+            _check_counts(ours, sent, received, counts, in_place)
+        return Given((sent, received, counts, _how(ours, sent, op)), len(sent.piece), (received.finish,))
+
+    def carry(ways: Any, call: Call, parts: tuple[Any, ...]) -> Failed:
+        sent, received, counts, how = parts
+        refused = (None, None, [0] * call.size, None)
+        if recvcounts is None and not in_place:
+            told = [call.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(call.size)]
+            ways.allgather(call, received and received.number.to_bytes(_COUNT, "little"), told)
+            if sent is None:
+                return ()
+            counts = [int.from_bytes(bytes(count), "little") for count in told]
+            try:
+                _check_counts(ours, sent, received, counts, in_place)
+            except ValueError as error:
+                call.refused = str(error)
+                ways.reduce_scatter(call, *refused)
+                raise
+        if sent is None:
+            return ways.reduce_scatter(call, *refused)
+        width = len(sent.piece) // sent.number if sent.number else 0
+        return ways.reduce_scatter(call, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
+
+    return Job(read, "reduce_scatter", (None, None, None, None), carry)
+
+
+def _counts(ours: Rank, recvcounts: Any) -> list[int]:
+    counts = [recvcounts] * ours.size if hasattr(recvcounts, "__index__") else list(recvcounts)
+    if len(counts) != ours.size:
+        raise ValueError(f"expecting {ours.size} items, got {len(counts)}")
+    return counts
+
+
+def _check_counts(ours: Rank, sent: Entries, received: Entries, counts: list[int], in_place: bool) -> None:
+    total = sum(counts)
+    if sent.number != total:
+        what = "receive" if in_place else "send"
+        raise ValueError(f"mismatch in {what} count {sent.number} and sum(counts) {total}")
+    if not in_place and received.number != counts[ours.rank]:
+        raise ValueError(f"mismatch in receive count {received.number} and counts[{ours.rank}] {counts[ours.rank]}")
