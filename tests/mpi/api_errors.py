@@ -1,52 +1,121 @@
-"""Run by mpirun: what treecast.mpi refuses, it refuses on every rank, and goes on. Rank 0 prints how many refusals were right."""
+"""Run by mpirun: what is wrong on one rank, or on all, is said there, and the next call is right. Rank 0 prints how many.
+
+usage: api_errors.py OPTIONS: of ``wrap``, in JSON; with them every call goes treecast's way.
+"""
+
+import json
+import sys
+from array import array
 
 import networkx as nx
 import numpy as np
 from mpi4py import MPI
 
-import treecast.mpi as ours
+import treecast.mpi
+from treecast.errors import DeliveryError, PlanError
 
-comm = MPI.COMM_WORLD
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, **json.loads(sys.argv[1]))
 me, size = comm.rank, comm.size
-wrong, done = [], 0
+wrong, done, numbers = [], 0, 0
 
 
-def refused(says, call, error=ValueError):
-    """Count what every rank has refused in one line that says so."""
-    global done
+def raised(call):
+    """Return what a call raises, None for nothing."""
     try:
-        found = f"nothing, but {call()}"
-    except error as refusal:
-        found = str(refusal)
+        call()
+    except Exception as error:
+        return error
+    return None
+
+
+def check(what, right):
+    global done
     done += 1
-    if says not in found or "\n" in found:
-        wrong.append((says, found))
+    if not right:
+        wrong.append(what)
 
 
-data, own = np.zeros(12, np.uint8), np.zeros(4, np.uint8)
-blocks = np.arange(4 * size, dtype=np.uint8)
+def refused(says, call, kind=PlanError):
+    """Every rank refuses it in one line that says so."""
+    error = raised(call)
+    check((says, repr(error)), isinstance(error, kind) and says in str(error) and "\n" not in str(error))
 
 
-def dealt(counts):
-    return [blocks, counts, None, MPI.BYTE] if me == 0 else None
+# -- one rank refuses its arguments: it says why, the others that they lack its data, and the next call is right -------------
 
+own, blocks, room = np.full(4, me), np.arange(4 * size), np.zeros(4 * size, int)
+CALLS = {
+    "Bcast": lambda bad: (bad or own,),
+    "Allgather": lambda bad: (bad or own, room),
+    "Allgatherv": lambda bad: (bad or own, room),
+    "Alltoall": lambda bad: (bad or blocks, room),
+    "Alltoallv": lambda bad: (bad or blocks, room),
+    "Alltoallw": lambda bad: (bad or [blocks, [4] * size, [32 * r for r in range(size)], [MPI.LONG] * size],
+                              [room, [4] * size, [32 * r for r in range(size)], [MPI.LONG] * size]),
+    "Scatter": lambda bad: (blocks, bad or own.copy()),
+    "Scatterv": lambda bad: (blocks, bad or own.copy()),
+    "Gather": lambda bad: (bad or own, room),
+    "Gatherv": lambda bad: (bad or own, room),
+    "Allreduce": lambda bad: (bad or own, own.copy()),
+    "Reduce": lambda bad: (bad or own, own.copy()),
+    "Scan": lambda bad: (bad or own, own.copy()),
+    "Exscan": lambda bad: (bad or own, own.copy()),
+    "Reduce_scatter": lambda bad: (bad or blocks, own.copy()),
+    "Reduce_scatter_block": lambda bad: (bad or blocks, own.copy()),
+}  # fmt: skip
+NEEDS_ALL = {"Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce"}
+for name, arguments in CALLS.items():
+    for culprit in range(size):
+        call = getattr(comm, name)
+        error = raised(
+            lambda call=call, make=arguments, who=culprit: call(*make(["no", "buffer"] if who == me else None))
+        )
+        if me == culprit:
+            check((name, culprit, repr(error)), isinstance(error, TypeError))
+        elif comm._options.survive or name in NEEDS_ALL:
+            says = f"rank {culprit}" if comm._options.survive else "got nothing from"
+            check((name, culprit, repr(error)), isinstance(error, DeliveryError) and says in str(error))
+        numbers += 1
+        number = np.full(3, numbers if me == 0 else -1)
+        comm.Bcast(number)
+        check(("the next call", name, culprit), (number == numbers).all())
 
-refused("unexpected keyword argument 'sruvive'", lambda: ours.Bcast(comm, data, sruvive=1), TypeError)
-refused(f"root {size} is no rank", lambda: ours.Bcast(comm, data, size))
-refused("survives at most", lambda: ours.Bcast(comm, data, survive=size - 1))
-refused("added twice", lambda: ours.Allreduce(comm, data, data.copy(), survive=1))
-refused("ring:99 has 99 nodes", lambda: ours.Bcast(comm, data, network="ring:99"))
-refused(
-    "does not lead from every node to every other",
-    lambda: ours.Allgather(comm, own, blocks.copy(), network=nx.DiGraph([(u, u + 1) for u in range(size - 1)])),
-)
-refused("are sent where", lambda: ours.Allgather(comm, own[:3], blocks.copy()))
-refused("rank 1 has a buffer of 1 bytes", lambda: ours.Scatterv(comm, dealt([4] * size), own[: 1 if me == 1 else 4]))
-refused("numbers from 0", lambda: ours.Scatterv(comm, dealt([-1] * size), own))
-refused("a count for each", lambda: ours.Scatterv(comm, blocks if me == 0 else None, own))
-refused("has a buffer of 0 bytes", lambda: ours.Scatterv(comm, dealt([4] * size), MPI.IN_PLACE))
-assert ours.Scatterv(comm, dealt([4] * size), own) == ()  # after all that it still works
-assert (own == np.arange(4 * me, 4 * me + 4)).all()
-found = comm.gather(wrong)
+# -- what gave wrong data without a word ----------------------------------------------------------------------------------
+
+plain = MPI.Intracomm(MPI.COMM_WORLD)
+for give in (
+    lambda b: [b, 2, MPI.LONG],
+    lambda b: [b, (2, 1), MPI.LONG],
+    lambda b: [b, 2, 1, MPI.LONG],
+):
+    found = [np.zeros(2 * size + 1, int) for _ in range(2)]
+    for each, place in zip((comm, plain), found, strict=True):
+        each.Allgather([np.arange(5) + 10 * me, 2, 1, MPI.LONG], give(place))
+    check("Allgather of some entries", (found[0] == found[1]).all() and found[0].any())
+for make in (lambda: array("i", [me, 2]), lambda: memoryview(array("d", [me, 2]))):
+    total, right = array(memoryview(make()).format, [0, 0]), array(memoryview(make()).format, [0, 0])
+    comm.Allreduce(make(), total)
+    plain.Allreduce(make(), right)
+    check("sums of arrays of the standard library", total == right and total[1] == 2 * size)
+refused("byte order", lambda: comm.Allreduce(np.ones(2, ">f8"), np.ones(2, ">f8")), BufferError)
+given = np.full(2 * size, -1)
+given[2 * me : 2 * me + 2] = me
+comm.Allgather(None, given)
+check("None is IN_PLACE", (given == np.repeat(np.arange(size), 2)).all())
+
+# -- what cannot be done --------------------------------------------------------------------------------------------------
+
+refused("unexpected keyword argument 'sruvive'", lambda: treecast.mpi.Bcast(comm, own, sruvive=1), TypeError)
+refused("", lambda: comm.Bcast(own, size), MPI.Exception)
+refused("from 0, not -1", lambda: treecast.mpi.Bcast(comm, own, survive=-1))
+refused("above 0, not 0", lambda: treecast.mpi.wrap(comm, deadline=0))
+refused("'abort' or 'die'", lambda: treecast.mpi.wrap(comm, on_error="ignore"))
+refused("the same options", lambda: treecast.mpi.wrap(comm, deadline=me + 1))
+refused("ring:99 has 99 nodes", lambda: treecast.mpi.Bcast(comm, own, network="ring:99"))
+refused("survives at most 1", lambda: treecast.mpi.wrap(comm, survive=2, network=f"ring:{size}"))
+line = nx.DiGraph([(u, u + 1) for u in range(size - 1)])
+refused("does not lead from every node to every other", lambda: treecast.mpi.wrap(comm, network=line))
+refused("are sent to itself where", lambda: comm.Allgather(own[:3], room))
+found = plain.gather(wrong)
 if me == 0:
-    print(f"{done} refusals are right" if not any(found) else f"WRONG: {found}", flush=True)
+    print(f"{done} are right" if not any(found) else f"WRONG: {found}", flush=True)

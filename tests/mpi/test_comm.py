@@ -37,3 +37,8 @@ LONG = pytest.mark.long
 def test_calls_leave_the_bytes_and_raise_the_errors_that_mpis_do(treecast, ranks, options, examples):
     """Arguments in random ways of writing them, right ones and wrong ones."""
     run(treecast, ranks, "own_cases.py", json.dumps(options), examples, says="calls agree")
+
+
+@pytest.mark.parametrize("options", [{"own": True}, {"survive": 1}])
+def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(treecast, options):
+    run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")

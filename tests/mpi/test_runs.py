@@ -166,11 +166,6 @@ def test_every_collective_agrees_with_mpi(treecast, ranks, sizes):
     agrees_with_mpi(treecast, ranks, sizes)
 
 
-def test_what_cannot_be_done_is_refused_by_every_rank(treecast):
-    done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, ROOT / "tests" / "mpi" / "api_errors.py")
-    assert (done.returncode, done.stdout) == (0, "11 refusals are right\n"), done.stdout + done.stderr
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("ranks", [6, 7, 8, 12, 16, 23, 24, 64])
 def test_every_root(treecast, ranks):

@@ -1,26 +1,21 @@
-"""Collectives on a communicator of mpi4py, over schedules of treecast: as its upper-case methods, and surviving failures.
+"""Collectives on communicators of mpi4py: a communicator that takes the place of another, and survives failures.
 
 >>> import treecast.mpi                                             # doctest: +SKIP
->>> treecast.mpi.Bcast(comm, buffer, root=0, survive=2)             # doctest: +SKIP
+>>> comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=2)             # doctest: +SKIP
+>>> comm.Bcast(buffer, root=0)                                      # doctest: +SKIP
+>>> treecast.mpi.Bcast(MPI.COMM_WORLD, buffer, root=0, survive=2)   # doctest: +SKIP
 
-Every rank of the communicator calls the same function. Buffers are those of mpi4py's upper-case methods: contiguous arrays or
-bytes, ``[buffer, count, datatype]``, MPI.IN_PLACE. Each function returns the ranks whose data did not come because they have
-failed (a tuple, empty when all is well), and raises DeliveryError when more is missing. The keywords of each function:
+``wrap`` makes a communicator that goes wherever an ``MPI.Intracomm`` goes. The functions call one of its methods, once, with
+``survive``, ``deadline`` and ``network`` as ``wrap`` takes them. Arguments are those of mpi4py's methods, and so are the errors
+for wrong ones. Each function returns the ranks whose data did not come because they have failed (a tuple, empty when all is
+well), and raises DeliveryError when more is missing.
 
-``survive``: how many failures of ranks, which nobody knows of, must keep no data of a living rank from the living; 0 by default.
-The job has to run under fault tolerance for that: ``treecast launch``.
-``deadline``: seconds without any message after which the links that a rank waits for count as cut; by default it waits for ever.
-``network``: what joins the ranks, rank r at node r (``torus:4x8``, a Network, a networkx graph with its nodes in that order); by
-default a complete network in one memory, else one of the papers that has so many nodes.
-
-PlanError and NetworkError are raised before any data is sent, for what cannot be done.
-
-What does the work is imported when a function is first called: starting ranks needs neither numpy nor mpi4py.
+What does the work is imported when it is first called: starting ranks needs neither numpy nor mpi4py.
 """
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from treecast.mpi.api.options import Asked, Options
+from treecast.mpi.comm.options import Keywords, Options
 
 if TYPE_CHECKING:
     from treecast.mpi.comm.wrapped import Comm
@@ -44,11 +39,20 @@ def _comm() -> "type[Comm]":
     return Comm
 
 
+def _call(comm: Any, name: str, options: Keywords, *arguments: Any) -> tuple[int, ...]:
+    """Call a method of a wrapped communicator; return the ranks that failed and whose data did not come."""
+    wrapped = _comm().around(comm, Options(**options))
+    getattr(wrapped, name)(*arguments)
+    return wrapped.last.failed
+
+
 def wrap(
     comm: Any,
     survive: int = 0,
     deadline: float | None = None,
+    network: Any = None,
     *,
+    on_error: str = "abort",
     own: bool = False,
 ) -> "Comm":
     """Return a communicator whose collectives treecast carries out where that gains something, and MPI elsewhere.
@@ -64,6 +68,12 @@ def wrap(
         ``treecast launch``.
     deadline : float, optional
         Seconds without any message after which a rank that is waited for counts as silent; by default it is waited for for ever.
+    network : str, Network or networkx.Graph, optional
+        What joins the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order); long calls go down its
+        trees. By default a complete network in one memory, else one of the papers that has so many nodes.
+    on_error : str
+        What an exception that nobody catches, or ``sys.exit`` with a status, does on one rank: ``abort`` ends the job, ``die``
+        counts as the death of this rank.
     own : bool
         Whether every call goes treecast's way, also where MPI's is faster: for tests.
 
@@ -82,12 +92,15 @@ def wrap(
     >>> comm = wrap(MPI.COMM_WORLD, survive=1)                      # doctest: +SKIP
     >>> comm.Bcast(data, root=0)                                    # doctest: +SKIP
     """
-    from treecast.mpi.comm.options import Options
+    from treecast.mpi.comm.ending import end_with_the_job
+    from treecast.mpi.library import load_mpi
 
-    return _comm().around(comm, Options(survive, deadline, own=own))
+    wrapped = _comm().around(comm, Options(survive, deadline, network, on_error, own)).check_alike()
+    end_with_the_job(on_error, load_mpi())
+    return wrapped
 
 
-def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Bring the buffer of the root to all ranks.
 
     Parameters
@@ -99,7 +112,7 @@ def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tup
     root : int
         The rank that sends.
     **options
-        ``survive``, ``deadline``, ``network``: see ``treecast.mpi``.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -111,19 +124,17 @@ def Bcast(comm: Any, buf: Any, root: int = 0, **options: Unpack[Options]) -> tup
     DeliveryError
         The root has failed, or more ranks than ``survive``, and data is missing.
     PlanError
-        The root is no rank, or no schedule survives so many failures.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Bcast(comm, np.arange(10), root=0, survive=2)               # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import blocks
-
-    return blocks.broadcast(comm, buf, root, Asked(**options))
+    return _call(comm, "Bcast", options, buf, root)
 
 
-def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Bring the block of every rank to all ranks.
 
     Parameters
@@ -135,7 +146,7 @@ def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options])
     recvbuf : buffer
         Block h of it is that of rank h; all blocks are of one length.
     **options
-        ``survive``, ``deadline``, ``network``: see ``treecast.mpi``.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -147,19 +158,17 @@ def Allgather(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options])
     DeliveryError
         The block of a living rank is missing.
     PlanError
-        The buffers do not fit together, or no schedule survives so many failures.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Allgather(comm, np.array([comm.rank]), np.empty(comm.size, int), survive=1)  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import blocks
-
-    return blocks.allgather(comm, sendbuf, recvbuf, Asked(**options))
+    return _call(comm, "Allgather", options, sendbuf, recvbuf)
 
 
-def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Bring block v of every rank to rank v.
 
     Parameters
@@ -171,7 +180,7 @@ def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) 
     recvbuf : buffer
         Block h of it is the one from rank h; all blocks are of one length.
     **options
-        ``survive``, ``deadline``, ``network``: see ``treecast.mpi``.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -183,19 +192,17 @@ def Alltoall(comm: Any, sendbuf: Any, recvbuf: Any, **options: Unpack[Options]) 
     DeliveryError
         The block of a living rank is missing.
     PlanError
-        The buffers do not fit together, or no schedule survives so many failures.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Alltoall(comm, np.arange(comm.size), np.empty(comm.size, int))  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import blocks
-
-    return blocks.alltoall(comm, sendbuf, recvbuf, Asked(**options))
+    return _call(comm, "Alltoall", options, sendbuf, recvbuf)
 
 
-def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Deal out the root's buffer: rank v gets block v.
 
     Parameters
@@ -209,7 +216,7 @@ def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
     root : int
         The rank that sends.
     **options
-        ``survive``, ``deadline``, ``network``: see ``treecast.mpi``.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -221,19 +228,17 @@ def Scatter(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
     DeliveryError
         This rank's block is missing.
     PlanError
-        The buffers do not fit together, or no schedule survives so many failures.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Scatter(comm, np.arange(comm.size), np.empty(1, int), root=0)  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import blocks
-
-    return blocks.scatter(comm, sendbuf, recvbuf, root, Asked(**options))
+    return _call(comm, "Scatter", options, sendbuf, recvbuf, root)
 
 
-def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Collect every rank's buffer at the root.
 
     Parameters
@@ -247,7 +252,7 @@ def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpa
     root : int
         The rank that receives.
     **options
-        ``survive``, ``deadline``, ``network``: see ``treecast.mpi``.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -259,24 +264,20 @@ def Gather(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpa
     DeliveryError
         The block of a living rank is missing.
     PlanError
-        The buffers do not fit together, or no schedule survives so many failures.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Gather(comm, np.array([comm.rank]), np.empty(comm.size, int), root=0)  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import blocks
-
-    return blocks.gather(comm, sendbuf, recvbuf, root, Asked(**options))
+    return _call(comm, "Gather", options, sendbuf, recvbuf, root)
 
 
 def Allreduce(  # noqa: N802
-    comm: Any, sendbuf: Any, recvbuf: Any, op: Any = None, **options: Unpack[Options]
+    comm: Any, sendbuf: Any, recvbuf: Any, op: Any = None, **options: Unpack[Keywords]
 ) -> tuple[int, ...]:
     """Combine every rank's buffer, item by item, and bring the result to all ranks.
-
-    Floating-point numbers are added in the order in which they come.
 
     Parameters
     ----------
@@ -287,9 +288,9 @@ def Allreduce(  # noqa: N802
     recvbuf : buffer
         Where the result goes; as long as ``sendbuf``.
     op : mpi4py.MPI.Op
-        A commutative operation; MPI.SUM by default.
+        The operation; MPI.SUM by default.
     **options
-        ``deadline``, ``network``: see ``treecast.mpi``. ``survive`` can only be 0.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -301,19 +302,17 @@ def Allreduce(  # noqa: N802
     DeliveryError
         Some contribution is missing.
     PlanError
-        The buffers do not fit together, the operation does not commute, or failures are to be survived.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Allreduce(comm, np.ones(4), np.empty(4))                    # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import reductions
-
-    return reductions.allreduce(comm, sendbuf, recvbuf, op, Asked(**options))
+    return _call(comm, "Allreduce", options, sendbuf, recvbuf, *(() if op is None else (op,)))
 
 
-def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Deal out the root's blocks of different lengths.
 
     Parameters
@@ -327,7 +326,7 @@ def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Un
     root : int
         The rank that sends.
     **options
-        ``deadline``, ``network``: see ``treecast.mpi``. ``survive`` can only be 0.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -339,19 +338,17 @@ def Scatterv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Un
     DeliveryError
         This rank's block is missing.
     PlanError
-        The buffer of some rank does not fit, or failures are to be survived.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Scatterv(comm, [data, counts, None, MPI.DOUBLE], own, root=0)  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import varying
-
-    return varying.scatterv(comm, sendbuf, recvbuf, root, Asked(**options))
+    return _call(comm, "Scatterv", options, sendbuf, recvbuf, root)
 
 
-def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Options]) -> tuple[int, ...]:  # noqa: N802
+def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unpack[Keywords]) -> tuple[int, ...]:  # noqa: N802
     """Collect blocks of different lengths at the root.
 
     Parameters
@@ -365,7 +362,7 @@ def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
     root : int
         The rank that receives.
     **options
-        ``deadline``, ``network``: see ``treecast.mpi``. ``survive`` can only be 0.
+        ``survive``, ``deadline``, ``network``: see ``wrap``.
 
     Returns
     -------
@@ -377,13 +374,11 @@ def Gatherv(comm: Any, sendbuf: Any, recvbuf: Any, root: int = 0, **options: Unp
     DeliveryError
         The block of a living rank is missing.
     PlanError
-        The buffer of some rank does not fit, or failures are to be survived.
+        The job, or the network, cannot survive so many failures.
 
     Examples
     --------
     >>> Gatherv(comm, own, [data, counts, None, MPI.DOUBLE], root=0)  # doctest: +SKIP
     ()
     """
-    from treecast.mpi.api import varying
-
-    return varying.gatherv(comm, sendbuf, recvbuf, root, Asked(**options))
+    return _call(comm, "Gatherv", options, sendbuf, recvbuf, root)

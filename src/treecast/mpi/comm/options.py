@@ -1,12 +1,20 @@
 """What a communicator was wrapped with."""
 
 import os
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from treecast.errors import PlanError
 
 ON_ERROR = ("abort", "die")
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
+
+
+class Keywords(TypedDict, total=False):
+    """The keywords of the functions of ``treecast.mpi``, each of which may be left out."""
+
+    survive: int
+    deadline: float | None
+    network: Any
 
 
 class Options(NamedTuple):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from mpi4py import MPI
+
 from treecast.mpi.arguments.reader import Entries
 from treecast.mpi.comm.jobs import Failed, Given, Job, Rank, check_alike, check_root, job
 from treecast.mpi.ways.call import Call
@@ -27,31 +29,27 @@ def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
 
 
 @job("Allreduce")
-def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
     """Bring the sum of all contributions to all."""
-    op = ours.mpi.SUM if op is None else op
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "allreduce", _NOTHING)
 
 
 @job("Scan")
-def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
     """Bring to every rank the sum of the contributions up to its own."""
-    op = ours.mpi.SUM if op is None else op
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "scan", _NOTHING)
 
 
 @job("Exscan")
-def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
     """Bring to every rank the sum of the contributions before its own."""
-    op = ours.mpi.SUM if op is None else op
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "exscan", _NOTHING)
 
 
 @job("Reduce")
-def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Job:
+def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM, root: int = 0) -> Job:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
-    op = ours.mpi.SUM if op is None else op
 
     def read() -> Given:
         if ours.rank == root:
@@ -65,9 +63,8 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
 
 
 @job("Reduce_scatter_block")
-def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
+def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
     """Bring to rank r the sum of the r-th blocks."""
-    op = ours.mpi.SUM if op is None else op
 
     def read() -> Given:
         if ours.in_place(sendbuf):
@@ -85,9 +82,9 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
 
 
 @job("Reduce_scatter")
-def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Job:
+def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = MPI.SUM) -> Job:
     """Bring to rank r the sum of the r-th blocks, of any length."""
-    op, in_place = ours.mpi.SUM if op is None else op, ours.in_place(sendbuf)
+    in_place = ours.in_place(sendbuf)
 
     def read() -> Given:
         received = ours.reader.entries(recvbuf, writable=True)

@@ -13,7 +13,9 @@ from treecast.mpi.comm.jobs import JOBS, Given, Job
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.ways import STRAIGHT
+from treecast.mpi.comm.trees import ways_of
+from treecast.mpi.comm.ways import STRAIGHT, Ways
+from treecast.mpi.engine.communicator import communicator_of
 from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM, goes_straight
 
 OBJECTS = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "exscan", "gather", "reduce", "scan", "scatter")
@@ -64,13 +66,33 @@ class Comm(MPI.Intracomm):
 
     def _with(self, options: Options) -> "Comm":
         self._options = options
-        if options.survive:
-            _ = self._state.call  # after a death it is too late for it
+        if options.survive:  # after a death it is too late to make duplicates
+            _ = self._state.call
+        if options.network is not None:
+            communicator_of(self._state.comm).network("broadcast", options.survive, options.network)
+        return self
+
+    def _ways(self, name: str) -> Ways:
+        """Return the ways of a call. Raises PlanError when the network does not fit."""
+        state, options = self._state, self._options
+        if options.network is None and state.call and state.near:
+            return STRAIGHT
+        return ways_of(communicator_of(state.comm), name, options)
+
+    def check_alike(self) -> "Comm":
+        """Return this communicator. Raises PlanError at all ranks when they have wrapped it with different options."""
+        options = self._options
+        said = (options.survive, options.deadline, str(options.network), options.own)
+        if len(set(MPI.Intracomm(self).allgather(said))) > 1:
+            raise PlanError("the ranks of a communicator wrap it with the same options")
         return self
 
     def _like_this(self, made: MPI.Comm) -> Any:
         """Return a new communicator as one of this class, or as it is when it has no ranks here."""
-        return made if made == MPI.COMM_NULL else type(self)(made)._with(self._options)
+        if made == MPI.COMM_NULL:
+            return made
+        alike = made.size == self.size  # another number of ranks is joined otherwise
+        return type(self)(made)._with(self._options if alike else self._options._replace(network=None))
 
     def Dup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
         return self._like_this(super().Dup(info))
@@ -114,7 +136,7 @@ class Comm(MPI.Intracomm):
             self._kept = state_of(self)
         return self._kept
 
-    def _carry_out(self, job: Job, number: int, given: Given | None = None) -> tuple[int, ...]:
+    def _carry_out(self, job: Job, ways: Ways, number: int, given: Given | None = None) -> tuple[int, ...]:
         """Carry a job out; ``given``: what was read already. Raises what was wrong with the arguments when the others know it."""
         call, options = self._state.call, self._options
         call.number, call.survive, call.deadline = number - 1, options.survive, options.deadline
@@ -126,7 +148,7 @@ class Comm(MPI.Intracomm):
             except Exception as error:  # whatever it is, the others must not wait for this rank
                 wrong, call.refused = error, f"{type(error).__name__}: {error}"
         try:
-            failed = job.carry_out(STRAIGHT, call, given)
+            failed = job.carry_out(ways, call, given)
         except DeliveryError:
             if wrong is None:
                 raise
@@ -167,12 +189,14 @@ class Comm(MPI.Intracomm):
                     given = make(state.rank, *arguments, **named).read()
                 except Exception:
                     return by_mpi(self, *arguments, **named)  # which raises the same
-                if given.total < least or (state.call and not goes_straight(name, given.total, near=state.near)):
+                near = self._options.network is None and given.total >= least and bool(state.call) and state.near
+                if given.total < least or not goes_straight(name, given.total, near=near):
                     return by_mpi(self, *arguments, **named)
             elif name == "Barrier" and not self._options.survive:
                 return by_mpi(self)
-            failed = self._carry_out(make(state.rank, *arguments, **named), number, given)
-            self._last = (failed, STRAIGHT.name, STRAIGHT.network, began, perf_counter())
+            ways = self._ways(name)
+            failed = self._carry_out(make(state.rank, *arguments, **named), ways, number, given)
+            self._last = (failed, ways.name, ways.network, began, perf_counter())
             return None
 
         return method

@@ -1,1 +1,0 @@
-"""The public functions of treecast.mpi, and the buffers they take."""

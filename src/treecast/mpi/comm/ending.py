@@ -1,0 +1,39 @@
+"""What becomes of a job when one rank ends early: by an exception that nobody catches, or by sys.exit with a status."""
+
+import atexit
+import os
+import signal
+import sys
+from typing import Any
+
+_HOW: list[str] = []
+_STATUS: list[int] = []
+
+
+def end_with_the_job(on_error: str, mpi: Any) -> None:
+    """Have an early end of this process end the job (``abort``), or count as its death (``die``); what is asked last counts."""
+    if not _HOW:
+        hook, leave = sys.excepthook, sys.exit
+
+        def note_exception(kind: Any, value: Any, trace: Any) -> None:
+            hook(kind, value, trace)
+            _STATUS.append(1)
+
+        def note_exit(status: Any = None, /) -> Any:
+            if status not in (None, 0):
+                _STATUS.append(status if isinstance(status, int) else 1)
+            leave(status)
+
+        sys.excepthook, sys.exit = note_exception, note_exit
+        atexit.register(_end, mpi)
+    _HOW[:] = [on_error]
+
+
+def _end(mpi: Any) -> None:
+    if not _STATUS or mpi.Is_finalized():
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if _HOW == ["die"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    mpi.Intracomm(mpi.COMM_WORLD).Abort(_STATUS[-1])
