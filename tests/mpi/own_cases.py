@@ -213,8 +213,41 @@ def add():
         compare(kind, lambda a, b: (MPI.IN_PLACE if within else numbers(a, total), numbers(b, total)), (ROOM, ROOM), op)
 
 
+def objects():
+    """Call something that moves or adds objects, or is nonblocking."""
+    global done
+    root, things = draw.randrange(size), [{"of": me, "to": r, "data": "x" * draw.randrange(200)} for r in range(size)]
+    text, number = f"<{me}>", me + draw.randrange(50)
+    calls = {
+        "bcast": (things, root),
+        "gather": (text, root),
+        "scatter": (things if me == root else None, root),
+        "allgather": (things,),
+        "alltoall": (things,),
+        "reduce": (text, lambda a, b: a + b, root),
+        "allreduce": (number, draw.choice((MPI.SUM, MPI.MAX))),
+        "scan": (text, lambda a, b: a + b),
+        "exscan": (number,),
+        "barrier": (),
+    }
+    name = draw.choice([*calls])
+    found = [getattr(comm, name)(*calls[name]) for comm in (theirs, ours)]
+    done += 1
+    if found[0] != found[1]:
+        wrong.append((done, name, found))
+    several = [np.full((3, 5), me), np.zeros((3, 5 * size), int)]
+    for comm in (theirs, ours):
+        requests = [comm.Iallgather(sent, place) for sent, place in zip(*several, strict=True)]
+        MPI.Request.Waitall([comm.Ibarrier(), *requests])
+        if not (several[1] == np.repeat(np.arange(size), 5)).all():
+            wrong.append((done, "Iallgather", several[1].tolist()))
+        several[1][:] = -1
+
+
 for _ in range(examples):
     move()
+    if draw.random() < 0.3:
+        objects()
     if draw.random() < 0.4:
         refuse()
     if draw.random() < 0.5:

@@ -1,11 +1,15 @@
 """Wrapped communicators: that they are what mpi4py's are, and do what those do. One mpirun carries out many cases."""
 
 import json
+import re
+import subprocess
 import sys
 
 import pytest
 
 from tests.mpi.conftest import ROOT
+from treecast.mpi.comm.trees import KINDS
+from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM
 
 HERE = ROOT / "tests" / "mpi"
 
@@ -42,3 +46,65 @@ def test_calls_leave_the_bytes_and_raise_the_errors_that_mpis_do(treecast, ranks
 @pytest.mark.parametrize("options", [{"own": True}, {"survive": 1}])
 def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(treecast, options):
     run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")
+
+
+NAMES = (
+    "import json; from treecast.mpi.comm import sums; from treecast.mpi.comm.jobs import JOBS; "
+    "from treecast.mpi.comm.objects import OBJECT_JOBS; print(json.dumps([[*JOBS], [*OBJECT_JOBS]]))"
+)
+
+
+def spelled(count):
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
+
+
+def test_the_page_says_which_way_each_call_goes():
+    found = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True).stdout
+    methods, objects = json.loads(found.splitlines()[-1])
+    page = (ROOT / "docs" / "mpi.md").read_text()
+    for name in {*methods} - {"Barrier"}:
+        down = name in KINDS
+        near = f"straight from {spelled(OWN_FROM[name])}" if name in OWN_FROM else "MPI"
+        far = f"{'trees' if down else 'straight'} from {spelled(FAR_FROM)}" if name in OWN_FROM else "MPI"
+        survives = "trees over a `network`, else straight" if down and name != "Allreduce" else "straight"
+        assert f"| `{name}` | {near} | {far} | {survives} |" in page
+    (listed,) = [line for line in page.splitlines() if line.startswith("| lower-case:")]
+    assert {*re.findall(r"`(\w+)`", listed)} == {*objects} - {"barrier"}
+
+
+def test_the_example_survives_because_of_one_line(treecast, tmp_path):
+    example = ROOT / "examples" / "survive.py"
+    run(treecast, 4, example, says="sum 7 of 4 ranks without (2,)")
+    text = example.read_text()
+    assert len(text.splitlines()) == 20
+    (added,) = [line for line in text.splitlines() if "treecast.mpi.wrap" in line]
+    assert f"```\n{added.split('  #')[0]}\n```" in (ROOT / "docs" / "mpi.md").read_text()
+    assert text in (ROOT / "README.md").read_text()
+    plain = tmp_path / "plain.py"
+    plain.write_text(text.replace(added, ""))
+    done = treecast("launch", "-n", 4, "--timeout", 100, "--", sys.executable, plain)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "MPI_ERR_PROC_FAILED" in done.stderr
+
+
+DIES = """
+import sys; from mpi4py import MPI; import treecast.mpi
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, on_error="{}")
+if comm.rank == 1:
+    {}
+said = comm.allgather(comm.rank)
+if comm.rank == 0:
+    print(said, comm.last.failed)
+"""
+
+
+def test_an_exception_ends_the_job_or_counts_as_a_death(treecast, tmp_path):
+    program = tmp_path / "program.py"
+    for how, ends, status, says in (
+        ("die", "raise KeyError", 0, "[0, None, 2] (1,)\n"),
+        ("die", "sys.exit(4)", 0, "[0, None, 2] (1,)\n"),
+        ("abort", "sys.exit(4)", 4, ""),
+    ):
+        program.write_text(DIES.format(how, ends))
+        done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, program)
+        assert (done.returncode, done.stdout) == (status, says), done.stderr

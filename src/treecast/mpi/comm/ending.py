@@ -27,6 +27,7 @@ def end_with_the_job(on_error: str, mpi: Any) -> None:
         sys.excepthook, sys.exit = note_exception, note_exit
         atexit.register(_end, mpi)
     _HOW[:] = [on_error]
+    os.environ["TREECAST_ON_ERROR"] = on_error  # for what treecast launch has put around the program
 
 
 def _end(mpi: Any) -> None:

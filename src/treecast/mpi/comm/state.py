@@ -4,6 +4,7 @@ from mpi4py import MPI
 
 from treecast.mpi.arguments.reader import Reader
 from treecast.mpi.comm.jobs import Rank
+from treecast.mpi.comm.worker import Worker
 from treecast.mpi.ways.call import Call
 
 
@@ -11,7 +12,7 @@ class State:
     """What the calls on one communicator share.
 
     ``number``: how many collectives have been called. ``call``: over a duplicate of the communicator, which all ranks make
-    together when it is first needed. ``near``: whether all ranks share one memory.
+    together when it is first needed. ``near``: whether all ranks share one memory. ``worker``: for nonblocking calls.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -19,6 +20,7 @@ class State:
         self.number = 0
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
         self.near = False
+        self.worker = Worker()
         self._call: Call | None = None
 
     @property
@@ -33,6 +35,7 @@ class State:
 
     def free(self) -> None:
         """Free what is kept of MPI; after a death the duplicate stays, since freeing it could wait for ever."""
+        self.worker.stop()
         self.rank.reader.free()
         if self._call is not None and not self._call.fallen:
             self._call.free()

@@ -1,7 +1,7 @@
 """The communicator: mpi4py's own class, with treecast's way to carry out collectives put before MPI's."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from time import perf_counter
 from typing import Any
 
@@ -11,14 +11,15 @@ from treecast.errors import DeliveryError, PlanError
 from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
 from treecast.mpi.comm.jobs import JOBS, Given, Job
 from treecast.mpi.comm.last import Last
+from treecast.mpi.comm.objects import OBJECT_JOBS
 from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import ways_of
 from treecast.mpi.comm.ways import STRAIGHT, Ways
 from treecast.mpi.engine.communicator import communicator_of
+from treecast.mpi.ways.call import Call
 from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM, goes_straight
 
-OBJECTS = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "exscan", "gather", "reduce", "scan", "scatter")
 _SIZED_BY_SECOND = ("Allgather", "Alltoall", "Gather")  # the receive buffer has all blocks
 _NEVER = 1 << 62
 del _sums
@@ -136,28 +137,38 @@ class Comm(MPI.Intracomm):
             self._kept = state_of(self)
         return self._kept
 
-    def _carry_out(self, job: Job, ways: Ways, number: int, given: Given | None = None) -> tuple[int, ...]:
-        """Carry a job out; ``given``: what was read already. Raises what was wrong with the arguments when the others know it."""
+    def _carry_out(self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any]) -> Any:
+        """Carry a call out, and return what ``carry`` does. Raises what is wrong with the arguments when the others know it."""
         call, options = self._state.call, self._options
         call.number, call.survive, call.deadline = number - 1, options.survive, options.deadline
         call.begin()
-        wrong: Exception | None = None
-        if given is None:
-            try:
-                given = job.read()
-            except Exception as error:  # whatever it is, the others must not wait for this rank
-                wrong, call.refused = error, f"{type(error).__name__}: {error}"
+        given, wrong = None, None
         try:
-            failed = job.carry_out(ways, call, given)
+            given = read()
+        except Exception as error:  # whatever it is, the others must not wait for this rank
+            wrong, call.refused = error, f"{type(error).__name__}: {error}"
+        try:
+            found = carry(call, given)
         except DeliveryError:
             if wrong is None:
                 raise
-            failed = ()
+            found = None
         if wrong is not None:
             raise wrong
-        if given is not None:
-            given.finish()
-        return failed
+        return found
+
+    def _do(self, job: Job, ways: Ways, number: int, read: Callable[[], Given]) -> None:
+        """Carry a job out, bring what has come to its place, and keep what became of it."""
+        began = perf_counter()
+
+        def carry(call: Call, given: Given | None) -> tuple[int, ...]:
+            failed = job.carry_out(ways, call, given)
+            if given is not None:
+                given.finish()
+            return failed
+
+        failed = self._carry_out(number, read, carry)
+        self._last = (failed, ways.name, ways.network, began, perf_counter())
 
     # -- one method for each collective ------------------------------------------------------------------------------
 
@@ -166,8 +177,11 @@ class Comm(MPI.Intracomm):
         """Give the class a method for each collective."""
         for name in JOBS:
             setattr(cls, name, cls._own_method(name, 1 if name in _SIZED_BY_SECOND else 0))
-        for name in OBJECTS:
-            setattr(cls, name, cls._parents_method(name))
+            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
+            again = f"{name}_init"
+            setattr(cls, again, cls._parents_method(again))
+        for name in OBJECT_JOBS:
+            setattr(cls, name, cls._object_method(name))
 
     @staticmethod
     def _own_method(name: str, place: int) -> Callable[..., None]:
@@ -177,7 +191,7 @@ class Comm(MPI.Intracomm):
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            began, state, given = perf_counter(), self._kept or self._state, None
+            state, given = self._kept or self._state, None
             state.number += 1
             number = state.number
             if not self._options.straight_always:
@@ -194,10 +208,60 @@ class Comm(MPI.Intracomm):
                     return by_mpi(self, *arguments, **named)
             elif name == "Barrier" and not self._options.survive:
                 return by_mpi(self)
-            ways = self._ways(name)
-            failed = self._carry_out(make(state.rank, *arguments, **named), ways, number, given)
-            self._last = (failed, ways.name, ways.network, began, perf_counter())
+            state.worker.wait()
+            job = make(state.rank, *arguments, **named)
+            self._do(job, self._ways(name), number, job.read if given is None else lambda: given)
             return None
+
+        return method
+
+    @staticmethod
+    def _object_method(name: str) -> Callable[..., Any]:
+        """Return the method of a collective of objects."""
+        make, by_mpi = OBJECT_JOBS[name], Comm._parents_method(name)
+
+        @wraps(by_mpi)
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
+            state, options = self._state, self._options
+            state.number += 1
+            if not options.straight_always or (name == "barrier" and not options.survive):
+                return by_mpi(self, *arguments, **named)
+            state.worker.wait()
+            began, job = perf_counter(), make(state.rank, *arguments, **named)
+            found = self._carry_out(state.number, job.read, partial(job.carry, STRAIGHT))
+            self._last = (found[1], STRAIGHT.name, "", began, perf_counter())
+            return found[0]
+
+        return method
+
+    @staticmethod
+    def _nonblocking_method(name: str) -> Callable[..., MPI.Request]:
+        """Return the method of a nonblocking collective: of a worker's where failures are to be survived."""
+        make, by_mpi = JOBS[name], Comm._parents_method(f"I{name.lower()}")
+
+        @wraps(by_mpi)
+        def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Request:
+            state = self._state
+            if not self._options.survive:
+                return by_mpi(self, *arguments, **named)
+            state.number += 1
+            number, ways, job = state.number, self._ways(name), make(state.rank, *arguments, **named)
+            wrong: list[Exception] = []
+            given: list[Given] = []
+            try:
+                given.append(job.read())
+            except Exception as error:
+                wrong.append(error)
+
+            def read() -> Given:
+                for error in wrong:
+                    raise error
+                return given[0]
+
+            request = state.worker.begin(lambda: self._do(job, ways, number, read))
+            if wrong:
+                state.worker.wait()
+            return request
 
         return method
 

@@ -71,6 +71,8 @@ def _of_program(trace: TracebackType | None) -> TracebackType | None:
 def end_job(status: int) -> None:
     """Tell the launcher that the job is to end with this exit status, and leave without MPI_Finalize."""
     flush()
+    if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
+        os.kill(os.getpid(), signal.SIGKILL)
     note = Path(os.environ.get("TREECAST_JOB", "/none/status"))
     mine = note.with_name(f"{note.name}.{os.getpid()}")
     try:
