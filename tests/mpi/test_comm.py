@@ -108,3 +108,8 @@ def test_an_exception_ends_the_job_or_counts_as_a_death(treecast, tmp_path):
         program.write_text(DIES.format(how, ends))
         done = treecast("launch", "-n", 3, "--timeout", 100, "--", sys.executable, program)
         assert (done.returncode, done.stdout) == (status, says), done.stderr
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=LONG) for seed in range(1, 31))])
+def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed):
+    run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
