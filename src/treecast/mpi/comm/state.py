@@ -17,7 +17,7 @@ class State:
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
-        self.number = 0
+        self.number, self.size = 0, int(comm.size)
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
         self.near = False
         self.worker = Worker()

@@ -1,9 +1,9 @@
 """The communicator: mpi4py's own class, with treecast's way to carry out collectives put before MPI's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from mpi4py import MPI
 
@@ -41,6 +41,7 @@ class Comm(MPI.Intracomm):
     """
 
     _options: Options = Options()
+    _plain: bool = True  # whether short calls are MPI's
     _kept: State | None = None
     _last: tuple[tuple[int, ...], str, str, float, float] = ((), "", "", 0.0, 0.0)
 
@@ -66,7 +67,7 @@ class Comm(MPI.Intracomm):
     # -- other communicators -----------------------------------------------------------------------------------------
 
     def _with(self, options: Options) -> "Comm":
-        self._options = options
+        self._options, self._plain = options, not options.straight_always
         if options.survive:  # after a death it is too late to make duplicates
             _ = self._state.call
         if options.network is not None:
@@ -106,12 +107,12 @@ class Comm(MPI.Intracomm):
 
     def Idup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
         made, request = super().Idup(info)
-        made._options = self._options  # it cannot be used before the request is over
+        made._options, made._plain = self._options, self._plain  # it cannot be used before the request is over
         return made, request
 
     def Idup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
         made, request = super().Idup_with_info(info)
-        made._options = self._options
+        made._options, made._plain = self._options, self._plain
         return made, request
 
     def Create(self, group: MPI.Group) -> Any:  # noqa: N802, D102
@@ -187,31 +188,43 @@ class Comm(MPI.Intracomm):
     def _own_method(name: str, place: int) -> Callable[..., None]:
         """Return the method of a collective; the bytes of the argument at ``place`` tell at once that a call is too short."""
         parent, make, by_mpi = getattr(MPI.Intracomm, name), JOBS[name], Comm._parents_method(name)
-        least = min(OWN_FROM[name], FAR_FROM) if name in OWN_FROM else _NEVER
+        least, is_mpis = min(OWN_FROM.get(name, _NEVER), FAR_FROM), name not in OWN_FROM
 
         @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            state, given = self._kept or self._state, None
+            began, state = perf_counter(), self._kept or self._state
             state.number += 1
+            if not self._plain:
+                return carry_out(self, state, arguments, named)
+            try:
+                short = is_mpis or arguments[place].nbytes < least // state.size
+            except (AttributeError, IndexError):
+                short = len(arguments) > place and _bytes_of(arguments[place]) < least // state.size
+            if not short:
+                return maybe(self, state, arguments, named)
+            parent(self, *arguments, **named)
+            self._last = ((), "MPI", "", began, perf_counter())
+            return None
+
+        def maybe(self: Comm, state: State, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
             number = state.number
-            if not self._options.straight_always:
-                if least == _NEVER or (
-                    len(arguments) > place and _bytes_of(arguments[place]) < least // state.rank.size
-                ):
-                    return by_mpi(self, *arguments, **named)
-                try:
-                    given = make(state.rank, *arguments, **named).read()
-                except Exception:
-                    return by_mpi(self, *arguments, **named)  # which raises the same
-                near = self._options.network is None and given.total >= least and bool(state.call) and state.near
-                if given.total < least or not goes_straight(name, given.total, near=near):
-                    return by_mpi(self, *arguments, **named)
-            elif name == "Barrier" and not self._options.survive:
+            try:
+                given = make(state.rank, *arguments, **named).read()
+            except Exception:
+                return by_mpi(self, *arguments, **named)  # which raises the same
+            near = self._options.network is None and given.total >= least and bool(state.call) and state.near
+            if given.total < least or not goes_straight(name, given.total, near=near):
+                return by_mpi(self, *arguments, **named)
+            state.worker.wait()
+            return self._do(make(state.rank, *arguments, **named), self._ways(name), number, lambda: given)
+
+        def carry_out(self: Comm, state: State, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            if name == "Barrier" and not self._options.survive:
                 return by_mpi(self)
+            number = state.number
             state.worker.wait()
             job = make(state.rank, *arguments, **named)
-            self._do(job, self._ways(name), number, job.read if given is None else lambda: given)
-            return None
+            return self._do(job, self._ways(name), number, job.read)
 
         return method
 
@@ -283,15 +296,14 @@ class Comm(MPI.Intracomm):
 def _bytes_of(argument: Any) -> int:
     """Return the bytes of an ordinary argument; more than any when it is not."""
     try:
+        if isinstance(argument, list | tuple):
+            items = cast("Sequence[Any]", argument)
+            if len(items) == 3:
+                return items[1] * items[2].size if type(items[1]) is int else _NEVER
+            return items[0].nbytes
         return argument.nbytes
-    except AttributeError:
-        pass
-    if type(argument) in (list, tuple) and len(argument) == 3:
-        try:
-            return argument[1] * argument[2].size
-        except (AttributeError, TypeError):
-            return _NEVER
-    return _NEVER
+    except (AttributeError, TypeError, IndexError):
+        return _NEVER
 
 
 Comm.add_methods()
