@@ -1,13 +1,14 @@
 """Wrapped communicators: that they are what mpi4py's are, and do what those do. One mpirun carries out many cases."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
 
-from tests.mpi.conftest import ROOT
+from tests.mpi.conftest import ROOT, missing
 from treecast.mpi.comm.trees import KINDS
 from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM
 
@@ -48,6 +49,15 @@ def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(tree
     run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")
 
 
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_to_survive_a_job_has_to_be_launched():
+    code = "from mpi4py import MPI; import treecast.mpi; treecast.mpi.wrap(MPI.COMM_SELF, survive=1)"
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=plain)
+    assert done.returncode == 1
+    assert "start it by treecast launch -n RANKS -- COMMAND" in done.stderr
+
+
 NAMES = (
     "import json; from treecast.mpi.comm import sums; from treecast.mpi.comm.jobs import JOBS; "
     "from treecast.mpi.comm.objects import OBJECT_JOBS; print(json.dumps([[*JOBS], [*OBJECT_JOBS]]))"
@@ -58,6 +68,7 @@ def spelled(count):
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
+@pytest.mark.skipif(bool(missing()), reason=missing())
 def test_the_page_says_which_way_each_call_goes():
     found = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True).stdout
     methods, objects = json.loads(found.splitlines()[-1])
