@@ -8,18 +8,20 @@ from types import MappingProxyType
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
-OWN_FROM = MappingProxyType({
-    "Bcast": 256 * _KIB,
-    "Allgather": 4 * _MIB,
-    "Allgatherv": 4 * _MIB,
-    "Alltoall": _MIB,
-    "Scatter": _MIB,
-    "Gather": _MIB,
-    "Allreduce": 8 * _MIB,
-    "Reduce": 8 * _MIB,
-    "Reduce_scatter": 8 * _MIB,
-    "Reduce_scatter_block": 8 * _MIB,
-})  # fmt: skip
+OWN_FROM = MappingProxyType(
+    {
+        "Bcast": 256 * _KIB,
+        "Allgather": 4 * _MIB,
+        "Allgatherv": 4 * _MIB,
+        "Alltoall": _MIB,
+        "Scatter": _MIB,
+        "Gather": _MIB,
+        "Allreduce": 8 * _MIB,
+        "Reduce": 8 * _MIB,
+        "Reduce_scatter": 8 * _MIB,
+        "Reduce_scatter_block": 8 * _MIB,
+    }
+)
 """Bytes of a call, all blocks of a rank together, from which on it goes straight where no failure is to be survived. A call that
 is not here is MPI's."""
 
