@@ -635,7 +635,11 @@ LARGE_PLAN = "plan broadcast star:9 --messages 1000 --copies 8 -o large.tc"
 @pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
     ("command", "after"),
-    [(THEOREMS, 0), (LARGE_PLAN, 1.5), *(pytest.param(*job, marks=pytest.mark.long) for job in ((THEOREMS, 1.5), (LARGE_PLAN, 0)))],
+    [
+        (THEOREMS, 0),
+        (LARGE_PLAN, 1.5),
+        *(pytest.param(*job, marks=pytest.mark.long) for job in ((THEOREMS, 1.5), (LARGE_PLAN, 0))),
+    ],
 )
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 def test_ctrl_c(tmp_path, command, after):

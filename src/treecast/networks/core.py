@@ -261,7 +261,9 @@ class Network(Described, ABC):
             return named
         if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
             return int(text)
-        raise NetworkError(f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}")
+        raise NetworkError(
+            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}"
+        )
 
     def check_node(self, u: int) -> int:
         """Return ``u`` when it is a node; raise NetworkError otherwise."""
