@@ -259,7 +259,7 @@ def test_large_numbers():
             0,
             *given,
             *wanted,
-            np.zeros(len(sets), np.bool_),
+            np.zeros(len(sets), np.int64),
         ),
     )
     has = random.integers(0, 2**64, (128, 2), np.uint64)

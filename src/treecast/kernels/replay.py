@@ -7,7 +7,7 @@ arc carries nothing.
 
 import numpy as np
 
-from treecast.kernels.compiled import njit
+from treecast.kernels.compiled import lowest_bit, njit
 from treecast.steps import NEVER
 
 _LAST = -(1 << 63)  # the last bit of a word, as an int64
@@ -118,15 +118,15 @@ def first_failing(
     given_node,
     wanted_start,
     wanted_node,
-    failing,
+    lacking,
 ):
     """Replay the moves under 64 fault sets at once, one bit of a word each; faults are there from the start.
 
     ``sets``: int64 (m, f), elements. Element e is node ``element_node[e]`` (or -1) and the arcs ``element_arcs[e]``, int64
     (elements, 2), -1 for none. ``order``: int64 (atoms,), in which atoms are replayed; the ``own`` first ones are those of the
     initiator, and a node sends others from when it has the first. ``given_*``, ``wanted_*``: which nodes hold, and must get,
-    each atom. ``failing``: bool (m,), is set where a living node does not get an atom that a living node held. Return (set,
-    node, atom) of the first, or -1s.
+    each atom. ``lacking``: int64 (m,), gets how many living nodes do not get an atom that a living node held. Return (set, node,
+    atom) of the first, or -1s.
     """
     dead_node, dead_arc = np.zeros(nodes, np.int64), np.zeros(arcs, np.int64)
     held, begun, started = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
@@ -136,12 +136,14 @@ def first_failing(
     for atom in range(len(start) - 1):
         longest = max(longest, start[atom + 1] - start[atom])
     gets = np.empty(longest, np.int64)
+    lost_by = np.zeros(nodes, np.int64)
+    counts = np.empty(64, np.int64)  # of every set the number of nodes that lack something: word b has bit b of it
     first_set, first_node, first_atom = np.int64(-1), np.int64(-1), np.int64(-1)
     for block in range(0, len(sets), 64):
         lanes = min(64, len(sets) - block)
         valid = np.int64(-1) if lanes == 64 else (np.int64(1) << lanes) - 1
         for v in range(nodes):
-            dead_node[v] = 0
+            dead_node[v] = lost_by[v] = 0
         for a in range(arcs):
             dead_arc[a] = 0
         for lane in range(lanes):
@@ -191,9 +193,23 @@ def first_failing(
                 v = wanted_node[w]
                 lost = ~held[v] & ~dead_node[v] & living & valid
                 if lost != 0:
-                    for lane in range(lanes):
-                        if lost >> lane & 1:
-                            failing[block + lane] = True
-                            if first_set < 0 or block + lane < first_set:
-                                first_set, first_node, first_atom = block + lane, v, atom
+                    lost_by[v] |= lost
+                    here = block + lowest_bit(lost)
+                    if first_set < 0 or here < first_set:
+                        first_set, first_node, first_atom = here, v, atom
+        for b in range(64):
+            counts[b] = 0
+        highest = 0
+        for v in range(nodes):
+            carry, b = lost_by[v], 0
+            while carry != 0:
+                both = counts[b] & carry
+                counts[b] ^= carry
+                carry, b = both, b + 1
+            highest = max(highest, b)
+        for lane in range(lanes):
+            many = np.int64(0)
+            for b in range(highest):
+                many |= (counts[b] >> lane & 1) << b
+            lacking[block + lane] = many
     return first_set, first_node, first_atom

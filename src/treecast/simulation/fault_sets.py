@@ -53,28 +53,11 @@ class FaultSets:
 
     def sets(self, start: int, stop: int, size: int) -> Ints:
         """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""
-        from treecast.kernels.replay import next_sets
-
-        first, rank, low = list[int](), start, 0
-        for place in range(size):
-            while rank >= (skipped := comb(self.elements - low - 1, size - place - 1)):
-                rank -= skipped
-                low += 1
-            first.append(low)
-            low += 1
-        sets = np.empty((stop - start, size), np.int64)
-        next_sets(np.array(first, np.int64), self.elements, sets)
-        return sets
+        return sets_in_order(self.elements, start, stop, size)
 
     def random_sets(self, start: int, stop: int, size: int, seed: int) -> Ints:
         """Return random sets of ``size`` different elements, the same for the same block and seed."""
-        random = np.random.default_rng([seed, start])
-        sets = np.full((stop - start, size), -1, np.int64)
-        for place, most in enumerate(range(self.elements - size, self.elements)):  # Floyd's way to draw without repeats
-            drawn = random.integers(most + 1, size=stop - start)
-            taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
-            sets[:, place] = np.where(taken, most, drawn)
-        return sets
+        return draw_sets(np.random.default_rng([seed, start]), self.elements, stop - start, size)
 
     def lying_sets(self, sizes: list[tuple[int, int]]) -> Iterator[tuple[Elements, Elements]]:
         """Yield every pair of a set that fails and one that lies, of these sizes, that have no element in common."""
@@ -95,3 +78,29 @@ class FaultSets:
         nodes = {int(self.node[e]): 0 for e in elements if self.node[e] >= 0}
         arcs = {divmod(int(arc), self.ports): 0 for e in elements for arc in self.arcs[e] if arc >= 0}
         return Faults(nodes, arcs)
+
+
+def sets_in_order(elements: int, start: int, stop: int, size: int) -> Ints:
+    """Return the sets number ``start … stop-1`` of ``size`` of ``0 … elements-1``, in lexicographic order: int64 (sets, size)."""
+    from treecast.kernels.replay import next_sets
+
+    first, rank, low = list[int](), start, 0
+    for place in range(size):
+        while rank >= (skipped := comb(elements - low - 1, size - place - 1)):
+            rank -= skipped
+            low += 1
+        first.append(low)
+        low += 1
+    sets = np.empty((stop - start, size), np.int64)
+    next_sets(np.array(first, np.int64), elements, sets)
+    return sets
+
+
+def draw_sets(random: np.random.Generator, elements: int, count: int, size: int) -> Ints:
+    """Return ``count`` random sets of ``size`` of ``0 … elements-1``, each as likely as any other: int64 (count, size)."""
+    sets = np.full((count, size), -1, np.int64)
+    for place, most in enumerate(range(elements - size, elements)):  # Floyd's way to draw without repeats
+        drawn = random.integers(most + 1, size=count)
+        taken = (sets[:, :place] == drawn[:, None]).any(axis=1)
+        sets[:, place] = np.where(taken, most, drawn)
+    return sets

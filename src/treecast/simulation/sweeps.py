@@ -8,19 +8,15 @@ from itertools import islice
 from math import comb
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from treecast.collectives import Holdings
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, report, reporting
 from treecast.schedule import Schedule
-from treecast.schedule.atoms import cut_into_atoms, find_moves
 from treecast.simulation.fault_sets import FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
+from treecast.simulation.set_replay import Hit, SetReplay
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,8 +148,7 @@ def sweep(
     if liars:
         return _sweep_lies(schedule, most, kind, liars, choice=_Choice(sample, seed, keep_going), progress=progress)
     most = schedule.copies - 1 if most is None else most
-    case = _Case(schedule.plain(), kind)
-    choices = case.fault_sets
+    choices = FaultSets(schedule, kind)
     if not 0 <= most <= choices.elements:
         raise FaultError(f"a set cannot have {most} faults: there are {choices.elements} {kind} that can fail")
     if sample is not None:
@@ -166,15 +161,16 @@ def sweep(
     total = sum(count for count, _ in parts)
     if total > _MOST_SETS:
         raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
+    replay = SetReplay(schedule, choices.node, choices.arcs)
     tried = failing = 0
-    first: _Hit | None = None
+    first: Hit | None = None
     for count, sets in parts:
         with reporting(progress), part_of(before=tried, total=total):
-            done, fails, hit = case.try_all(count, sets, keep_going)
+            done, fails, hit = _try_all(replay, count, sets, keep_going)
         tried, failing, first = tried + done, failing + fails, first or hit
         if first and not keep_going:
             break
-    node, chunk = (-1, -1) if first is None else (first.node, int(case.atoms.bounds[first.atom]))
+    node, chunk = (-1, -1) if first is None else (first.node, int(replay.bounds[first.atom]))
     return Sweep(
         schedule,
         kind,
@@ -266,82 +262,20 @@ _Sets = Callable[[int, int], Ints]
 """Gives the sets number start … stop-1 as rows of elements."""
 
 
-class _Hit(NamedTuple):
-    """A failing set, and a node and an atom that are lost under it."""
+def _try_all(replay: SetReplay, count: int, sets: _Sets, keep_going: bool) -> tuple[int, int, Hit | None]:
+    """Try ``count`` sets; return how many were tried, how many of them fail, and the first that does."""
+    from treecast.kernels.compiled import in_parallel
 
-    elements: Ints
-    node: int
-    atom: int
+    found: list[Hit] = []  # blocks begin in order, so that none before the first failing one is skipped
 
+    def work(start: int, stop: int) -> tuple[int, int, Hit | None]:
+        if found and not keep_going:
+            return 0, 0, None
+        lacking, hit = replay.try_sets(sets(start, stop))
+        if hit:
+            found.append(hit)
+        return stop - start, int((lacking > 0).sum()), hit
 
-class _ByMove(NamedTuple):
-    """What rows say, by move: a replay reads it from beginning to end, for each 64 sets, and looks nothing up."""
-
-    number: Ints
-    src: NDArray[np.int32] | Ints
-    dst: NDArray[np.int32] | Ints
-    arc: Ints
-    back: Ints
-
-
-def _by_move(schedule: Schedule, row: Ints) -> _ByMove:
-    rows, back = schedule.rows, schedule.arcs_back
-    src, dst, arc = rows.src[row], rows.dst[row], schedule.network.arc(rows.src, rows.port)[row]
-    for column in (src, dst):
-        column.setflags(write=False)
-    return _ByMove(np.arange(len(row)), src, dst, arc, back[row] if len(back) else back)
-
-
-class _Case:
-    """A plain schedule, and the elements that can fail, as arrays."""
-
-    def __init__(self, schedule: Schedule, kind: Kind) -> None:
-        self.schedule = schedule
-        self.fault_sets = FaultSets(schedule, kind)
-        self.atoms = cut_into_atoms(schedule)
-        self.moves = find_moves(schedule, self.atoms)
-        self.by_move = _by_move(schedule, self.moves.row)
-        self.order, self.own = np.arange(len(self.atoms)), 0
-        if (
-            schedule.initiator is not None
-        ):  # its atoms go first: nodes send others from when they have the first of them
-            first, stop = self.atoms.of_source(schedule.collective, schedule.initiator)
-            self.order, self.own = np.roll(self.order[:stop], stop - first), stop - first
-            self.order = np.concatenate([self.order, np.arange(stop, len(self.atoms))])
-        self.given, self.wanted = (self._by_atom(h) for h in (schedule.part.given(), schedule.part.wanted()))
-
-    def _by_atom(self, holdings: Holdings) -> tuple[Ints, Ints]:
-        node, atom = self.atoms.table(holdings)
-        order = np.argsort(atom, kind="stable")
-        return np.searchsorted(atom[order], np.arange(len(self.atoms) + 1)), node[order]
-
-    def try_all(self, count: int, sets: _Sets, keep_going: bool) -> tuple[int, int, _Hit | None]:
-        """Try ``count`` sets; return how many were tried, how many of them fail, and the first that does."""
-        from treecast.kernels.compiled import in_parallel
-
-        found: list[_Hit] = []  # blocks begin in order, so that none before the first failing one is skipped
-
-        def work(start: int, stop: int) -> tuple[int, int, _Hit | None]:
-            if found and not keep_going:
-                return 0, 0, None
-            fails, hit = self.try_sets(sets(start, stop))
-            if hit:
-                found.append(hit)
-            return stop - start, fails, hit
-
-        results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, "fault sets")
-        first = next((hit for _, _, hit in results if hit), None)
-        return sum(r[0] for r in results), sum(r[1] for r in results), first
-
-    def try_sets(self, sets: Ints) -> tuple[int, _Hit | None]:
-        """Replay under each set; return how many sets fail, and the first that does."""
-        from treecast.kernels.replay import first_failing
-
-        network = self.schedule.network
-        failing = np.zeros(len(sets), np.bool_)
-        elements = (self.fault_sets.node, self.fault_sets.arcs)
-        moves = (self.moves.start, self.by_move.number, self.moves.time)
-        ends = (self.by_move.src, self.by_move.dst, self.by_move.arc, network.nodes, network.nodes * network.ports + 1)
-        known = (self.by_move.back, self.order, self.own, *self.given, *self.wanted)
-        index, node, atom = first_failing(sets, *elements, *moves, *ends, *known, failing)
-        return int(failing.sum()), None if index < 0 else _Hit(sets[index], int(node), int(atom))
+    results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, "fault sets")
+    first = next((hit for _, _, hit in results if hit), None)
+    return sum(r[0] for r in results), sum(r[1] for r in results), first
