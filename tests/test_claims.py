@@ -59,6 +59,7 @@ LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
 SIMGRID = "tests/formats/test_simgrid.py"
+RELIABILITY = "tests/cli/test_reliability.py"
 MSCCL = "tests/formats/test_msccl.py"
 CLAIMS: dict[str, dict[str, object]] = {
     "README.md": {
@@ -337,6 +338,15 @@ CLAIMS: dict[str, dict[str, object]] = {
         "distance of a broadcast": Test("tests/lower_bounds/test_distance.py::test_distances_that_are_open"),
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
+        ),
+    },
+    "docs/reliability.md": {
+        "each copy more makes a loss 20 to 50 times rarer here": Test(
+            f"{RELIABILITY}::test_the_page_shows_what_is_printed"
+        ),
+        "That of the share of nodes not served is by Maurer": PAPER,
+        "which therefore holds the truth at least that often": Test(
+            "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
         ),
     },
     "docs/peers.md": {

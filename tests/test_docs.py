@@ -54,6 +54,7 @@ def commands_of(page):
         ("docs/capacities.md", 1),
         ("docs/one-port.md", 6),
         ("docs/cluster.md", 9),
+        ("docs/reliability.md", 5),
     ],
 )
 def test_commands_run(name, least, tmp_path, monkeypatch, capsys):
@@ -92,6 +93,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
         "commands.md",
         "formats.md",
         "one-port.md",
+        "reliability.md",
         "trees.md",
     }
 

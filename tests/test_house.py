@@ -199,6 +199,7 @@ def printed():
     yield schedule.network
     yield treecast.simulate(schedule)
     yield treecast.sweep(schedule, 1)
+    yield treecast.reliability(schedule, 0.01, sets=5000)
     yield treecast.run(schedule, bytes(1000))
     yield treecast.disjoint_trees("star:5")
     yield from treecast.bounds("broadcast", "star:5", messages=400, copies=3)

@@ -67,6 +67,7 @@ ALLOWED = (
     Allowed("channel", "docs/formats.md", "", "MSCCL's word"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),
+    Allowed("failure", "*", r"(?:node|link|arc)[-_]failure", "what people call the probability that one fails"),
     Allowed(
         "platform", "src/treecast/formats/simgrid/*", r"platform\.xml|</?platform|DOCTYPE platform", "SimGrid's word"
     ),

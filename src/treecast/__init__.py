@@ -18,6 +18,7 @@ _NAMES = {
     "schedule.trees": ("TreeSet",),
     "simulation.faults": ("Faults", "parse_faults", "random_faults"),
     # verbs
+    "simulation.survival": ("reliability",),
     "plans": ("plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
     "api": ("bounds", "verify", "simulate", "sweep", "run", "elect", "compare"),
     "protocols": ("agrees",),
@@ -30,6 +31,7 @@ _NAMES = {
     "simulation.replay": ("Trace",),
     "simulation.lies": ("Lies",),
     "simulation.sweeps": ("Sweep",),
+    "simulation.losses": ("Reliability",),
     "execution.local": ("Execution",),
     "execution.election": ("Election",),
     # errors

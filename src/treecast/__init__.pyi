@@ -37,7 +37,9 @@ from treecast.simulation.faults import Faults as Faults
 from treecast.simulation.faults import parse_faults as parse_faults
 from treecast.simulation.faults import random_faults as random_faults
 from treecast.simulation.lies import Lies as Lies
+from treecast.simulation.losses import Reliability as Reliability
 from treecast.simulation.replay import Trace as Trace
+from treecast.simulation.survival import reliability as reliability
 from treecast.simulation.sweeps import Sweep as Sweep
 from treecast.verification.report import Report as Report
 from treecast.verification.report import Violation as Violation

@@ -1,0 +1,121 @@
+"""``treecast reliability``."""
+
+import csv
+from io import StringIO
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from treecast.cli import console
+from treecast.cli.arguments import Json, Output, Seed, check_numbers, load
+from treecast.errors import TreecastError
+
+if TYPE_CHECKING:
+    from treecast.simulation.losses import Reliability
+
+
+def reliability(
+    *files: Annotated[str, Parameter(help="The schedules; - is standard input.")],
+    node_failure: str = "0",
+    link_failure: float = 0.0,
+    arc_failure: float = 0.0,
+    sets: int = 2_000_000,
+    confidence: float = 0.95,
+    seed: Seed = 0,
+    workers: int = 1,
+    output: Output = None,
+    as_json: Json = False,
+) -> int:
+    """Tell how likely it is that every living node gets everything, where nodes and links fail by chance.
+
+    Sets of few faults are all replayed, larger ones drawn at random as far as that matters. The root does not fail.
+
+    Example: treecast reliability plan.tc --node-failure 0.01
+
+    Parameters
+    ----------
+    node_failure
+        How likely each node is to fail; or a file (CSV) with a node and its probability a line, where others do not fail.
+    link_failure
+        How likely each link is to fail, both ways at once.
+    arc_failure
+        How likely each arc is to fail by itself.
+    sets
+        The most sets of faults that are replayed, of each schedule.
+    confidence
+        How often the intervals are to hold the truth, where sets are drawn at random.
+    workers
+        How many processes replay; with 1 this one does, on all cores. The result is the same.
+    output
+        Also draw a picture into this file: the loss of each schedule by how likely faults are.
+    """
+    from treecast.against import covers
+    from treecast.description import describe
+    from treecast.drawing.pictures import draw
+    from treecast.drawing.registry import medium_of
+    from treecast.simulation.curves import Curves
+    from treecast.simulation.spreading import processes
+    from treecast.simulation.survival import reliability
+
+    if not files:
+        raise TreecastError("no schedule is named: treecast reliability plan.tc --node-failure 0.01")
+    check_numbers(seed=seed)
+    nodes = _read_chances(node_failure)
+    failing = {"nodes": bool(nodes), "links": bool(link_failure), "arcs": bool(arc_failure)}
+    schedules = [load(file)[0] for file in files]
+    found: list[Reliability] = []
+    if output is not None:
+        medium_of(output)  # before the work begins
+    with processes(workers) as executor, console.progress("fault sets", after=0.5):
+        for schedule in schedules:
+            good = all(covers(schedule.against, kind) for kind in ("nodes", "links", "arcs") if failing[kind])
+            found.append(
+                reliability(
+                    schedule,
+                    nodes,
+                    link_failure,
+                    arc_failure,
+                    sets=sets,
+                    confidence=confidence,
+                    seed=seed,
+                    survives=schedule.copies - 1 if good else -1,  # the file has been verified
+                    executor=executor,
+                )
+            )
+    curves = Curves(tuple(found), tuple(PurePath(file).name for file in files))
+    if output is not None:
+        draw(curves, output)
+    status = console.show(describe(found[0] if len(found) == 1 else curves), as_json)
+    if output is not None:
+        console.say(f"written: {output}")
+    return status
+
+
+def _read_chances(text: str) -> float | dict[str, float]:
+    """Return a probability, or those in a file. Raises TreecastError when it is neither."""
+    from treecast.files import read_whole, spell_path
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        table = list(csv.reader(StringIO(read_whole(text).decode("utf-8-sig"))))
+    except UnicodeDecodeError:
+        raise TreecastError(f"{spell_path(text)} is no text: write a node and its probability a line") from None
+    except TreecastError as error:
+        raise TreecastError(f"{error}; --node-failure takes a number from 0 to 1, or a CSV file") from None
+    chances: dict[str, float] = {}
+    for number, row in enumerate(table, 1):
+        *node, value = (cell.strip() for cell in row or ["", ""])
+        name = ",".join(node)  # the labels of grids have commas
+        if not row or (number == 1 and value.lower() == "probability"):
+            continue
+        try:
+            chances[name] = float(value)
+        except ValueError:
+            raise TreecastError(
+                f"line {number} of {spell_path(text)} is {','.join(row)!r}: write a node and its probability, as in 2143,0.01"
+            ) from None
+    return chances

@@ -1,0 +1,243 @@
+"""How likely a schedule leaves a living node without something: a table of strata, which is the curve of the losses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from typing import NamedTuple
+
+from treecast.description import Described, Description, Table, count_of, describe
+from treecast.errors import FaultError
+from treecast.schedule import Schedule
+from treecast.simulation.strata import Elements, Stratum
+
+
+class Harm(NamedTuple):
+    """What is known of a stratum.
+
+    Parameters
+    ----------
+    stratum : Stratum
+        The numbers of faults, how likely they are, and how many sets have them.
+    how : str
+        ``all`` where every set was replayed, ``drawn`` where random ones were, ``proven`` where it is known that none does harm.
+    tried, harmful : int
+        How many sets were replayed, and how many of these leave a living node without a chunk.
+    share : float
+        How likely a set of the stratum does harm.
+    low, high : float
+        The ends of the interval for that.
+    lost : float
+        The share of the living nodes that lack something, on average over the stratum.
+    lost_low, lost_high : float
+        The ends of the interval for that.
+    """
+
+    stratum: Stratum
+    how: str
+    tried: int
+    harmful: int
+    share: float
+    low: float
+    high: float
+    lost: float
+    lost_low: float
+    lost_high: float
+
+
+class Interval(NamedTuple):
+    """An estimate, and the ends between which the truth lies."""
+
+    low: float
+    estimate: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
+class Reliability(Described):
+    """How likely a schedule is to serve every living node.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        What was replayed.
+    elements : Elements
+        What can fail, and how likely.
+    harms : tuple of Harm
+        What is known of each stratum, the likeliest sets first.
+    tail : float
+        How likely all other numbers of faults are together, at most.
+    confidence : float
+        How often the intervals hold the truth, at least; 1 where no set was drawn at random.
+    seconds : float
+        The time that it took.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.reliability(treecast.plan("broadcast", "star:4", copies=2), 0.01, sets=20_000)
+    >>> [harm.harmful for harm in found.harms[:4]]
+    [0, 0, 64, 913]
+    """
+
+    schedule: Schedule
+    elements: Elements
+    harms: tuple[Harm, ...]
+    tail: float
+    confidence: float
+    seconds: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether no set was drawn at random, so that the intervals are certain."""
+        return all(harm.how != "drawn" for harm in self.harms)
+
+    @property
+    def tried(self) -> int:
+        """How many sets were replayed, without those that only told how many to draw."""
+        return sum(harm.tried for harm in self.harms)
+
+    @property
+    def loss(self) -> Interval:
+        """The probability that some living node does not get everything."""
+        return self._sum([harm.stratum.weight for harm in self.harms], self.tail)
+
+    @property
+    def unserved(self) -> Interval:
+        """The share of living nodes that do not get everything, on average; none where no node lives that wants something."""
+        low, estimate, high = (
+            sum(harm.stratum.weight * part for harm, part in zip(self.harms, parts, strict=True))
+            for parts in zip(*((h.lost_low, h.lost, h.lost_high) for h in self.harms), strict=True)
+        )
+        return Interval(low, estimate, min(1.0, high + self.tail))
+
+    def loss_times(self, factor: float) -> Interval:
+        """Return the probability of a loss where everything is ``factor`` times as likely to fail.
+
+        Raises FaultError where elements of one kind are not equally likely to fail: their strata hold for one factor only.
+        """
+        return self._sum(*self._times(factor))
+
+    def tail_times(self, factor: float) -> float:
+        """Return how likely the numbers of faults of which nothing is known are then, at most."""
+        return self._times(factor)[1]
+
+    def _times(self, factor: float) -> tuple[list[float], float]:
+        if not self.has_curve:
+            raise FaultError("a curve needs one probability for all nodes: leave the picture out, or the file")
+        strata, tail = self.elements.strata([group.times(factor) for group in self.elements.groups])
+        weights = {stratum.faults: stratum.weight for stratum in strata}
+        known = [weights.pop(harm.stratum.faults, 0.0) for harm in self.harms]
+        return known, tail + sum(weights.values())
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether the strata hold for all probabilities."""
+        return all(group.alike for group in self.elements.groups)
+
+    @property
+    def fewest(self) -> int | None:
+        """The fewest faults of which a set was found to do harm, or None: the slope of the curve."""
+        return min((sum(harm.stratum.faults) for harm in self.harms if harm.harmful), default=None)
+
+    def _sum(self, weights: Sequence[float], tail: float) -> Interval:
+        pairs = list(zip(weights, self.harms, strict=True))
+        low, estimate, high = (
+            sum(w * part for w, part in found)
+            for found in (
+                [(w, h.low) for w, h in pairs], [(w, h.share) for w, h in pairs], [(w, h.high) for w, h in pairs]
+            )
+        )  # fmt: skip
+        return Interval(low, estimate, min(1.0, high + tail))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Reliability: a loss with probability {self.loss.estimate:.6g}, {count_of(self.tried, 'set')} replayed>"
+        )
+
+
+@describe.register
+def _(found: Reliability) -> Description:
+    loss, unserved, groups = found.loss, found.unserved, found.elements.groups
+    spared = found.schedule.initiator if found.schedule.collective.all_source else found.schedule.collective.root
+    kinds = [group.kind for group in groups]
+    figures: dict[str, object] = {
+        "reliability": 1 - loss.estimate,
+        "loss": loss._asdict(),
+        "unserved": unserved._asdict(),
+        "confidence": found.confidence,
+        "exact": found.exact,
+        "can_fail": [
+            {
+                "kind": group.kind,
+                "elements": len(group),
+                "probability": [float(group.probability.min()), float(group.probability.max())],
+            }
+            for group in groups
+        ],
+        "tail": found.tail,
+        "sets": found.tried,
+        "strata": [
+            {
+                "faults": dict(zip(kinds, harm.stratum.faults, strict=True)),
+                "probability": harm.stratum.weight,
+                "sets": harm.stratum.sets,
+                "how": harm.how,
+                "tried": harm.tried,
+                "harmful": harm.harmful,
+                "share": [harm.low, harm.share, harm.high],
+                "unserved": [harm.lost_low, harm.lost, harm.lost_high],
+            }
+            for harm in found.harms
+        ],
+        "seconds": round(found.seconds, 6),
+    }
+    never = [] if spared is None else [f"the root {found.schedule.network.label(spared)} does not fail"]
+    how = "all that have so many faults" if found.exact else "all, or random ones, of so many faults"
+    lines: dict[str, object] = {
+        "reliability": f"{_near_one(loss)}: so likely every living node gets everything",
+        "loss": _say_interval(loss, found),
+        "served": f"{_near_one(unserved)} of the living nodes on average",
+        "unserved": _say_interval(unserved, found),
+        "can fail": [*(group.describe() for group in groups), *never],
+        "replayed": f"{count_of(found.tried, 'set')}: {how}; more or fewer have probability {found.tail:.2g}",
+    }
+    return Description(figures, lines, (_table(found, kinds),))
+
+
+_ROWS = 12
+
+
+def _table(found: Reliability, kinds: Sequence[str]) -> Table:
+    columns = (
+        *(f"dead {kind}" for kind in kinds),
+        "probability",
+        "sets",
+        "replayed",
+        "do harm",
+        "share that does harm",
+    )
+    rows = list[list[object]]()
+    for harm in found.harms:
+        s, drawn = harm.stratum, harm.how == "drawn"
+        tried = {"all": "all", "proven": "none: proven harmless"}.get(harm.how, f"{harm.tried:,} at random")
+        ends = f" ({harm.low:.4g} to {harm.high:.4g})" if drawn else ""
+        rows.append([*s.faults, f"{s.weight:.3g}", _say_many(s.sets), tried, harm.harmful, f"{harm.share:.4g}{ends}"])
+    return Table(columns, rows, most=_ROWS, of="numbers of faults")
+
+
+def _say_many(sets: int) -> str:
+    return f"{sets:,}" if sets < 10**9 else f"{sets:.3g}"
+
+
+def _near_one(loss: Interval) -> str:
+    """Return one less a loss, with as many nines as it has."""
+    digits = 4 if loss.estimate <= 0 else max(4, min(15, 3 - floor(log10(loss.estimate))))
+    return f"{1 - loss.estimate:.{digits}f}"
+
+
+def _say_interval(found: Interval, of: Reliability) -> str:
+    low, estimate, high = (f"{value:.6g}" for value in found)
+    if low == high:
+        return estimate
+    sure = "" if of.exact else f", {100 * of.confidence:g} % sure"
+    return f"{estimate} ({low} to {high}{sure})"
