@@ -344,8 +344,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "each copy more makes a loss 20 to 50 times rarer here": Test(
             f"{RELIABILITY}::test_the_page_shows_what_is_printed"
         ),
-        "That of the share of nodes not served is by Maurer": PAPER,
-        "which therefore holds the truth at least that often": Test(
+        "so all together hold the truth at least as often as": Test(
             "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
         ),
     },

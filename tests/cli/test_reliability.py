@@ -47,6 +47,7 @@ def test_json_has_all_figures(ask):
     assert found["reliability"] == 1 - found["loss"]["estimate"]
     assert (found["exact"], found["confidence"]) == (False, 0.95)
     assert {stratum["how"] for stratum in found["strata"]} == {"all", "drawn", "proven"}
+    assert found["together"]["tried"] == sum(s["tried"] for s in found["strata"] if s["how"] == "drawn")
     assert found["strata"][0]["faults"] == {"nodes": 0}
 
 

@@ -10,5 +10,5 @@ if __name__ == "__main__":
     alone = reliability(schedule, 0.05, 0.01, sets=20_000, seed=3)
     with MPIPoolExecutor() as ranks:
         found = reliability(schedule, 0.05, 0.01, sets=20_000, seed=3, executor=ranks)
-    same = (found.harms, found.tail) == (alone.harms, alone.tail)
+    same = (found.harms, found.pool, found.tail) == (alone.harms, alone.pool, alone.tail)
     print(f"{MPI.COMM_WORLD.size} ranks, {len(found.harms)} strata: {'the same' if same else 'NOT THE SAME'}")

@@ -73,5 +73,5 @@ def _(curves: Curves) -> Description:
 
 
 _FIGURES = (
-    "reliability", "loss", "unserved", "confidence", "exact", "can_fail", "tail", "sets", "strata", "seconds",
+    "reliability", "loss", "unserved", "confidence", "exact", "can_fail", "together", "tail", "sets", "strata", "seconds",
 )  # fmt: skip

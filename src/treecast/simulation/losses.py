@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treecast.description import Described, Description, Table, count_of, describe
 from treecast.errors import FaultError
 from treecast.schedule import Schedule
-from treecast.simulation.strata import Elements, Stratum
+from treecast.simulation.strata import Elements, Stratum, weigh_strata
 
 
 class Harm(NamedTuple):
@@ -64,6 +64,8 @@ class Reliability(Described):
         What can fail, and how likely.
     harms : tuple of Harm
         What is known of each stratum, the likeliest sets first.
+    pool : Harm, optional
+        What the random sets of all strata together do, in which each stratum comes as often as it is likely.
     tail : float
         How likely all other numbers of faults are together, at most.
     confidence : float
@@ -82,6 +84,7 @@ class Reliability(Described):
     schedule: Schedule
     elements: Elements
     harms: tuple[Harm, ...]
+    pool: Harm | None
     tail: float
     confidence: float
     seconds: float
@@ -89,33 +92,35 @@ class Reliability(Described):
     @property
     def exact(self) -> bool:
         """Whether no set was drawn at random, so that the intervals are certain."""
-        return all(harm.how != "drawn" for harm in self.harms)
+        return self.pool is None
 
     @property
     def tried(self) -> int:
-        """How many sets were replayed, without those that only told how many to draw."""
-        return sum(harm.tried for harm in self.harms)
+        """How many sets were replayed."""
+        return sum(harm.tried for harm in self._apart)
+
+    @property
+    def _apart(self) -> list[Harm]:
+        """What is known, nothing twice: of strata that were drawn from together what they do together."""
+        return [harm for harm in self.harms if harm.how != "drawn"] + ([self.pool] if self.pool else [])
 
     @property
     def loss(self) -> Interval:
         """The probability that some living node does not get everything."""
-        return self._sum([harm.stratum.weight for harm in self.harms], self.tail)
+        return _weigh([(h.stratum.weight, (h.low, h.share, h.high)) for h in self._apart], self.tail)
 
     @property
     def unserved(self) -> Interval:
         """The share of living nodes that do not get everything, on average; none where no node lives that wants something."""
-        low, estimate, high = (
-            sum(harm.stratum.weight * part for harm, part in zip(self.harms, parts, strict=True))
-            for parts in zip(*((h.lost_low, h.lost, h.lost_high) for h in self.harms), strict=True)
-        )
-        return Interval(low, estimate, min(1.0, high + self.tail))
+        return _weigh([(h.stratum.weight, (h.lost_low, h.lost, h.lost_high)) for h in self._apart], self.tail)
 
     def loss_times(self, factor: float) -> Interval:
         """Return the probability of a loss where everything is ``factor`` times as likely to fail.
 
         Raises FaultError where elements of one kind are not equally likely to fail: their strata hold for one factor only.
         """
-        return self._sum(*self._times(factor))
+        weights, tail = self._times(factor)
+        return _weigh([(w, (h.low, h.share, h.high)) for w, h in zip(weights, self.harms, strict=True)], tail)
 
     def tail_times(self, factor: float) -> float:
         """Return how likely the numbers of faults of which nothing is known are then, at most."""
@@ -124,10 +129,8 @@ class Reliability(Described):
     def _times(self, factor: float) -> tuple[list[float], float]:
         if not self.has_curve:
             raise FaultError("a curve needs one probability for all nodes: leave the picture out, or the file")
-        strata, tail = self.elements.strata([group.times(factor) for group in self.elements.groups])
-        weights = {stratum.faults: stratum.weight for stratum in strata}
-        known = [weights.pop(harm.stratum.faults, 0.0) for harm in self.harms]
-        return known, tail + sum(weights.values())
+        groups = [group.times(factor) for group in self.elements.groups]
+        return weigh_strata(groups, [harm.stratum.faults for harm in self.harms])
 
     @property
     def has_curve(self) -> bool:
@@ -139,20 +142,15 @@ class Reliability(Described):
         """The fewest faults of which a set was found to do harm, or None: the slope of the curve."""
         return min((sum(harm.stratum.faults) for harm in self.harms if harm.harmful), default=None)
 
-    def _sum(self, weights: Sequence[float], tail: float) -> Interval:
-        pairs = list(zip(weights, self.harms, strict=True))
-        low, estimate, high = (
-            sum(w * part for w, part in found)
-            for found in (
-                [(w, h.low) for w, h in pairs], [(w, h.share) for w, h in pairs], [(w, h.high) for w, h in pairs]
-            )
-        )  # fmt: skip
-        return Interval(low, estimate, min(1.0, high + tail))
-
     def __repr__(self) -> str:
         return (
             f"<Reliability: a loss with probability {self.loss.estimate:.6g}, {count_of(self.tried, 'set')} replayed>"
         )
+
+
+def _weigh(parts: Sequence[tuple[float, tuple[float, float, float]]], tail: float) -> Interval:
+    low, estimate, high = (sum(weight * ends[i] for weight, ends in parts) for i in range(3))
+    return Interval(low, estimate, min(1.0, high + tail))
 
 
 @describe.register
@@ -174,6 +172,13 @@ def _(found: Reliability) -> Description:
             }
             for group in groups
         ],
+        "together": None
+        if found.pool is None
+        else {
+            "tried": found.pool.tried,
+            "harmful": found.pool.harmful,
+            "share": [found.pool.low, found.pool.share, found.pool.high],
+        },
         "tail": found.tail,
         "sets": found.tried,
         "strata": [
@@ -226,7 +231,7 @@ def _table(found: Reliability, kinds: Sequence[str]) -> Table:
 
 
 def _say_many(sets: int) -> str:
-    return f"{sets:,}" if sets < 10**9 else f"{sets:.3g}"
+    return f"{sets:,}" if sets < 10**9 else f"about 10^{len(str(sets)) - 1}"
 
 
 def _near_one(loss: Interval) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from multiprocessing import get_context
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from treecast.errors import TreecastError
 from treecast.progress import report
@@ -21,6 +22,7 @@ Result = TypeVar("Result")
 
 _KEPT = 4  # the most things that a worker keeps
 _MOST_WORKERS = 1024  # of this machine
+_given: WeakKeyDictionary[Executor, set[bytes]] = WeakKeyDictionary()  # what the workers of an executor have been sent
 _kept: dict[bytes, Any] = {}  # what this process has been sent, by digest
 
 
@@ -62,12 +64,14 @@ def _submit_all(work: Callable[[Task], Result], tasks: Sequence[Task], executor:
     results: dict[int, Result] = {}
     waiting: dict[Future[Any], int] = {}
     workers, fresh = count_workers(executor), 0
+    known = name in _given.setdefault(executor, set())
+    _given[executor].add(name)
     try:
         while len(results) < len(tasks):
             while (
                 fresh < len(tasks) and len(waiting) < 2 * workers
             ):  # few at a time, or all would ask for the work at once
-                sent = packed if fresh < workers else None
+                sent = packed if fresh < workers and not known else None
                 waiting[executor.submit(_do, name, tasks[fresh], sent)] = fresh
                 fresh += 1
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:

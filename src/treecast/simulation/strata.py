@@ -7,7 +7,6 @@ Where the elements of a kind are equally likely to fail, so are its sets, and ho
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from math import comb, exp, isfinite, lgamma, log, log1p, prod
 from typing import Any, NamedTuple
 
@@ -23,6 +22,8 @@ from treecast.simulation.fault_sets import FaultSets, Kind, draw_sets, sets_in_o
 Floats = NDArray[np.float64]
 _NEGLIGIBLE = 1e-30  # numbers of faults less likely than this are in the tail
 
+Faulty = tuple[int, ...]
+"""How many elements of each group fail."""
 Chance = float | Mapping[Any, float]
 """How likely each element of a kind is to fail: one probability for all, or one for each node."""
 
@@ -121,7 +122,7 @@ class Group:
 class Stratum(NamedTuple):
     """All sets of so many faults of each group: how likely it is that such a set fails, and how many there are."""
 
-    faults: tuple[int, ...]
+    faults: Faulty
     weight: float
     sets: int
 
@@ -147,28 +148,17 @@ class Elements:
     node: Ints
     arcs: Ints
 
-    def strata(self, groups: Sequence[Group] | None = None) -> tuple[list[Stratum], float]:
-        """Return all strata that are not negligible, and how likely all others are together, rounded up.
+    def strata(self) -> tuple[list[Stratum], float]:
+        """Return all strata that are not negligible, and how likely all others are together, rounded up."""
+        grid, lost, firsts = _grid(self.groups)
+        strata = list[Stratum]()
+        for place in np.argwhere(grid > 0).tolist():
+            faults = tuple(first + i for first, i in zip(firsts, place, strict=True))
+            sets = prod(comb(len(group), s) for group, s in zip(self.groups, faults, strict=True))
+            strata.append(Stratum(faults, float(grid[tuple(place)]), sets))
+        return strata, lost
 
-        ``groups``: these elements with other probabilities.
-        """
-        groups = groups or self.groups
-        likely = [[(s, float(w)) for s, w in enumerate(group.sizes) if w > _NEGLIGIBLE] for group in groups]
-        strata = [
-            Stratum(
-                tuple(s for s, _ in chosen),
-                prod(w for _, w in chosen),
-                prod(comb(len(group), s) for group, (s, _) in zip(groups, chosen, strict=True)),
-            )
-            for chosen in product(*likely)
-        ]
-        lost = [float(group.sizes[group.sizes <= _NEGLIGIBLE].sum()) for group in groups]
-        short = [
-            max(0.0, 1 - float(group.sizes.sum()) - 1e-9) for group in groups
-        ]  # what has vanished below the least float
-        return strata, sum(lost) + sum(short)
-
-    def sets(self, faults: tuple[int, ...], start: int, stop: int) -> tuple[Ints, Floats]:
+    def sets(self, faults: Faulty, start: int, stop: int) -> tuple[Ints, Floats]:
         """Return the sets number ``start … stop-1`` of a stratum, and how likely each of them is within it."""
         rank = np.arange(start, stop)
         columns, weights = list[Ints](), np.ones(stop - start)
@@ -184,7 +174,7 @@ class Elements:
             before += len(group)
         return np.concatenate(columns, axis=1), weights
 
-    def draw(self, random: np.random.Generator, faults: tuple[int, ...], count: int) -> Ints:
+    def draw(self, random: np.random.Generator, faults: Faulty, count: int) -> Ints:
         """Return random sets of a stratum, each as likely as it is within it: int64 (count, size)."""
         columns, before = list[Ints](), 0
         for group, size in zip(self.groups, faults, strict=True):
@@ -228,3 +218,30 @@ def check_probability(value: Any, whose: str) -> float:
     if not (isfinite(number) and 0 <= number <= 1):
         raise FaultError(f"{value} is no probability of {whose}: write a number from 0 to 1")
     return number
+
+
+def _grid(groups: Sequence[Group]) -> tuple[Floats, float, list[int]]:
+    """Return how likely so many of each group fail, how likely numbers outside of that table are, and where the table begins."""
+    grid, lost, firsts = np.ones(()), 0.0, list[int]()
+    for group in groups:
+        sizes = group.sizes
+        likely = np.flatnonzero(sizes > _NEGLIGIBLE)
+        first, stop = int(likely[0]), int(likely[-1]) + 1
+        grid = np.multiply.outer(grid, sizes[first:stop])
+        lost += float(sizes[:first].sum() + sizes[stop:].sum())
+        lost += max(0.0, 1 - float(sizes.sum()) - 1e-9)  # what is below the least float
+        firsts.append(first)
+    return grid, lost, firsts
+
+
+def weigh_strata(groups: Sequence[Group], known: Sequence[Faulty]) -> tuple[list[float], float]:
+    """Return how likely some strata are, and how likely all others are together, rounded up."""
+    grid, lost, firsts = _grid(groups)
+    weights = list[float]()
+    for faults in known:
+        place = tuple(s - first for s, first in zip(faults, firsts, strict=True))
+        inside = all(0 <= i < size for i, size in zip(place, grid.shape, strict=True))
+        weights.append(float(grid[place]) if inside else 0.0)
+        if inside:
+            grid[place] = 0.0
+    return weights, lost + float(grid.sum())
