@@ -346,6 +346,12 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "so all together hold the truth at least as often as": Test(
             "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
+    "docs/explorer.md": {
+        "with more than 5,000 nodes there is no page": Test(
+            "tests/drawing/explorer/test_page.py::test_too_large_networks_are_refused"
+        ),
+        "up to a thousand nodes is below 150 kB": Test(
+            "tests/drawing/explorer/test_page.py::test_a_page_of_a_thousand_nodes_is_below_150_kb"
         ),
     },
     "docs/peers.md": {

@@ -55,6 +55,7 @@ ALLOWED = (
             "src/treecast/verification/*",
             "src/treecast/networks/core.py",
             "src/treecast/networks/grid.py",
+            "src/treecast/drawing/explorer/data.py",
             "src/treecast/kernels/contention.py",
             "src/treecast/machine.py",
             "docs/mesh.md",

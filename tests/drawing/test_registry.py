@@ -146,7 +146,7 @@ def test_pictures_of_other_things(tmp_path):
         ({"kind": "steps"}, r"steps cannot be drawn as text: write to a file that ends in \.svg, \.png, \.pdf"),
         ({"output": "a.svg", "kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
         ({"output": "a.svg", "kind": "sources"}, "no picture of kind sources: star:4 is no mesh; draw"),
-        ({"output": "a.gif"}, r"'a.gif' is no picture: its name must end in \.svg, \.png, \.pdf, \.txt"),
+        ({"output": "a.gif"}, r"'a.gif' is no picture: its name must end in \.svg, \.png, \.pdf, \.html, \.txt"),
         ({"output": ".svg"}, "is no picture"),
         ({"output": "a.svg", "ax": object()}, "into a file or into axes"),
     ],
@@ -276,7 +276,7 @@ def test_kinds_are_listed_without_importing_anything_heavy():
         "print(list(listed_kinds()), [m for m in ('numpy', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['trees', 'space-time', 'steps', 'sources'] []\n"
+    assert done.stdout == "['trees', 'space-time', 'steps', 'sources', 'explorer'] []\n"
 
 
 @pytest.mark.parametrize("of", ["Schedule", "Mesh", "Paths", "Job"])
@@ -286,17 +286,17 @@ def test_what_is_listed_is_what_is_registered(of):
 
 
 def test_what_cannot_be_a_file_has_no_suffix():
-    assert suffixes() == (".svg", ".png", ".pdf", ".txt")
+    assert suffixes() == (".svg", ".png", ".pdf", ".html", ".txt")
 
 
 def test_a_new_file_is_all_that_a_picture_needs(tmp_path):
     (tmp_path / "page.py").write_text(
         "from treecast.drawing.registry import picture\n"
         "from treecast.schedule import Schedule\n"
-        "@picture('page', of=Schedule, into=('html',), what='how many rows', rank=90)\n"
+        "@picture('page', of=Schedule, into=('htm',), what='how many rows', rank=90)\n"
         "def page(schedule, view):\n    return f'<p>{len(schedule)} rows</p>'\n"
     )
-    path = str(tmp_path / "a.html")
+    path = str(tmp_path / "a.htm")
     code = (
         f"import treecast, treecast.drawing as d; d.__path__.append({str(tmp_path)!r})\n"
         "from treecast.drawing.registry import listed_kinds\n"

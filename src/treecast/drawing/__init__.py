@@ -1,1 +1,1 @@
-"""Pictures of schedules: ``text`` for the terminal, ``figures`` (matplotlib, extra ``plot``) for SVG, PNG and PDF files."""
+"""Pictures of schedules: ``text``; ``figures`` (matplotlib, extra ``plot``) for SVG, PNG and PDF; ``explorer`` for HTML."""

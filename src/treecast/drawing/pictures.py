@@ -52,10 +52,12 @@ def draw(
         What to draw. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures too. Of a schedule that is
         an orbit, what happens to node 0's data is drawn.
     output : str or os.PathLike, optional
-        The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``.
+        The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, or
+        ``.html`` for a page that replays the schedule by itself.
     kind : str, optional
         The kind of picture: ``trees``, ``space-time``, ``steps`` (who sends to whom, of a wormhole broadcast), ``sources``
-        (the total distance of wormhole broadcasts on a mesh, by source). By default the first of these that fits.
+        (the total distance of wormhole broadcasts on a mesh, by source), ``explorer``
+        (the page). By default the first of these that fits.
     tree : int, optional
         Draw this tree only.
     faults : Faults, optional

@@ -24,7 +24,7 @@ def draw(
     failing: FaultOptions = FaultOptions(),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
 ) -> int:
-    """Draw a schedule: into an SVG, PNG, PDF or text file, or as text in the terminal.
+    """Draw a schedule: into an SVG, PNG, PDF or text file, as text in the terminal, or as a page to explore.
 
     Example: treecast draw plan.tc --kind space-time -o picture.svg
 

@@ -1,0 +1,156 @@
+"""What an explorer's page knows of a schedule: its columns and what people call things, packed into text.
+
+Columns are int32, each as it is or as differences, whichever is shorter deflated. Behind a header in JSON that lists them they
+are deflated together and written in base64. ``unpacked`` reads them again; explorer/data.js does the same in the page.
+"""
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast import __version__
+from treecast.drawing.explorer.places import places_of
+from treecast.errors import TreecastError
+from treecast.lower_bounds import best
+from treecast.schedule import Schedule
+from treecast.schedule.atoms import cut_into_atoms
+from treecast.verification.verifier import verify
+
+MOST_NODES = 5_000
+_MOST_CELLS = 2**24  # nodes x atoms: what the page keeps for each
+_MOST_ROWS = 300_000
+_MOST_TABLE = 2**21  # entries of the table of neighbours
+Columns = dict[str, NDArray[np.int32]]
+
+
+def why_none(schedule: Schedule) -> str:
+    """Return why there is no explorer of a schedule, as half a sentence, or an empty text."""
+    network, rows = schedule.network, len(schedule.rows)
+    if network.nodes > MOST_NODES:
+        return f"{network.nodes:,} nodes are more than the {MOST_NODES:,} that a page holds; `show --node` prints one node's rows"
+    if rows > _MOST_ROWS:
+        return f"{rows:,} rows are more than the {_MOST_ROWS:,} that a page holds"
+    if network.nodes * network.ports > _MOST_TABLE:
+        return f"a table of {network.nodes:,} nodes x {network.ports:,} ports is more than a page holds"
+    return ""
+
+
+def columns_of(schedule: Schedule) -> Columns:
+    """Return the columns that a page is made of; of an orbit those of node 0's part.
+
+    Raises TreecastError when there are more runs of chunks than a page holds.
+    """
+    part = schedule.of_node_zero()
+    network, rows, collective = part.network, part.rows, part.collective
+    atoms = cut_into_atoms(part)
+    if len(atoms) * network.nodes > _MOST_CELLS:
+        raise TreecastError(
+            f"an explorer holds no {network.nodes:,} nodes x {len(atoms):,} runs of chunks: draw another kind of picture"
+        )
+    given, wanted = collective.given(), collective.wanted()
+    x, y = places_of(network, collective.root)
+    found: dict[str, Any] = {
+        **{name: column for name, column in rows.columns().items() if name != "payload"},
+        "payload": rows.payload,
+        "payloadStart": atoms.start,
+        "payloadAtom": atoms.atom,
+        "payloadPlace": atoms.place,
+        "bounds": atoms.bounds,
+        "shift": atoms.shift,
+        "source": collective.source_of(atoms.bounds[:-1]),
+        "wantedNode": wanted.node,
+        "neighbor": network.neighbor_table().T.ravel(),  # a port after the other: the nodes of a port are alike
+        "x": x,
+        "y": y,
+        "relay": [] if network.relays is None else np.flatnonzero(network.relays),
+        "answers": part.answers if part.sparing else [],
+        **_routes(part),
+    }
+    found["wantedFirst"], found["wantedStop"] = atoms.spans(wanted)
+    if not collective.sums:
+        found["givenNode"] = given.node
+        found["givenFirst"], found["givenStop"] = atoms.spans(given)
+    if part.initiator is not None:
+        found["begins"] = [part.initiator, *atoms.of_source(collective, part.initiator)]
+    return {name: np.asarray(column).astype(np.int32) for name, column in found.items()}
+
+
+def _routes(part: Schedule) -> dict[str, Any]:
+    """Return the arcs that each row without a port goes over, where the network knows routes."""
+    network, rows = part.network, part.rows
+    if not (network.routed and part.model.routing) or bool((rows.port >= 0).all()):
+        return {}
+    route, arc = network.channels(rows.src.astype(np.int64), rows.dst.astype(np.int64))
+    order = np.argsort(route, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(route, minlength=len(rows)))])
+    return {"routeStart": start, "routeArc": arc[order]}
+
+
+def facts_of(schedule: Schedule) -> dict[str, Any]:
+    """Return what the page says in words: what is sent where, the verdict, and the bounds with formula and source."""
+    network, collective, report = schedule.network, schedule.part, verify(schedule)
+    bounds = [bound for bound in report.bounds if bound.of in ("steps", "transmissions", "tcd")]
+    least = best(bounds, "steps").value if any(bound.of == "steps" for bound in bounds) else 0
+    return {
+        "kind": schedule.collective.kind,
+        "part": collective.kind,
+        "network": network.spec,
+        "nodes": network.nodes,
+        "ports": network.ports,
+        "labels": network.labels(np.arange(network.nodes)),
+        "model": schedule.model.name,
+        "builder": schedule.builder,
+        "messages": collective.messages,
+        "chunks": collective.chunks,
+        "sums": collective.sums,
+        "results": collective.results,
+        "root": collective.root,
+        "allSource": collective.all_source,
+        "personal": collective.personal,
+        "copies": schedule.copies,
+        "against": schedule.against,
+        "orbit": schedule.orbit,
+        "sparing": schedule.sparing,
+        "lengths": collective.lengths is not None,
+        "span": report.steps,
+        "transmissions": report.transmissions,
+        "least": least,
+        "holds": report.holds,
+        "rules": [[rule, count] for rule, count in report.counts.items()],
+        "violations": [str(violation) for violation in report.violations[:5]],
+        "lower": [[bound.of, bound.value, bound.formula, bound.source] for bound in bounds],
+        "command": schedule.command,
+        "version": __version__,
+    }
+
+
+def packed(facts: dict[str, Any], columns: Columns) -> str:
+    """Return facts and columns as one text in base64."""
+    listed, parts = list[tuple[str, int, int]](), list[bytes]()
+    for name, column in columns.items():
+        little = column.astype("<i4")
+        kept, steps = little.tobytes(), np.diff(little, prepend=np.int32(0)).astype("<i4").tobytes()
+        differs = len(zlib.compress(steps, 1)) < len(zlib.compress(kept, 1))
+        listed.append((name, len(column), int(differs)))
+        parts.append(steps if differs else kept)
+    header = json.dumps({**facts, "columns": listed}, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 4)
+    body = len(header).to_bytes(4, "little") + header + b"".join(parts)
+    return base64.b64encode(zlib.compress(body, 9)).decode()
+
+
+def unpacked(text: str) -> tuple[dict[str, Any], Columns]:
+    """Return the facts and columns that ``packed`` put into a text."""
+    body = zlib.decompress(base64.b64decode(text))
+    at = 4 + int.from_bytes(body[:4], "little")
+    facts: dict[str, Any] = json.loads(body[4:at])
+    columns: Columns = {}
+    for name, length, differs in facts.pop("columns"):
+        column = np.frombuffer(body, "<i4", length, at)
+        columns[name] = np.cumsum(column, dtype=np.int32) if differs else column.astype(np.int32)
+        at += 4 * length
+    return facts, columns

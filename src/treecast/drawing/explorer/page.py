@@ -1,0 +1,75 @@
+"""The page itself: a template, a style and the modules of its script joined into one file that needs nothing else."""
+
+import re
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from treecast.drawing.explorer.data import columns_of, facts_of, packed, why_none
+from treecast.drawing.registry import View, picture
+from treecast.schedule import Schedule
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z_]+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function|const) ([\w$]+))", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*(?://.*|/\*\*.*\*/)\n", re.MULTILINE)
+
+
+def _why_no_page(schedule: Schedule, view: View) -> str:
+    if view.tree is not None:
+        return "a page has all trees: leave out the tree, and choose it there"
+    return why_none(schedule)
+
+
+@picture(
+    "explorer",
+    of=Schedule,
+    into=("html",),
+    fits=_why_no_page,
+    what="a page to look at a schedule, break it and see it replayed",
+    rank=60,
+)
+def draw_page(schedule: Schedule, view: View) -> str:
+    """Return the page of a schedule; faults of the view are in it from the beginning."""
+    return page_of(schedule, view)
+
+
+def page_of(schedule: Schedule, view: View) -> str:
+    """Return one HTML file that shows a schedule and replays it under faults."""
+    facts = facts_of(schedule)
+    if view.faults:
+        ports = schedule.network.ports
+        facts["faults"] = {
+            "nodes": list(view.faults.nodes.items()),
+            "arcs": [(u * ports + port, step) for (u, port), step in view.faults.arcs.items()],
+        }
+    title = f"{schedule.collective.kind} on {schedule.network.spec}"
+    return Template(_read("page.html")).substitute(
+        title=escape(title if len(title) < 90 else title[:89] + "…"),
+        style=_read("style.css").strip(),
+        script=joined("main").strip(),
+        data=packed(facts, columns_of(schedule)),
+    )
+
+
+@cache
+def joined(module: str) -> str:
+    """Return a module of the script behind all that it imports, without comments; each is a function, so names stay its own."""
+    parts = dict[str, str]()
+
+    def add(name: str) -> None:
+        text = _read(f"{name}.js")
+        for _, other in _IMPORT.findall(text):
+            if other not in parts:
+                add(other)
+        exported = ", ".join(found for _, found in _EXPORT.findall(text))
+        inner = _COMMENT.sub("", _EXPORT.sub(r"\1", _IMPORT.sub(r"const \1 = \2_js;\n", text))).strip()
+        parts[name] = f"const {name}_js = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();\n"
+
+    add(module)
+    return "".join(parts.values())
+
+
+@cache
+def _read(name: str) -> str:
+    return files("treecast.drawing.explorer").joinpath(name).read_text("utf-8")

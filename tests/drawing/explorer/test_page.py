@@ -1,0 +1,139 @@
+"""The page: one file that needs nothing else, of bounded size, whose data are the schedule's."""
+
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import treecast
+from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned
+from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed, unpacked
+from treecast.drawing.explorer.page import joined, page_of
+from treecast.drawing.explorer.places import places_of
+from treecast.drawing.registry import View
+from treecast.errors import TreecastError
+
+MOST_BYTES = 150_000
+EMPTY = {"meta", "input", "link", "br"}
+
+
+class Balanced(HTMLParser):
+    """Refuses HTML whose elements are not closed in order; keeps ids and what is loaded from elsewhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.loaded = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in EMPTY:
+            self.open.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        self.loaded += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def page(schedule, **view):
+    return page_of(schedule, View(**view))
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_page_is_one_file_that_loads_nothing(sort):
+    text = page(planned(sort))
+    assert len(text.encode()) < MOST_BYTES
+    assert "http" not in text.lower()
+    assert "import " not in re.sub(r"\s//.*", "", text[text.index("<script") :])
+    parser = Balanced()
+    parser.feed(text)
+    assert not parser.open
+    assert not parser.loaded
+    assert len(set(parser.ids)) == len(parser.ids)
+
+
+def test_a_page_of_a_thousand_nodes_is_below_150_kb():
+    schedule = treecast.plan("broadcast", "hypercube:10", messages=64, copies=10)
+    assert len(page(schedule).encode()) < MOST_BYTES
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_data_go_round(sort):
+    schedule = planned(sort)
+    facts, columns = unpacked(packed(facts_of(schedule), columns_of(schedule)))
+    assert facts == facts_of(schedule)
+    part = schedule.of_node_zero()
+    for name, column in part.rows.columns().items():
+        assert columns[name].tolist() == column.tolist(), name
+    table = part.rows.payloads
+    for payload in range(len(table)):
+        atoms = columns["payloadAtom"][columns["payloadStart"][payload] : columns["payloadStart"][payload + 1]]
+        chunks = [c for a in atoms.tolist() for c in range(columns["bounds"][a], columns["bounds"][a + 1])]
+        assert chunks == [c for first, stop in table.ranges(payload) for c in range(first, stop)]
+    there = columns["neighbor"].reshape(schedule.network.ports, -1).T
+    assert np.array_equal(there, schedule.network.neighbor_table())
+
+
+def test_modules_are_named_apart_and_joined_once():
+    text = joined("main")
+    assert text.count("const replay_js =") == 1
+    assert {path.stem for path in MODULES.glob("*.js")} == set(re.findall(r"const (\w+)_js =", text))
+
+
+def test_the_joined_script_is_one_that_node_can_read(tmp_path):
+    file = tmp_path / "page.mjs"
+    file.write_text(joined("main"), "utf-8")
+    done = subprocess.run([find_node(), "--check", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_modules_are_short():
+    for path in MODULES.glob("*.js"):
+        assert len(path.read_text("utf-8").splitlines()) < 400, path.name
+
+
+def test_too_large_networks_are_refused():
+    schedule = treecast.plan("broadcast", "hypercube:13")
+    with pytest.raises(TreecastError, match=f"8,192 nodes are more than the {MOST_NODES:,} that a page holds"):
+        treecast.draw(schedule, "plan.html")
+
+
+def test_the_page_is_written_with_its_faults(tmp_path):
+    schedule = planned("streams in trees")
+    treecast.draw(schedule, tmp_path / "plan.html", faults=treecast.Faults({7: 2}, {(3, 1): 4}))
+    text = (tmp_path / "plan.html").read_text("utf-8")
+    facts, _ = unpacked(re.search(r'start\("([^"]*)"', text)[1])
+    assert facts["faults"] == {"nodes": [[7, 2]], "arcs": [[3 * schedule.network.ports + 1, 4]]}
+
+
+NETWORKS = (
+    "star:3",
+    "star:5",
+    "hypercube:6",
+    "mesh:8x8",
+    "mesh:3x4x5",
+    "torus:4x4x4",
+    "ring:9",
+    "path:12",
+    "complete:7",
+    "fat-tree:4",
+    "tree:3,2",
+    "debruijn:2,4",
+    "kautz:2,3",
+    "petersen",
+    "dragonfly:4,2",
+    "circulant:16,1,5",
+    "hyperx:3x3x3",
+    "slim-fly:5",
+    "random-regular:24,4,1",
+)
+
+
+@pytest.mark.parametrize("spec", NETWORKS)
+def test_nodes_stand_apart(spec):
+    network = treecast.network(spec)
+    x, y = places_of(network, 0)
+    assert 0 <= x.min() <= x.max() <= 10_000
+    assert 0 <= y.min() <= y.max() <= 10_000
+    assert len(set(zip(x.tolist(), y.tolist(), strict=True))) == network.nodes
