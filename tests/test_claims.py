@@ -346,6 +346,8 @@ CLAIMS: dict[str, dict[str, object]] = {
         ),
         "so all together hold the truth at least as often as": Test(
             "tests/simulation/test_survival.py::test_intervals_hold_the_truth"
+        ),
+    },
     "docs/explorer.md": {
         "with more than 5,000 nodes there is no page": Test(
             "tests/drawing/explorer/test_page.py::test_too_large_networks_are_refused"

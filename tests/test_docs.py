@@ -91,6 +91,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
         "capacities.md",
         "cluster.md",
         "commands.md",
+        "explorer.md",
         "formats.md",
         "one-port.md",
         "reliability.md",

@@ -78,7 +78,9 @@ function findMoves(job) {
     }
   }
   const moveStart = new Int32Array(job.atoms + 1);
-  lists.forEach((list, a) => { moveStart[a + 1] = moveStart[a] + list.length; });
+  lists.forEach((list, a) => {
+    moveStart[a + 1] = moveStart[a] + list.length;
+  });
   const moveRow = new Int32Array(moveStart[job.atoms]);
   const moveTime = new Int32Array(moveStart[job.atoms]);
   lists.forEach((list, a) => {

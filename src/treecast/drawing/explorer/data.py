@@ -109,7 +109,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "sums": collective.sums,
         "results": collective.results,
         "root": collective.root,
-        "allSource": collective.all_source,
+        "allSource": schedule.collective.all_source,
         "personal": collective.personal,
         "copies": schedule.copies,
         "against": schedule.against,

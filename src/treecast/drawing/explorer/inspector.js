@@ -1,12 +1,12 @@
 // What the chosen node is, by which ways it gets its data, what its rows say, and how loaded its links are.
 
-import { W } from "./words.js";
-import { NEVER } from "./replay.js";
-import { $, el, table, statusOf, chunkRange, colourName, arcName } from "./page_parts.js";
-import { canLie, change, toggleArc, toggleLiar } from "./state.js";
-import { kill } from "./network.js";
-import { wayTo } from "./trees.js";
 import { loads } from "./lies.js";
+import { kill } from "./network.js";
+import { $, arcName, chunkRange, colourName, el, statusOf, table } from "./page_parts.js";
+import { NEVER } from "./replay.js";
+import { canLie, change, toggleArc, toggleLiar } from "./state.js";
+import { wayTo } from "./trees.js";
+import { W } from "./words.js";
 
 export function inspector(app) {
   const place = $("inspector");
@@ -22,18 +22,21 @@ export function inspector(app) {
 }
 
 function contents(app) {
-  const { job, run, chosen } = app, label = job.labels[chosen];
+  const { job, run, chosen } = app,
+    label = job.labels[chosen];
   const status = app.liars.has(chosen) ? "liar" : statusOf(app, chosen);
   const parts = [el("h2", {}, `Node ${label}`), el("p", {}, stateText(app, status)), el("p", {}, ...buttons(app))];
   const ways = waysList(app);
   if (ways.length) parts.push(el("h3", {}, "Ways from the root"), el("ul", { class: "ways" }, ways));
   parts.push(el("h3", {}, "Links"), linkTable(app), el("h3", {}, "What it sends and receives"), rowTable(app));
-  if (run.nodeDies[chosen] !== NEVER) parts.splice(2, 0, el("p", { class: "broken" }, W.fault(label, run.nodeDies[chosen])));
+  if (run.nodeDies[chosen] !== NEVER)
+    parts.splice(2, 0, el("p", { class: "broken" }, W.fault(label, run.nodeDies[chosen])));
   return parts;
 }
 
 function stateText(app, status) {
-  const { job, part, run, chosen } = app, words = [];
+  const { job, part, run, chosen } = app,
+    words = [];
   if (chosen === part.root) words.push(W.status.root);
   if (job.isRelay[chosen]) words.push(W.status.relay);
   words.push(W.status[status]);
@@ -43,8 +46,13 @@ function stateText(app, status) {
 }
 
 function buttons(app) {
-  const { chosen, job } = app, dead = app.nodes.has(chosen);
-  const kills = el("button", { "data-act": "kill", click: () => kill(app, chosen) }, dead ? "revive" : `kill at step ${app.step}`);
+  const { chosen, job } = app,
+    dead = app.nodes.has(chosen);
+  const kills = el(
+    "button",
+    { "data-act": "kill", click: () => kill(app, chosen) },
+    dead ? "revive" : `kill at step ${app.step}`,
+  );
   if (!canLie(job)) return [kills];
   const lies = app.liars.has(chosen) ? "make it honest" : `let it lie from step ${app.step}`;
   return [kills, " ", el("button", { "data-act": "lie", click: () => toggleLiar(app, chosen) }, lies)];
@@ -52,34 +60,61 @@ function buttons(app) {
 
 function waysList(app) {
   const { job, chosen, run } = app;
-  return app.grown.map((one) => {
-    const way = wayTo(one, chosen);
-    if (way.length < 2) return "";
-    const whole = way.every((u) => one.above[u] < 0 || app.rowCarries[one.row[u]] >= app.rowPlanned[one.row[u]]);
-    const names = way.map((u) => (run.nodeDies[u] === NEVER ? job.labels[u] : el("s", { class: "broken" }, job.labels[u])));
-    const spaced = names.flatMap((name, i) => (i ? [" › ", name] : [name]));
-    const mark = el("b", { style: `color: var(${colourName(one.tree)})` }, `${W.tree(one.tree)}: `);
-    return el("li", {}, mark, ...spaced, " ", el("span", { class: whole ? "whole" : "broken" }, `(${W.way(whole)})`));
-  }).filter(Boolean);
+  return app.grown
+    .map((one) => {
+      const way = wayTo(one, chosen);
+      if (way.length < 2) return "";
+      const whole = way.every((u) => one.above[u] < 0 || app.rowCarries[one.row[u]] >= app.rowPlanned[one.row[u]]);
+      const names = way.map((u) =>
+        run.nodeDies[u] === NEVER ? job.labels[u] : el("s", { class: "broken" }, job.labels[u]),
+      );
+      const spaced = names.flatMap((name, i) => (i ? [" › ", name] : [name]));
+      const mark = el("b", { style: `color: var(${colourName(one.tree)})` }, `${W.tree(one.tree)}: `);
+      return el("li", {}, mark, ...spaced, " ", el("span", { class: whole ? "whole" : "broken" }, `(${W.way(whole)})`));
+    })
+    .filter(Boolean);
 }
 
 function linkTable(app) {
-  const { job, chosen } = app, rows = [];
+  const { job, chosen } = app,
+    rows = [];
   app.load ??= loads(app.run);
-  const load = app.load, count = (arc) => (load.get(arc) ?? 0).toLocaleString("en");
+  const load = app.load,
+    count = (arc) => (load.get(arc) ?? 0).toLocaleString("en");
   for (let p = 0; p < job.ports && rows.length < 60; p++) {
-    const arc = chosen * job.ports + p, v = job.neighbor[arc];
+    const arc = chosen * job.ports + p,
+      v = job.neighbor[arc];
     if (v < 0) continue;
     const step = app.arcs.get(arc);
     const text = step === undefined ? "cut" : `mend (cut at ${step})`;
-    const act = el("button", { "data-act": `cut${p}`, "aria-label": `${text} ${arcName(job, arc)}`, click: () => toggleArc(app, arc) }, text);
-    rows.push([p, el("a", { href: "#", click: (event) => { event.preventDefault(); change(app, { chosen: v }); } }, job.labels[v]), count(arc), act]);
+    const act = el(
+      "button",
+      { "data-act": `cut${p}`, "aria-label": `${text} ${arcName(job, arc)}`, click: () => toggleArc(app, arc) },
+      text,
+    );
+    rows.push([
+      p,
+      el(
+        "a",
+        {
+          href: "#",
+          click: (event) => {
+            event.preventDefault();
+            change(app, { chosen: v });
+          },
+        },
+        job.labels[v],
+      ),
+      count(arc),
+      act,
+    ]);
   }
   return table([W.columns.port, W.columns.to, W.columns.sent, ""], rows);
 }
 
 function rowTable(app) {
-  const { part, job, chosen } = app, rows = [];
+  const { part, job, chosen } = app,
+    rows = [];
   for (let r = 0; r < part.rows && rows.length < 150; r++) {
     const out = part.src[r] === chosen;
     if (!out && part.dst[r] !== chosen) continue;
@@ -87,7 +122,11 @@ function rowTable(app) {
     const steps = last > part.step[r] ? `${part.step[r]}–${last}` : `${part.step[r]}`;
     const other = job.labels[out ? part.dst[r] : part.src[r]];
     const bad = app.rowCarries[r] < app.rowPlanned[r];
-    const what = el("span", bad ? { class: "broken" } : {}, chunkRange(part, part.payload[r]) + (bad ? ` (${app.rowCarries[r]} come)` : ""));
+    const what = el(
+      "span",
+      bad ? { class: "broken" } : {},
+      chunkRange(part, part.payload[r]) + (bad ? ` (${app.rowCarries[r]} come)` : ""),
+    );
     rows.push([out ? `to ${other}` : `from ${other}`, steps, part.tree[r] < 0 ? "–" : part.tree[r], what]);
   }
   return table(["", W.columns.steps, W.columns.tree, W.columns.chunks], rows);

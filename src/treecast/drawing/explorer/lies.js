@@ -1,18 +1,20 @@
 // Whom liars fool: a liar alters what it passes on; a node takes the value that more of its copies have than any other.
 
-import { NEVER, eachMove } from "./replay.js";
+import { eachMove, NEVER } from "./replay.js";
 
 /** Returns { fooled, undecided, right }: the honest living nodes that elect wrong values, none, or the right ones. */
 export function judgeLies(job, liars, run) {
   const most = job.trees[job.trees.length - 1] + 2; // a place for each tree, and for no tree
   const lies = new Int32Array(job.nodes).fill(NEVER);
   for (const [node, step] of liars) lies[node] = step;
-  const fooled = new Set(), undecided = new Set();
+  const fooled = new Set(),
+    undecided = new Set();
   for (const one of singlePieces(job, run, liars)) {
     const copies = passOn(job, run, one, lies, most);
     for (const v of one.wanted) {
       if (v === job.source[one.base] || run.nodeDies[job.source[one.base]] === 0) continue;
-      let wrong = 0, right = 0;
+      let wrong = 0,
+        right = 0;
       for (let tree = 0; tree < most; tree++) {
         const copy = copies[v * most + tree];
         if (copy === 2) wrong++;
@@ -54,9 +56,12 @@ function singlePieces(job, run, liars) {
 
 /** Returns the copies of one run of chunks, by node and tree: 0 none, 1 as it was, 2 altered. */
 function passOn(job, run, { base, offset }, lies, most) {
-  const source = job.source[base], late = job.shift[base] ? offset : 0;
-  const copies = new Uint8Array(job.nodes * most), first = new Uint8Array(job.nodes);
-  let waiting = [], step = -1;
+  const source = job.source[base],
+    late = job.shift[base] ? offset : 0;
+  const copies = new Uint8Array(job.nodes * most),
+    first = new Uint8Array(job.nodes);
+  let waiting = [],
+    step = -1;
   const settle = () => {
     for (const [v, tree, copy] of waiting) {
       if (!copies[v * most + tree]) copies[v * most + tree] = copy;
@@ -65,7 +70,11 @@ function passOn(job, run, { base, offset }, lies, most) {
     waiting = [];
   };
   for (let i = job.moveStart[base]; i < job.moveStart[base + 1]; i++) {
-    const r = job.moveRow[i], t = job.moveTime[i] + late, u = job.src[r], v = job.dst[r], tree = job.tree[r] + 1;
+    const r = job.moveRow[i],
+      t = job.moveTime[i] + late,
+      u = job.src[r],
+      v = job.dst[r],
+      tree = job.tree[r] + 1;
     if (t !== step) settle();
     step = t;
     let copy = 1;
@@ -83,7 +92,7 @@ function passOn(job, run, { base, offset }, lies, most) {
 /** Returns how many chunks went over each arc and arrived: Map(arc, chunks). */
 export function loads(run) {
   const found = new Map();
-  eachMove(run, (row, time, steps, chunk, flag, k) => {
+  eachMove(run, ({ row, flag, k }) => {
     if (flag) found.set(run.job.arc[row], (found.get(run.job.arc[row]) ?? 0) + run.length[k]);
   });
   return found;

@@ -1,15 +1,15 @@
 // Puts the page together: the bar on top, the controls and the keys; the views are in files of their own.
 
 import { unpack } from "./data.js";
-import { W } from "./words.js";
-import { replay, eachMove, NEVER } from "./replay.js";
-import { $, el, colourName, arcName, firstArrivals, sendsAt } from "./page_parts.js";
-import { canLie, change, createApp, recall, toggleLiar } from "./state.js";
-import { networkView, kill } from "./network.js";
-import { growTrees, treesView, wayTo } from "./trees.js";
-import { timeView } from "./spacetime.js";
 import { inspector } from "./inspector.js";
+import { kill, networkView } from "./network.js";
+import { $, arcName, colourName, el, firstArrivals, sendsAt } from "./page_parts.js";
+import { eachMove, NEVER, replay } from "./replay.js";
+import { timeView } from "./spacetime.js";
+import { canLie, change, createApp, recall, toggleLiar } from "./state.js";
+import { growTrees, treesView, wayTo } from "./trees.js";
 import { trials } from "./trials.js";
+import { W } from "./words.js";
 
 export async function start(text) {
   const app = createApp(await unpack(text));
@@ -35,17 +35,23 @@ export async function start(text) {
 
 /** Works out what several views need whenever something was replayed. */
 function derive(app) {
-  let before = null, calm = null;
+  let before = null,
+    calm = null;
   app.rowShown = (row) => {
-    const { part } = app, p = part.payload[row];
+    const { part } = app,
+      p = part.payload[row];
     if (part.payloadStart[p] === part.payloadStart[p + 1]) return true;
-    for (let i = part.payloadStart[p]; i < part.payloadStart[p + 1]; i++) if (app.shown[part.payloadAtom[i]]) return true;
+    for (let i = part.payloadStart[p]; i < part.payloadStart[p + 1]; i++)
+      if (app.shown[part.payloadAtom[i]]) return true;
     return false;
   };
-  app.waysOf = (node) => app.grown.filter(({ tree }) => !app.hidden.has(tree)).map((one) => {
-    const way = wayTo(one, node);
-    return way.slice(1).map((v, i) => [way[i], v]);
-  });
+  app.waysOf = (node) =>
+    app.grown
+      .filter(({ tree }) => !app.hidden.has(tree))
+      .map((one) => {
+        const way = wayTo(one, node);
+        return way.slice(1).map((v, i) => [way[i], v]);
+      });
   app.views.push((_, again) => {
     if (!again) return;
     app.run.begun = firstArrivals(app);
@@ -62,8 +68,9 @@ function derive(app) {
 
 /** Returns how many chunks each row delivers, and from which step on. */
 function carried(run) {
-  const count = new Int32Array(run.job.rows), began = new Int32Array(run.job.rows).fill(NEVER);
-  eachMove(run, (row, time, steps, chunk, flag, k) => {
+  const count = new Int32Array(run.job.rows),
+    began = new Int32Array(run.job.rows).fill(NEVER);
+  eachMove(run, ({ row, time, flag, k }) => {
     if (flag !== 2) return;
     count[row] += run.length[k];
     began[row] = Math.min(began[row], time);
@@ -79,15 +86,34 @@ function heading(job) {
   ];
   if (bound && job.span > bound[1]) parts.push(` = ${(job.span / bound[1]).toPrecision(4)} × the bound`);
   else if (bound) parts.push(", the lower bound");
-  const verdict = job.holds ? el("span", { class: "yes" }, "✓ verified") : el("span", { class: "no" }, "✗ not verified");
+  const verdict = job.holds
+    ? el("span", { class: "yes" }, "✓ verified")
+    : el("span", { class: "no" }, "✗ not verified");
   $("facts").append(...parts, " · ", verdict);
   verdict.title = job.rules.map(([rule, count]) => `${rule}: ${count ? `broken ${count} times` : "kept"}`).join("\n");
-  if (bound) $("bounds").append(el("b", {}, `At least ${bound[1].toLocaleString("en")} steps`), ` = ${bound[2]} (${bound[3]})`);
+  if (bound)
+    $("bounds").append(el("b", {}, `At least ${bound[1].toLocaleString("en")} steps`), ` = ${bound[2]} (${bound[3]})`);
   const rest = job.lower.filter((one) => one !== bound);
   if (rest.length) {
-    const lines = rest.map(([of, value, formula, source]) => el("div", {}, `${of} at least ${value.toLocaleString("en")} = ${formula} (${source})`));
-    $("bounds").append(el("details", {}, el("summary", {}, "other bounds, and the rules that were checked"), ...lines,
-      el("div", {}, `Kept: ${job.rules.filter(([, count]) => !count).map(([rule]) => rule).join(", ")}.`)));
+    const lines = rest.map(([of, value, formula, source]) =>
+      el("div", {}, `${of} at least ${value.toLocaleString("en")} = ${formula} (${source})`),
+    );
+    $("bounds").append(
+      el(
+        "details",
+        {},
+        el("summary", {}, "other bounds, and the rules that were checked"),
+        ...lines,
+        el(
+          "div",
+          {},
+          `Kept: ${job.rules
+            .filter(([, count]) => !count)
+            .map(([rule]) => rule)
+            .join(", ")}.`,
+        ),
+      ),
+    );
   }
   for (const text of job.violations) $("bounds").append(el("div", { class: "no" }, text));
   const notes = [W.keys];
@@ -95,11 +121,15 @@ function heading(job) {
   if (job.tree.length && job.port.some((port) => port < 0)) notes.unshift(W.noRoutes);
   if (job.lengths) notes.unshift(W.controls);
   if (job.nodes > 1000) notes.unshift(W.large);
-  $("foot").append(...notes.map((note) => el("p", {}, note)), el("p", {}, `${job.command || job.builder} · treecast ${job.version}`));
+  $("foot").append(
+    ...notes.map((note) => el("p", {}, note)),
+    el("p", {}, `${job.command || job.builder} · treecast ${job.version}`),
+  );
 }
 
 function controls(app) {
-  const { job } = app, slider = $("step");
+  const { job } = app,
+    slider = $("step");
   slider.max = job.span;
   slider.addEventListener("input", () => change(app, { step: Number(slider.value) }));
   const go = { first: () => 0, back: () => app.step - 1, next: () => app.step + 1, last: () => job.span };
@@ -118,9 +148,18 @@ function controls(app) {
     $("source").append(...all, ...job.labels.map((label, u) => el("option", { value: u }, label)));
     $("source").addEventListener("change", () => change(app, { source: Number($("source").value) }));
   }
-  const chips = job.trees.map((tree) => el("button", {
-    style: `--colour: var(${colourName(tree)})`, "aria-pressed": "true", "data-tree": tree, click: () => toggleTree(app, tree),
-  }, W.tree(tree)));
+  const chips = job.trees.map((tree) =>
+    el(
+      "button",
+      {
+        style: `--colour: var(${colourName(tree)})`,
+        "aria-pressed": "true",
+        "data-tree": tree,
+        click: () => toggleTree(app, tree),
+      },
+      W.tree(tree),
+    ),
+  );
   if (job.trees.length > 1) $("trees").append(...chips);
   app.views.push(() => {
     slider.value = app.step;
@@ -155,16 +194,22 @@ function play(app) {
 
 function keys(app) {
   const does = {
-    " ": () => play(app), ArrowLeft: () => change(app, { step: app.step - 1 }), ArrowRight: () => change(app, { step: app.step + 1 }),
-    Home: () => change(app, { step: 0 }), End: () => change(app, { step: app.job.span }),
-    l: () => canLie(app.job) ? toggleLiar(app, app.chosen) : change(app, { message: W.noLies }),
-    k: () => kill(app, app.chosen), s: () => saveSvg(app.job), h: () => heal(app), w: () => $("worst").click(),
+    " ": () => play(app),
+    ArrowLeft: () => change(app, { step: app.step - 1 }),
+    ArrowRight: () => change(app, { step: app.step + 1 }),
+    Home: () => change(app, { step: 0 }),
+    End: () => change(app, { step: app.job.span }),
+    l: () => (canLie(app.job) ? toggleLiar(app, app.chosen) : change(app, { message: W.noLies })),
+    k: () => kill(app, app.chosen),
+    s: () => saveSvg(app.job),
+    h: () => heal(app),
+    w: () => $("worst").click(),
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
     if (event.key === " " && event.target.matches("button, summary, a")) return; // Space presses what has the focus
     const digit = /^[1-9]$/.test(event.key) ? app.job.trees[Number(event.key) - 1] : undefined;
-    const act = digit === undefined ? does[event.key] ?? does[event.key.toLowerCase()] : () => toggleTree(app, digit);
+    const act = digit === undefined ? (does[event.key] ?? does[event.key.toLowerCase()]) : () => toggleTree(app, digit);
     if (!act) return;
     act();
     event.preventDefault();
@@ -174,7 +219,8 @@ function keys(app) {
 
 /** Says in two lines what fails and who still gets everything, and what moves in this step. */
 function say(app) {
-  const { job, run } = app, label = (u) => job.labels[u];
+  const { job, run } = app,
+    label = (u) => job.labels[u];
   const names = [
     ...[...app.nodes].map(([u, step]) => W.fault(label(u), step)),
     ...[...app.arcs].map(([arc, step]) => W.fault(arcName(job, arc), step)),
@@ -190,7 +236,8 @@ function say(app) {
   app.message = "";
   if ($("verdict").textContent !== text) $("verdict").textContent = text;
   $("verdict").className = good ? "good" : "bad";
-  const sends = sendsAt(app, app.step), lost = sends.filter(({ flag }) => flag === 1).length;
+  const sends = sendsAt(app, app.step),
+    lost = sends.filter(({ flag }) => flag === 1).length;
   let complete = 0;
   for (let v = 0; v < job.nodes; v++) if (run.wants[v] && run.done[v] <= app.step) complete++;
   const moves = W.step(app.step, sends.length, lost, complete);
@@ -199,7 +246,8 @@ function say(app) {
 
 /** Saves the network as it stands, with its colours written out. */
 function saveSvg(job) {
-  const copy = $("map").cloneNode(true), style = document.createElementNS($("map").namespaceURI, "style");
+  const copy = $("map").cloneNode(true),
+    style = document.createElementNS($("map").namespaceURI, "style");
   const root = getComputedStyle(document.documentElement);
   const names = [...document.querySelector("style").textContent.matchAll(/(--[a-z0-9-]+):/g)].map(([, name]) => name);
   const values = [...new Set(names)].map((name) => `${name}:${root.getPropertyValue(name)}`).join(";");

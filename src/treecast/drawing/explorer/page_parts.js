@@ -1,7 +1,7 @@
 // Small helpers that every view uses: elements, names, colours, and the sends of a step.
 
-import { W } from "./words.js";
 import { eachMove, NEVER } from "./replay.js";
+import { W } from "./words.js";
 
 export const $ = (id) => document.getElementById(id);
 
@@ -24,8 +24,22 @@ function fill(element, attributes, children) {
 }
 
 export function table(heads, rows, most = 400) {
-  const line = (cells, tag) => el("tr", {}, cells.map((cell) => el(tag, tag === "th" ? { scope: "col" } : {}, cell instanceof Node ? cell : `${cell}`)));
-  const found = el("table", {}, el("thead", {}, line(heads, "th")), el("tbody", {}, rows.slice(0, most).map((cells) => line(cells, "td"))));
+  const line = (cells, tag) =>
+    el(
+      "tr",
+      {},
+      cells.map((cell) => el(tag, tag === "th" ? { scope: "col" } : {}, cell instanceof Node ? cell : `${cell}`)),
+    );
+  const found = el(
+    "table",
+    {},
+    el("thead", {}, line(heads, "th")),
+    el(
+      "tbody",
+      {},
+      rows.slice(0, most).map((cells) => line(cells, "td")),
+    ),
+  );
   return rows.length > most ? el("div", {}, found, el("p", { class: "soft" }, `… ${rows.length - most}`)) : found;
 }
 
@@ -36,24 +50,31 @@ export const ink = (name) => getComputedStyle(document.documentElement).getPrope
 export const dashes = (tree) => [[], [7, 3], [2, 3], [9, 3, 2, 3], [12, 4], [4, 4], [1, 4]][Math.max(tree, 0) % 7];
 
 export function arcName(job, arc) {
-  const u = Math.floor(arc / job.ports), v = job.neighbor[arc];
+  const u = Math.floor(arc / job.ports),
+    v = job.neighbor[arc];
   return `${job.labels[u]} > ${job.labels[v]}`;
 }
 
 export function chunkRange(job, payload) {
   const ranges = [];
   for (let i = job.payloadStart[payload]; i < job.payloadStart[payload + 1]; i++) {
-    const a = job.payloadAtom[i], last = ranges[ranges.length - 1];
+    const a = job.payloadAtom[i],
+      last = ranges[ranges.length - 1];
     if (last && last[1] === job.bounds[a]) last[1] = job.bounds[a + 1];
     else ranges.push([job.bounds[a], job.bounds[a + 1]]);
   }
-  return W.few(ranges.map(([first, stop]) => (stop - first > 1 ? `${first}–${stop - 1}` : `${first}`)), 4) || "control";
+  return (
+    W.few(
+      ranges.map(([first, stop]) => (stop - first > 1 ? `${first}–${stop - 1}` : `${first}`)),
+      4,
+    ) || "control"
+  );
 }
 
 /** Returns what moves in a step: { row, chunk, flag } for each sending, those of shown data and visible trees. */
 export function sendsAt(app, step) {
   const found = [];
-  eachMove(app.run, (row, time, steps, chunk, flag, k) => {
+  eachMove(app.run, ({ row, time, steps, chunk, flag, k }) => {
     if (!flag || step < time || step >= time + steps || !app.shown[app.run.base[k]]) return;
     const place = app.part.shift[app.run.base[k]] ? step - time : 0;
     if (!app.hidden.has(app.part.tree[row])) found.push({ row, chunk: chunk + place, flag, k });
@@ -61,7 +82,8 @@ export function sendsAt(app, step) {
   const { part } = app;
   if (part.lengths) {
     for (let r = 0; r < part.rows; r++) {
-      if (!part.payloadLength[part.payload[r]] && part.step[r] === step) found.push({ row: r, chunk: -1, flag: 3, k: -1 });
+      if (!part.payloadLength[part.payload[r]] && part.step[r] === step)
+        found.push({ row: r, chunk: -1, flag: 3, k: -1 });
     }
   }
   return found;

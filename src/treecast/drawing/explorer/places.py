@@ -89,8 +89,7 @@ def _nested(network: Network) -> Places | None:
             if np.array_equal(ring, larger):
                 members, points, depth = ring, around, depth + 1
                 continue
-        span = float(np.ptp(points, axis=0).max()) if len(points) > 1 else 1.0
-        centre = _arranged(len(heads), depth) * (span * 1.55 + (0.0 if len(points) > 1 else 0.4))
+        centre = _arranged(len(heads), depth, np.ptp(points, axis=0))
         placed = dict[int, tuple[float, float]]()
         for head, at in zip(heads, centre, strict=True):
             for node, (x, y) in zip(network.translate(head, members).tolist(), (points + at).tolist(), strict=True):
@@ -130,12 +129,14 @@ def _grown(network: Network, neighbor: Ints, members: Ints) -> tuple[Ints, list[
     return np.flatnonzero(covered), heads
 
 
-def _arranged(copies: int, depth: int) -> Places:
-    """Return where copies stand beside one another: two in turn aside and below, others on a circle."""
+def _arranged(copies: int, depth: int, size: Places) -> Places:
+    """Return where copies of a size stand beside one another: two in turn aside and below, others on a circle."""
     if copies == 2:
-        slant = 0.16
-        return np.array([[0.0, 0.0], [1.0, slant] if depth % 2 == 0 else [slant, 1.0]])
-    return _circle(copies) * (0.5 / np.sin(np.pi / copies))
+        slant = 0.3 if depth < 2 else 0.0  # the first aslant, so that links do not cover one another
+        far = float(size[depth % 2]) + 1.0 + 0.15 * depth
+        return np.array([[0.0, 0.0], [far, slant] if depth % 2 == 0 else [slant, far]])
+    apart = max(float(size.max()) * 1.55, 1.0)
+    return _circle(copies) * (apart * 0.5 / np.sin(np.pi / copies))
 
 
 def _hops(network: Network, starts: Ints) -> Ints:

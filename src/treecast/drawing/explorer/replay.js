@@ -61,7 +61,10 @@ function cut(job, dying) {
     const half = job.atoms / 2;
     for (let a = 0; a < half; a++) cuts[a] = cuts[a + half] = new Set([...cuts[a], ...cuts[a + half]]);
   }
-  const base = [], offset = [], length = [], flag = [0];
+  const base = [],
+    offset = [],
+    length = [],
+    flag = [0];
   cuts.forEach((places, a) => {
     const sorted = [...places, job.bounds[a + 1] - job.bounds[a]].sort((one, other) => one - other);
     for (let i = 0; i + 1 < sorted.length; i++) {
@@ -93,12 +96,17 @@ function giveFirst(run) {
 function replayPiece(run, k, begins) {
   const { job, arrival, nodeDies, arcDies } = run;
   const { src, dst, arc, back, moveRow, moveTime, sparing } = job;
-  const here = k * job.nodes, a = run.base[k], late = job.shift[a] ? run.offset[k] : 0;
+  const here = k * job.nodes,
+    a = run.base[k],
+    late = job.shift[a] ? run.offset[k] : 0;
   const flags = run.flag[k] - job.moveStart[a];
   const said = sparing ? new Int32Array(arcDies.length).fill(NEVER) : null;
   const heard = sparing ? new Int32Array(arcDies.length).fill(NEVER) : null;
   for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
-    const r = moveRow[i], t = moveTime[i] + late, u = src[r], v = dst[r];
+    const r = moveRow[i],
+      t = moveTime[i] + late,
+      u = src[r],
+      v = dst[r];
     if (arrival[here + u] > t || begins[u] > t || t >= nodeDies[u]) continue;
     if (sparing) {
       if (said[arc[r]] < t || heard[back[r]] < t) continue;
@@ -118,7 +126,9 @@ function replayPiece(run, k, begins) {
 /** A node sends a sum on when all that it is to add, by all rows, is there. */
 function replaySum(run, k) {
   const { job, arrival, nodeDies, arcDies } = run;
-  const here = k * job.nodes, a = run.base[k], late = job.shift[a] ? run.offset[k] : 0;
+  const here = k * job.nodes,
+    a = run.base[k],
+    late = job.shift[a] ? run.offset[k] : 0;
   const flags = run.flag[k] - job.moveStart[a];
   const missing = new Int32Array(job.nodes);
   for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) missing[job.dst[job.moveRow[i]]]++;
@@ -126,7 +136,10 @@ function replaySum(run, k) {
     if (!missing[v] && !job.isRelay[v] && nodeDies[v] > 0) arrival[here + v] = 0;
   }
   for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
-    const r = job.moveRow[i], t = job.moveTime[i] + late, u = job.src[r], v = job.dst[r];
+    const r = job.moveRow[i],
+      t = job.moveTime[i] + late,
+      u = job.src[r],
+      v = job.dst[r];
     if (arrival[here + u] > t || t >= nodeDies[u]) continue;
     run.moved[flags + i] = 1;
     if (t >= arcDies[job.arc[r]] || t >= nodeDies[v]) continue;
@@ -171,14 +184,19 @@ function judge(run, faults) {
   return run;
 }
 
-/** Calls visit(row, time, steps, first chunk, flag, piece) for each sending of a piece; flag: 0 skipped, 1 lost, 2 arrived. */
+// Calls visit for each sending of a piece k of atoms: its row, when, for how many steps, from which chunk on, and its
+// flag: 0 skipped, 1 lost, 2 arrived.
 export function eachMove(run, visit) {
   const { job } = run;
   for (let k = 0; k < run.base.length; k++) {
-    const a = run.base[k], flags = run.flag[k] - job.moveStart[a], late = job.shift[a] ? run.offset[k] : 0;
+    const a = run.base[k],
+      flags = run.flag[k] - job.moveStart[a],
+      late = job.shift[a] ? run.offset[k] : 0;
     const steps = job.shift[a] ? run.length[k] : 1;
     for (let i = job.moveStart[a]; i < job.moveStart[a + 1]; i++) {
-      visit(job.moveRow[i], job.moveTime[i] + late, steps, job.bounds[a] + run.offset[k], run.moved[flags + i], k);
+      const time = job.moveTime[i] + late,
+        chunk = job.bounds[a] + run.offset[k];
+      visit({ row: job.moveRow[i], time, steps, chunk, flag: run.moved[flags + i], k });
     }
   }
 }

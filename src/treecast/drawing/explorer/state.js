@@ -1,14 +1,26 @@
 // One state for all views: the step, what is chosen and what fails. It stands in the address, so that a link shows the same.
 
-import { replay } from "./replay.js";
-import { partOf } from "./orbit.js";
 import { judgeLies } from "./lies.js";
+import { partOf } from "./orbit.js";
+import { replay } from "./replay.js";
 
 export function createApp(job) {
   const faults = { nodes: new Map(job.faults?.nodes), arcs: new Map(job.faults?.arcs) };
   return {
-    job, part: job, run: null, lies: null, views: [], message: "",
-    step: 0, chosen: job.root, hovered: -1, source: job.root, hidden: new Set(), liars: new Map(), playing: false, ...faults,
+    job,
+    part: job,
+    run: null,
+    lies: null,
+    views: [],
+    message: "",
+    step: 0,
+    chosen: job.root,
+    hovered: -1,
+    source: job.root,
+    hidden: new Set(),
+    liars: new Map(),
+    playing: false,
+    ...faults,
   };
 }
 
@@ -60,14 +72,27 @@ export function toggleLiar(app, node) {
 const spell = (map) => [...map].map(([what, step]) => (step ? `${what}@${step}` : `${what}`)).join(",");
 
 function read(text, most) {
-  const pairs = (text ?? "").split(",").filter(Boolean).map((word) => word.split("@").map(Number));
+  const pairs = (text ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((word) => word.split("@").map(Number));
   return new Map(pairs.filter(([what]) => what >= 0 && what < most).map(([what, step]) => [what, step || 0]));
 }
 
 function remember(app) {
-  const parts = { t: app.step, n: app.chosen, k: spell(app.nodes), c: spell(app.arcs), l: spell(app.liars), x: [...app.hidden].join(",") };
+  const parts = {
+    t: app.step,
+    n: app.chosen,
+    k: spell(app.nodes),
+    c: spell(app.arcs),
+    l: spell(app.liars),
+    x: [...app.hidden].join(","),
+  };
   if (app.job.allSource) parts.s = app.source;
-  const text = Object.entries(parts).filter(([, value]) => value !== "").map(([key, value]) => `${key}=${value}`).join("&");
+  const text = Object.entries(parts)
+    .filter(([, value]) => value !== "")
+    .map(([key, value]) => `${key}=${value}`)
+    .join("&");
   app.address = `#${text}`;
   try {
     history.replaceState(null, "", app.address);
@@ -78,9 +103,15 @@ function remember(app) {
 
 /** Takes the state out of an address, if it has one. */
 export function recall(app, address) {
-  const found = Object.fromEntries(address.slice(1).split("&").map((part) => part.split("=")));
+  const found = Object.fromEntries(
+    address
+      .slice(1)
+      .split("&")
+      .map((part) => part.split("=")),
+  );
   const { nodes, ports } = app.job;
-  const number = (text, most, otherwise) => (/^-?\d+$/.test(text ?? "") && Number(text) < most ? Number(text) : otherwise);
+  const number = (text, most, otherwise) =>
+    /^-?\d+$/.test(text ?? "") && Number(text) < most ? Number(text) : otherwise;
   if (!("t" in found)) return;
   app.step = number(found.t, app.job.span + 1, 0);
   app.chosen = number(found.n, nodes, app.chosen);

@@ -1,13 +1,14 @@
 // The trees side by side; the ways of the chosen node are dark in all of them.
 
-import { W } from "./words.js";
+import { kill } from "./network.js";
 import { $, colour, ink, table, tableBelow } from "./page_parts.js";
 import { change } from "./state.js";
-import { kill } from "./network.js";
+import { W } from "./words.js";
 
 /** Returns for each tree of the part shown who is above each node, how deep it is, and where it stands. */
 export function growTrees(app) {
-  const { part } = app, rows = new Map();
+  const { part } = app,
+    rows = new Map();
   for (let r = 0; r < part.rows; r++) {
     if (!app.rowShown(r)) continue;
     if (!rows.has(part.tree[r])) rows.set(part.tree[r], []);
@@ -28,8 +29,10 @@ function grow(part, root, rows) {
     join(part.src[r], part.dst[r], r);
     join(part.dst[r], part.src[r], r);
   }
-  const above = new Int32Array(part.nodes).fill(-1), row = new Int32Array(part.nodes).fill(-1);
-  const depth = new Int32Array(part.nodes).fill(-1), below = Array.from({ length: part.nodes }, () => []);
+  const above = new Int32Array(part.nodes).fill(-1),
+    row = new Int32Array(part.nodes).fill(-1);
+  const depth = new Int32Array(part.nodes).fill(-1),
+    below = Array.from({ length: part.nodes }, () => []);
   depth[root] = 0;
   const order = [root];
   for (const u of order) {
@@ -42,7 +45,8 @@ function grow(part, root, rows) {
       order.push(v);
     }
   }
-  const across = new Float64Array(part.nodes), size = new Float64Array(part.nodes);
+  const across = new Float64Array(part.nodes),
+    size = new Float64Array(part.nodes);
   for (let i = order.length - 1; i >= 0; i--) {
     const u = order[i];
     size[u] = below[u].length ? below[u].reduce((sum, v) => sum + size[v], 0) : 1;
@@ -66,9 +70,12 @@ export function wayTo(grown, node) {
 }
 
 export function treesView(app) {
-  const canvas = $("trees-canvas"), page = canvas.getContext("2d");
+  const canvas = $("trees-canvas"),
+    page = canvas.getContext("2d");
   let panels = [];
-  const paint = () => { panels = drawAll(app, canvas, page); };
+  const paint = () => {
+    panels = drawAll(app, canvas, page);
+  };
   const showTable = tableBelow("forest", () => aboveTable(app));
   app.views.push(() => {
     paint();
@@ -89,7 +96,8 @@ export function treesView(app) {
 }
 
 function nodeAt(panels, event) {
-  let best = 14, found = -1;
+  let best = 14,
+    found = -1;
   for (const { spots } of panels) {
     for (const [u, x, y] of spots) {
       const far = Math.hypot(x - event.offsetX, y - event.offsetY);
@@ -101,24 +109,33 @@ function nodeAt(panels, event) {
 
 function drawAll(app, canvas, page) {
   const grown = app.grown.filter(({ tree }) => !app.hidden.has(tree));
-  const width = canvas.parentElement.clientWidth, scale = devicePixelRatio || 1;
+  const width = canvas.parentElement.clientWidth,
+    scale = devicePixelRatio || 1;
   const columns = Math.max(1, Math.min(grown.length, Math.floor(width / 300), 4));
   const deepest = Math.max(1, ...grown.map(({ deep }) => deep));
-  const high = Math.max(130, Math.min(330, 36 * (deepest + 1))) + 40, lines = Math.ceil(grown.length / columns);
+  const high = Math.max(130, Math.min(330, 36 * (deepest + 1))) + 40,
+    lines = Math.ceil(grown.length / columns);
   canvas.width = width * scale;
   canvas.height = high * lines * scale;
   canvas.style.height = `${high * lines}px`;
   page.setTransform(scale, 0, 0, scale, 0, 0);
   page.clearRect(0, 0, width, high * lines);
   return grown.map((one, i) => {
-    const box = { x: (i % columns) * (width / columns), y: Math.floor(i / columns) * high, w: width / columns - 16, h: high };
+    const box = {
+      x: (i % columns) * (width / columns),
+      y: Math.floor(i / columns) * high,
+      w: width / columns - 16,
+      h: high,
+    };
     return { spots: drawTree(app, page, one, box) };
   });
 }
 
 function drawTree(app, page, one, box) {
-  const { run, job } = app, { order, across, depth, above, row, wide, deep, tree } = one;
-  const gap = (box.h - 76) / Math.max(deep, 1), unit = box.w / wide;
+  const { run, job } = app,
+    { order, across, depth, above, row, wide, deep, tree } = one;
+  const gap = (box.h - 76) / Math.max(deep, 1),
+    unit = box.w / wide;
   const radius = Math.max(1.8, Math.min(11, unit * 0.42, gap * 0.3));
   const at = (u) => [box.x + box.w / 2 + across[u] * unit, box.y + 42 + depth[u] * gap];
   const dark = new Set(wayTo(one, app.hovered >= 0 ? app.hovered : app.chosen));
@@ -130,7 +147,10 @@ function drawTree(app, page, one, box) {
   page.fillText(`${W.tree(tree)}, depth ${deep}`, box.x + 4, box.y + 14);
   for (const u of order) {
     if (above[u] < 0) continue;
-    const [x, y] = at(u), [ax, ay] = at(above[u]), onWay = dark.has(u), broken = carries(u) < app.rowPlanned[row[u]];
+    const [x, y] = at(u),
+      [ax, ay] = at(above[u]),
+      onWay = dark.has(u),
+      broken = carries(u) < app.rowPlanned[row[u]];
     page.beginPath();
     page.moveTo(ax, ay);
     page.lineTo(x, y);
@@ -142,7 +162,8 @@ function drawTree(app, page, one, box) {
   page.setLineDash([]);
   const letters = unit > 7 * Math.min(7, job.labels[order[0]].length) && radius > 4;
   return order.map((u) => {
-    const [x, y] = at(u), dead = run.nodeDies[u] <= app.step;
+    const [x, y] = at(u),
+      dead = run.nodeDies[u] <= app.step;
     const here = above[u] < 0 || app.rowBegan[row[u]] < app.step;
     page.beginPath();
     page.arc(x, y, dark.has(u) ? radius + 1.5 : radius, 0, 7);
@@ -167,6 +188,9 @@ function drawTree(app, page, one, box) {
 function aboveTable(app) {
   const { job, grown } = app;
   const heads = [W.columns.node, ...grown.map(({ tree }) => `${W.columns.above} ${W.tree(tree)}`)];
-  const rows = job.labels.map((label, u) => [label, ...grown.map(({ above }) => (above[u] < 0 ? "" : job.labels[above[u]]))]);
+  const rows = job.labels.map((label, u) => [
+    label,
+    ...grown.map(({ above }) => (above[u] < 0 ? "" : job.labels[above[u]])),
+  ]);
   return table(heads, rows, 1000);
 }

@@ -1,9 +1,9 @@
 // Every single fault, tried one after the other: nodes and links that carry nothing from the start.
 
-import { W } from "./words.js";
-import { replay } from "./replay.js";
 import { $, el, table } from "./page_parts.js";
+import { replay } from "./replay.js";
 import { change } from "./state.js";
+import { W } from "./words.js";
 
 /** Returns every single fault as { name, nodes, arcs }: nodes but the root of all data, then links. */
 export function singleFaults(job) {
@@ -11,17 +11,25 @@ export function singleFaults(job) {
   for (let u = 0; u < job.nodes; u++) {
     if (u !== job.root || job.allSource) found.push({ name: job.labels[u], nodes: new Map([[u, 0]]), arcs: new Map() });
   }
-  const nodes = found.length, seen = new Map();
+  const nodes = found.length,
+    seen = new Map();
   for (let arc = 0; arc < job.neighbor.length; arc++) {
-    const u = Math.floor(arc / job.ports), v = job.neighbor[arc];
+    const u = Math.floor(arc / job.ports),
+      v = job.neighbor[arc];
     if (v < 0) continue;
     // of parallel cables the first goes with the first: both count the arcs before them
-    const key = `${Math.min(u, v)} ${Math.max(u, v)}`, mine = `${u} ${v}`;
+    const key = `${Math.min(u, v)} ${Math.max(u, v)}`,
+      mine = `${u} ${v}`;
     const cables = seen.get(key) ?? [];
     const partner = cables.find((one) => one.arcs.size === 1 && one.from !== mine);
     if (partner) partner.arcs.set(arc, 0);
     else {
-      const fault = { name: `${job.labels[u]}-${job.labels[v]}`, nodes: new Map(), arcs: new Map([[arc, 0]]), from: mine };
+      const fault = {
+        name: `${job.labels[u]}-${job.labels[v]}`,
+        nodes: new Map(),
+        arcs: new Map([[arc, 0]]),
+        from: mine,
+      };
       seen.set(key, [...cables, fault]);
       found.push(fault);
     }
@@ -31,7 +39,8 @@ export function singleFaults(job) {
 
 /** Tries every single fault, a few at a time so that the page stays awake; returns how many nodes each starves. */
 async function tryAll(app, say) {
-  const { faults, nodes } = singleFaults(app.part), starved = [];
+  const { faults, nodes } = singleFaults(app.part),
+    starved = [];
   let until = performance.now() + 40;
   for (const fault of faults) {
     starved.push(replay(app.part, fault).lacking.length);
@@ -48,11 +57,14 @@ export function trials(app) {
   let trying = null;
   const tried = () => {
     if (trying?.part === app.part) return trying.result;
-    const say = (text) => { $("moves").textContent = text; };
+    const say = (text) => {
+      $("moves").textContent = text;
+    };
     trying = { part: app.part, result: tryAll(app, say) };
     return trying.result;
   };
-  const take = ({ nodes, arcs }) => change(app, { nodes: new Map(nodes), arcs: new Map(arcs), liars: new Map(), faults: true, step: app.job.span });
+  const take = ({ nodes, arcs }) =>
+    change(app, { nodes: new Map(nodes), arcs: new Map(arcs), liars: new Map(), faults: true, step: app.job.span });
   $("worst").addEventListener("click", async () => {
     const { faults, starved } = await tried();
     const worst = starved.indexOf(Math.max(...starved));
