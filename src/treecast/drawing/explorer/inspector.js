@@ -69,7 +69,7 @@ function waysList(app) {
         run.nodeDies[u] === NEVER ? job.labels[u] : el("s", { class: "broken" }, job.labels[u]),
       );
       const spaced = names.flatMap((name, i) => (i ? [" › ", name] : [name]));
-      const mark = el("b", { style: `color: var(${colourName(one.tree)})` }, `${W.tree(one.tree)}: `);
+      const mark = el("b", { class: "mark", style: `--colour: var(${colourName(one.tree)})` }, `${W.tree(one.tree)}: `);
       return el("li", {}, mark, ...spaced, " ", el("span", { class: whole ? "whole" : "broken" }, `(${W.way(whole)})`));
     })
     .filter(Boolean);
@@ -109,7 +109,7 @@ function linkTable(app) {
       act,
     ]);
   }
-  return table([W.columns.port, W.columns.to, W.columns.sent, ""], rows);
+  return table([W.columns.port, W.columns.to, W.columns.sent, W.columns.act], rows);
 }
 
 function rowTable(app) {
@@ -129,5 +129,5 @@ function rowTable(app) {
     );
     rows.push([out ? `to ${other}` : `from ${other}`, steps, part.tree[r] < 0 ? "–" : part.tree[r], what]);
   }
-  return table(["", W.columns.steps, W.columns.tree, W.columns.chunks], rows);
+  return table([W.columns.way, W.columns.steps, W.columns.tree, W.columns.chunks], rows);
 }

@@ -111,7 +111,7 @@ export function firstArrivals(app) {
 /** Fills the table below a view when somebody opens it, and again when things change. */
 export function tableBelow(name, make) {
   const details = document.querySelector(`details[data-table="${name}"]`);
-  const place = el("div");
+  const place = el("div", { tabindex: "0", role: "region", "aria-label": details.firstChild.textContent });
   details.append(place);
   const show = () => details.open && place.replaceChildren(make());
   details.addEventListener("toggle", show);

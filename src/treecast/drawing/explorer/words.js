@@ -64,5 +64,7 @@ export const W = {
     starve: "nodes that lack something",
     port: "port",
     sent: "chunks sent",
+    act: "act",
+    way: "link",
   },
 };
