@@ -78,7 +78,7 @@ class Reliability(Described):
     >>> import treecast
     >>> found = treecast.reliability(treecast.plan("broadcast", "star:4", copies=2), 0.01, sets=20_000)
     >>> [harm.harmful for harm in found.harms[:4]]
-    [0, 0, 64, 913]
+    [0, 0, 61, 893]
     """
 
     schedule: Schedule

@@ -78,7 +78,7 @@ def reliability(
     >>> import treecast
     >>> found = treecast.reliability(treecast.plan("broadcast", "star:4", copies=3), node_failure=0.01)
     >>> found, found.exact
-    (<Reliability: a loss with probability 0.000124813, 880,970 sets replayed>, True)
+    (<Reliability: a loss with probability 0.000122343, 880,970 sets replayed>, True)
     """
     began = time.perf_counter()
     if schedule.collective.sums:
@@ -94,7 +94,7 @@ def reliability(
     strata, tail = elements.strata()
     pool: Harm | None = None
     with reporting(progress):
-        known, rest = _replay_all(judge, strata, tail, sets, survives, executor)
+        known, rest = _replay_all(judge, strata, sets // 2, survives, executor)
         spent = sum(harm.tried for harm in known)
         left = tail + sum(stratum.weight for stratum in rest)
         if left > _CLOSE * sum(harm.stratum.weight * harm.share for harm in known):
@@ -111,12 +111,12 @@ def _all_known(stratum: Stratum, tally: Tally) -> Harm:
 
 
 def _replay_all(
-    judge: Judge, strata: Sequence[Stratum], tail: float, sets: int, survives: int, executor: Executor | None
+    judge: Judge, strata: Sequence[Stratum], sets: int, survives: int, executor: Executor | None
 ) -> tuple[list[Harm], list[Stratum]]:
-    """Replay the strata whose sets are likeliest, with half of the sets that are allowed; return the other strata, too."""
+    """Replay the strata whose sets are likeliest, with so many sets at most; return the other strata, too."""
     proven = [stratum for stratum in strata if sum(stratum.faults) <= survives]
     open_ = sorted((s for s in strata if sum(s.faults) > survives), key=lambda s: s.log_likely, reverse=True)
-    chosen, left = list[Stratum](), sets // 2
+    chosen, left = list[Stratum](), sets
     for stratum in open_:
         if stratum.sets > left:
             break
