@@ -35,6 +35,31 @@ FIRST = (
     "simulation",
     "drawing",
 )
+# of tests with many parameters, quick runs do the first and each k-th after it, and long runs the others
+EACH = {
+    "plans/test_one_way.py::test_every_root": 4,
+    "plans/test_carried.py::test_they_take_as_many_steps_and_are_right": 3,
+    "plans/all_port/test_collectives.py::test_every_plan_is_right_by_every_judge": 3,
+    "plans/all_port/test_collectives.py::test_an_orbit_written_out_is_every_send_of_every_source": 3,
+    "plans/bufferless/test_tree_plans.py::test_the_verifier_says_what_the_simulator_says": 3,
+    "plans/bufferless/test_cover.py::test_near_the_bound_on_meshes_tori_and_hypercubes": 3,
+    "plans/wormhole/test_exhaustive.py::test_no_bound_is_above_the_least_of_all_broadcasts_and_the_search_is_that": 3,
+    "verification/test_wormhole.py::test_what_is_planned_holds_without_contention": 3,
+    "verification/test_wormhole.py::test_routes_are_shortest_walks_that_take_the_axes_in_their_order": 3,
+    "verification/test_rules.py::test_any_change_of_one_row_of_any_kind_is_judged_right": 4,
+    "formats/test_too_large.py::test_files_too_large_to_judge": 3,
+    "formats/test_chakra.py::test_every_byte_is_delivered_in_the_steps_of_the_schedule": 3,
+    "drawing/test_registry.py::test_axes_as_large_as_the_figure_show_the_figure": 4,
+    "drawing/test_registry.py::test_small_axes_show_it_small": 4,
+    "drawing/test_registry.py::test_every_plan_has_a_picture_without_asking_for_its_kind": 3,
+    "mpi/test_runs.py::test_collectives_on_the_cube": 2,
+    "mpi/test_runs.py::test_messages_of_different_lengths": 2,
+    "mpi/test_runs.py::test_other_networks": 2,
+    "simulation/test_sparing.py::test_every_single_fault_at_every_step": 3,
+    "simulation/test_sparing.py::test_every_pair_of_faults_each_at_every_step": 2,
+    "simulation/test_sparing.py::test_a_hundred_thousand_sets_in_six_dimensions": 4,
+    "execution/test_election.py": 3,
+}
 BESIDE = ("mpi", "lab", "test_scale", "formats/test_too_large")  # their work is done by other processes
 
 
@@ -50,12 +75,27 @@ def is_hypothesis(test):
     return getattr(test, "is_hypothesis_test", False)
 
 
+def leave_to_long_runs(items):
+    """Mark as long what ``EACH`` leaves out of quick runs."""
+    met = {}
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        listed = next((test for test in EACH if name.startswith(test)), None)
+        if listed and item.get_closest_marker("long") is None and hasattr(item, "callspec"):
+            function = name.partition("[")[0]
+            if met.setdefault(function, 0) % EACH[listed]:
+                item.add_marker(pytest.mark.long)
+            met[function] += 1
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Put long tests first, so that all workers end together; the first of all compiles what all others then load.
 
     Of two workers one gets the first half of the tests to begin with, and the other, which would compile the same at the same
     time, the second half.
     """
+    leave_to_long_runs(items)
     if config.option.markexpr == "not long":
         try_fewer_examples(items)
 

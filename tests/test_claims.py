@@ -66,7 +66,6 @@ CLAIMS: dict[str, dict[str, object]] = {
         "messages to 362,880 nodes is planned and verified": SCALE,
         "Python 3.11": ADDRESS,
         "in the fewest steps there can be": FEWEST_CALLS,
-        "9 to 29 million rows a second": Measured("make bench"),
     },
     "docs/allgather.md": {
         "S_8 takes 40319 steps for seven copies": Test(f"{ALL_PORT}/test_star_labels.py::test_copies_on_eight_symbols"),

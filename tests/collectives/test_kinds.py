@@ -97,7 +97,7 @@ def test_what_it_is_is_one_sentence_without_an_end():
 def test_functions_of_mpi_have_a_row_each():
     names = [row.mpi for row in ROWS if row.mpi]
     assert len(set(names)) == len(names)
-    assert set(treecast.mpi.__all__) <= set(names)
+    assert set(treecast.mpi.__all__) - {"Comm", "wrap"} <= set(names)
 
 
 def test_the_table_needs_no_numpy():

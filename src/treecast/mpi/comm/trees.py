@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import DeliveryError, PlanError
 from treecast.execution.layout import Bytes, even_layout
 from treecast.mpi.comm.options import Options
@@ -50,7 +50,7 @@ def ways_of(ours: Communicator, name: str, options: Options) -> Ways:
     Raises PlanError when the network does not fit, or survives too little.
     """
     kind = KINDS.get(name)
-    if kind is None or (options.network is None and ours.near) or (kind == "allreduce" and options.survive):
+    if kind is None or (options.network is None and ours.near) or (COLLECTIVES[kind].adds and options.survive):
         return STRAIGHT
     where = ours.network(kind, options.survive, options.network)
     trees = Trees(ours, where, options)
