@@ -4,6 +4,7 @@ import re
 import subprocess
 from html.parser import HTMLParser
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -137,3 +138,16 @@ def test_nodes_stand_apart(spec):
     assert 0 <= x.min() <= x.max() <= 10_000
     assert 0 <= y.min() <= y.max() <= 10_000
     assert len(set(zip(x.tolist(), y.tolist(), strict=True))) == network.nodes
+
+
+def test_names_of_nodes_are_no_html():
+    names = nx.Graph([("</script><b>x", "$data"), ("$data", "ä&ö"), ("ä&ö", "</script><b>x")])
+    text = page(treecast.plan("broadcast", names))
+    assert text.count("</script>") == 1
+    facts, _ = unpacked(re.search(r'start\("([^"]*)"', text)[1])
+    assert facts["labels"] == ["</script><b>x", "$data", "ä&ö"]
+
+
+def test_a_page_has_all_trees(tmp_path):
+    with pytest.raises(TreecastError, match="a page has all trees: leave out the tree"):
+        treecast.draw(planned("streams in trees"), tmp_path / "plan.html", tree=0)
