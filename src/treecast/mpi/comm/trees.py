@@ -19,14 +19,8 @@ from treecast.mpi.ways.outcome import Shape, settle
 from treecast.mpi.ways.sums import Sums
 from treecast.networks import Network
 
-KINDS = {
-    "Bcast": "broadcast",
-    "Allgather": "allgather",
-    "Alltoall": "alltoall",
-    "Scatter": "scatter",
-    "Gather": "gather",
-    "Allreduce": "allreduce",
-}
+_DOWN_TREES = {"Bcast", "Allgather", "Alltoall", "Scatter", "Gather", "Allreduce"}
+KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
 """The calls that go down trees; all others go straight."""
 Failed = tuple[int, ...]
 
