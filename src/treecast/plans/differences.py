@@ -76,7 +76,8 @@ def difference(before: Schedule, after: Schedule) -> Difference:
         raise PlanError(
             f"a {before.collective.kind} and a {after.collective.kind} have nothing in common: compare plans of one collective"
         )
-    old, new = Counter(_spelled(before)), Counter(_spelled(after))
+    alike = before.orbit == after.orbit
+    old, new = (Counter(_spelled(each if alike else each.plain())) for each in (before, after))
     gone, fresh = old - new, new - old
     moved = (_carried(gone) & _carried(fresh)).total()
     changed = {node for row in (*gone, *fresh) for node in row[:2]}

@@ -1,26 +1,32 @@
-"""A plan after nodes or links have failed: what still hangs together is kept, and the rest is planned again.
+"""A plan after nodes or links have failed: what still carries is kept, and the rest is planned again.
 
-The new schedule is one on what is left of the network, where labels are as before. A broadcast down trees keeps of each tree
-what hangs from the root (plans/trees/repaired.py); all other schedules are planned anew. Nodes that are no longer reached are
-left out, too, so the others go on.
+The new schedule is one on what is left of the network, where labels are as before. There are three ways to it, and the one that
+takes the fewest steps is taken; of equal ones the first. Data of one copy that spreads is patched: its rows stay in their
+steps, and free arcs bring what is lost (plans/patching.py). A broadcast down trees keeps of each tree what hangs from the root
+(plans/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
+from treecast.lower_bounds import best, schedule_bounds
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.choice import build
-from treecast.plans.differences import all_labels, difference
+from treecast.plans.differences import Difference, all_labels, difference
 from treecast.plans.loss import Loss
+from treecast.plans.patching import patched
 from treecast.plans.registry import ALL_PORT
 from treecast.plans.request import request
 from treecast.plans.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
@@ -42,11 +48,15 @@ class Repair:
     unreached : tuple of str
         The labels of living nodes that no way leads to, or from, any more; the new schedule is without them.
     kept : int
-        How many arcs of its trees are as before, in the same tree; 0 where all was planned anew; all rows without faults.
+        How many arcs of its trees are as before, in the same tree; of a patched schedule, how many rows; 0 where all was
+        planned anew; all rows without faults.
     moved : tuple of str
-        The labels of the nodes that hear from another node in some tree than before; of all nodes where all was planned anew.
+        The labels of the nodes that hear something from another node than before, of trees in some tree; of all nodes where all
+        was planned anew.
     seconds : float
         How long the repair took, without the time that was given to improve it.
+    patched : bool
+        Whether the rows that still carry have stayed in their steps.
     """
 
     before: Schedule
@@ -55,11 +65,17 @@ class Repair:
     kept: int
     moved: tuple[str, ...]
     seconds: float
+    patched: bool = False
 
     @property
     def told(self) -> tuple[str, ...]:
         """The labels of the nodes whose rows have changed in anything: they must learn their part."""
-        return difference(self.before, self.schedule).told
+        return self.difference.told
+
+    @cached_property
+    def difference(self) -> Difference:
+        """Which rows are kept, moved to other steps, new or gone."""
+        return difference(self.before, self.schedule)
 
 
 def repair(
@@ -106,18 +122,49 @@ def repair(
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
     left, unreached = _left(schedule, sorted(gone), cut_links)
-    found = _kept(schedule, left)
+    patch = _patched(schedule, left)
+    done = patch is not None and patch.schedule.steps <= best(schedule_bounds(patch.schedule), "steps").value
+    trees = None if done else _kept(schedule, left)
+    ways = [patch] if patch else []
+    if trees is not None:
+        ways.append(_down(schedule, trees, trees.trees))
+    elif not done:
+        with suppress(PlanError) if patch else nullcontext():
+            ways.append(_Way(_planned(schedule, left), 0, all_labels(left)))
+    seconds = perf_counter() - begun
+    if trees is not None and schedule.copies == 1 and (better := _improved(schedule, trees.trees, within)):
+        ways.append(_down(schedule, trees, better[1]))
+    chosen = min(ways, key=lambda way: way.schedule.steps)
+    new = chosen.schedule
+    if schedule.sizes is not None and new.collective.messages == schedule.collective.messages:
+        new = replace(new, sizes=schedule.sizes)
+    return Repair(schedule, new, unreached, chosen.kept, chosen.moved, seconds, chosen.patched)
+
+
+class _Way(NamedTuple):
+    """A new schedule, how much of the old one is kept, and which nodes hear something from another node than before."""
+
+    schedule: Schedule
+    kept: int
+    moved: tuple[str, ...]
+    patched: bool = False
+
+
+def _patched(schedule: Schedule, left: Network) -> _Way | None:
+    """Return the schedule patched; None where schedules like it are not."""
+    found = patched(schedule, left)
     if found is None:
-        return Repair(schedule, _planned(schedule, left), unreached, 0, all_labels(left), perf_counter() - begun)
-    new, seconds = _over(schedule, found.trees), perf_counter() - begun
-    better = _improved(schedule, found.trees, within) if schedule.copies == 1 else None
-    trees = found.trees
-    if better is not None and better[0].steps < new.steps:
-        new, trees = better
+        return None
+    rows, hearing = difference(schedule, found.schedule), left.labels(found.hearing)
+    return _Way(found.schedule, rows.kept, tuple(label for label in hearing if label in rows.told), True)
+
+
+def _down(schedule: Schedule, found: Repaired, trees: TreeSet) -> _Way:
+    """Return the broadcast of a schedule down trees that come from repaired ones."""
     kept = found.kept & (trees.parent == found.trees.parent) & (trees.port == found.trees.port)
     kept[:, trees.root] = True
-    moved = tuple(left.labels(np.flatnonzero(~kept.all(axis=0))))
-    return Repair(schedule, new, unreached, int(kept.sum()) - len(kept), moved, seconds)
+    moved = tuple(trees.network.labels(np.flatnonzero(~kept.all(axis=0))))
+    return _Way(_over(schedule, trees), int(kept.sum()) - len(kept), moved)
 
 
 def _kept(schedule: Schedule, left: Network) -> Repaired | None:
@@ -224,6 +271,10 @@ def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedu
 def _said_to_be_kept(found: Repair) -> str:
     if found.schedule is found.before:
         return "everything: there are no faults"
+    if found.patched:
+        rows = found.difference
+        changed = f"{count_of(rows.new + rows.moved, 'row')} new, {rows.gone + rows.moved:,} gone"
+        return f"{rows.kept:,} of {count_of(len(found.before.plain()), 'row')}, as they were; {changed}"
     arcs = found.schedule.trees * (found.schedule.network.nodes - 1)
     return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees" if found.kept else "nothing: planned anew"
 
@@ -237,13 +288,17 @@ def _(found: Repair) -> Description:
         "steps_before": before.steps,
         "copies_before": before.copies,
         "trees_before": before.trees,
-        "arcs_kept": found.kept,
+        "patched": found.patched,
+        "rows_kept": found.difference.kept,
+        "rows_new": found.difference.new + found.difference.moved,
+        "rows_gone": found.difference.gone + found.difference.moved,
+        "arcs_kept": 0 if found.patched else found.kept,
         "hear_from_others": list(moved),
         "must_be_told": list(told),
         "repair_seconds": round(found.seconds, 6),
     }
     lines = {
-        "before": f"{count_of(before.steps, 'step')} over {count_of(before.trees, 'tree')}",
+        "before": count_of(before.steps, "step") + (f" over {count_of(before.trees, 'tree')}" if before.trees else ""),
         "kept": _said_to_be_kept(found),
         "moved": f"{count_of(len(moved), 'node')}, hearing from others: {list_few(moved, _SHOWN)}"
         if moved

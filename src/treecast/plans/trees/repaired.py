@@ -136,8 +136,8 @@ def _what_hangs(
 
     int32 (count, N) both, -1 where no way leads from the root any more; the depth of the root is 0.
     """
-    node = _new_nodes(trees.network, network)
-    arc, tail = _new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
+    node = new_nodes(trees.network, network)
+    arc, tail = new_arcs(trees.network, network, node), np.append(arcs_of(network).tail, -1)  # arc -1 is none
     left, was = np.flatnonzero(node >= 0), _arcs_up(trees)
     by, level = np.full((2, len(trees), network.nodes), -1, np.int64)
     by[:, node[left]] = np.where(was[:, left] >= 0, arc[was[:, left]], -1)
@@ -163,13 +163,13 @@ def _completed(
     return None if stuck >= 0 or (np.delete(up, root, axis=1) < 0).any() else tree_set(network, root, up)
 
 
-def _new_nodes(before: Network, network: Network) -> Ints:
+def new_nodes(before: Network, network: Network) -> Ints:
     """Return the number that each node has now, or -1 where it is gone."""
     number = {label: v for v, label in enumerate(network.labels(np.arange(network.nodes)))}
     return np.array([number.get(label, -1) for label in before.labels(np.arange(before.nodes))], np.int64)
 
 
-def _new_arcs(before: Network, network: Network, node: Ints) -> Ints:
+def new_arcs(before: Network, network: Network, node: Ints) -> Ints:
     """Return the number that each arc has now, or -1: of several between two nodes the last ones are gone."""
     was, now = arcs_of(before), arcs_of(network)
     many = before.ports + 1

@@ -1,0 +1,263 @@
+"""A schedule patched after faults: rows that still carry stay in their steps, and free arcs bring what is lost with the others.
+
+Communication model: that of the schedule, if nodes may keep what they relay: all-port, shouting or one-port, full or half duplex.
+A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. What a node would
+never get is then sent, step by step, over any arc that is free in that step and whose source holds it by then. So
+nothing that is kept ever waits for what is new.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.collectives import Collective, Holdings
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.plans.trees.repaired import new_arcs, new_nodes
+from treecast.schedule import NO_RECIPE, Payloads, Rows, Schedule
+
+_MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
+
+Load = tuple[int, int, int]
+"""A step, the number of an arc, and what goes over it then: the chunks as the bits of a number."""
+Piece = tuple[int, int, int, list[tuple[int, int]]]
+"""A row to be: its first step, how many it takes, the number of its arc, and its ranges of chunks."""
+
+
+class Patch(NamedTuple):
+    """A patched schedule, and the nodes of what is left that hear something new: int64, ascending."""
+
+    schedule: Schedule
+    hearing: Ints
+
+
+class _Kept(NamedTuple):
+    """What still carries: rows, what each arc carries when, and what the nodes hold after all of it."""
+
+    pieces: list[Piece]
+    loads: list[Load]
+    held: list[int]
+
+
+def patched(schedule: Schedule, left: Network) -> Patch | None:
+    """Return a schedule patched for what is left of its network.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A schedule of one copy that spreads data: a broadcast, multicast or allgather.
+    left : Network
+        What is left of its network: the nodes have their labels from before, and each gets what it wants along some way.
+
+    Returns
+    -------
+    Patch or None
+        None where schedules are not patched: of other collectives and models, of several copies, and of too many sends.
+
+    Examples
+    --------
+    >>> from treecast.plans import plan
+    >>> old = plan("broadcast", "star:4", messages=12)
+    >>> found = patched(old, old.network.without(nodes=["2134"]))
+    >>> old.steps, found.schedule.steps, len(found.hearing)
+    (9, 9, 13)
+    """
+    collective = _can_be_patched(schedule) and _what_is_left(schedule.collective, schedule.network, left)
+    if not collective:
+        return None
+    plain = schedule.plain()
+    kept = _kept(plain, collective, left)
+    found = _completed(schedule, collective, left, kept)
+    if found is None:
+        return None
+    tail, head, port = (
+        column.astype(np.int64) for column in (arcs_of(left).tail, arcs_of(left).head, arcs_of(left).port)
+    )
+    pieces = kept.pieces + [(step, 1, arc, list(_ranges(mask))) for step, arc, mask in found]
+    arc = np.array([piece[2] for piece in pieces], np.int64)
+    rows = Rows.of(
+        Payloads.of([piece[3] for piece in pieces]),
+        step=np.array([piece[0] for piece in pieces], np.int64),
+        steps=np.array([piece[1] for piece in pieces], np.int64),
+        src=tail[arc],
+        dst=head[arc],
+        port=port[arc],
+        tree=np.full(len(pieces), -1),
+        payload=np.arange(len(pieces)),
+    )
+    made = Schedule(left, collective, schedule.model, rows, recipe=NO_RECIPE)
+    return Patch(made, np.unique(head[np.array([load[1] for load in found], np.int64)]))
+
+
+def _can_be_patched(schedule: Schedule) -> bool:
+    traits, machine = schedule.collective.traits, schedule.model
+    spreads = traits.ends in ("all", "targets") and not traits.adds
+    timed = machine.buffered and not machine.routing and machine.partner == "any"
+    return spreads and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
+
+
+def _what_is_left(collective: Collective, before: Network, left: Network) -> Collective | None:
+    """Return the same collective on what is left; None where nobody is left who wants something."""
+    node = new_nodes(before, left)
+    targets = tuple(int(node[v]) for v in collective.targets if node[v] >= 0)
+    if collective.targets and not targets:
+        return None
+    root = 0 if collective.all_source else int(node[collective.root])
+    return Collective.over(left, collective.kind, collective.messages, root=root, targets=targets)
+
+
+def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
+    """Return what still carries when nothing is added."""
+    before, rows = plain.network, plain.rows
+    node = new_nodes(before, left)
+    arc = _new_arc_of_rows(plain, left, node)
+    chunk = _new_chunks(plain.collective, node, left.nodes)
+    held, carried, loads = _masks(collective.given(), left.nodes), list[tuple[int, int, int]](), list[Load]()
+    arcs, speaking = arcs_of(left), plain.speaking
+    tail, head = arcs.tail.tolist(), arcs.head.tolist()
+    for sends in plain.expand():
+        new = chunk[sends.chunk]
+        lives = (arc[sends.row] >= 0) & (new >= 0) & speaking[sends.row]
+        arrived = list[tuple[int, int]]()
+        for row, over, what in zip(
+            sends.row[lives].tolist(), arc[sends.row[lives]].tolist(), new[lives].tolist(), strict=True
+        ):
+            if held[tail[over]] >> what & 1:
+                carried.append((row, sends.step, what))
+                loads.append((sends.step, over, 1 << what))
+                arrived.append((head[over], 1 << what))
+        for taker, mask in arrived:
+            held[taker] |= mask
+    pieces = [
+        (step, steps, int(arc[row]), ranges) for row, step, steps, ranges in _runs(carried, rows.streaming.tolist())
+    ]
+    return _Kept(pieces, loads, held)
+
+
+def _runs(
+    carried: list[tuple[int, int, int]], streaming: list[bool]
+) -> Iterator[tuple[int, int, int, list[tuple[int, int]]]]:
+    """Yield the parts of rows that still carry, from (row, step, chunk): row, first step, number of steps, and ranges of chunks.
+
+    A stream is cut wherever a chunk is missing.
+    """
+    for row, sends in groupby(sorted(carried), key=lambda send: send[0]):
+        parts = list[list[tuple[int, int]]]()
+        for _, step, chunk in sends:
+            follows = parts and (step - parts[-1][-1][0]) == streaming[row] and chunk > parts[-1][-1][1]
+            if follows:
+                parts[-1].append((step, chunk))
+            else:
+                parts.append([(step, chunk)])
+        for part in parts:
+            mask = sum(1 << chunk for _, chunk in part)
+            yield row, part[0][0], part[-1][0] - part[0][0] + 1, list(_ranges(mask))
+
+
+def _completed(schedule: Schedule, collective: Collective, left: Network, kept: _Kept) -> list[Load] | None:
+    """Return what free arcs carry so that every node gets what it wants; None where it cannot."""
+    combining, everything = schedule.model.combining, _all_that_is_used(collective)
+    arcs, needs = arcs_of(left), _resources(schedule, left)
+    tail: list[int] = arcs.tail.tolist()
+    head: list[int] = arcs.head.tolist()
+    bounds: list[int] = arcs.into.tolist()
+    into: list[list[int]] = [arcs.entering[a:b].tolist() for a, b in pairwise(bounds)]
+    wanted, held = _masks(collective.wanted(), left.nodes), _masks(collective.given(), left.nodes)
+    lacks = {v: everything & ~mask for v, mask in enumerate(kept.held) if everything & ~mask}
+    open_ = {v for v in lacks if lacks[v] & wanted[v]}
+    taken, arriving = dict[int, dict[int, int]](), dict[int, list[tuple[int, int]]]()
+    for step, arc, mask in kept.loads:
+        taken.setdefault(step, {}).update((need, arc) for need in needs[arc])
+        arriving.setdefault(step + 1, []).append((head[arc], mask))
+    found, step, last = list[Load](), 0, schedule.steps
+    while open_:
+        for v, mask in arriving.pop(step, ()):
+            held[v] |= mask
+        busy, arrived = taken.get(step, {}), list[tuple[int, int]]()
+        for v in sorted(lacks, key=lambda v: (v not in open_, -lacks[v].bit_count(), v)):
+            for arc in into[v]:
+                able = held[tail[arc]] & lacks[v]
+                if not able or any(need in busy and not (combining and busy[need] == arc) for need in needs[arc]):
+                    continue
+                sent = able if combining else able & -able
+                found.append((step, arc, sent))
+                arrived.append((v, sent))
+                busy.update((need, arc) for need in needs[arc])
+                lacks[v] &= ~sent
+            if not lacks[v]:
+                del lacks[v]
+            if not lacks.get(v, 0) & wanted[v]:
+                open_.discard(v)
+        if not arrived and step > last:
+            return None
+        step += 1
+        arriving.setdefault(step, []).extend(arrived)
+    return _needed(found, wanted, tail, head)
+
+
+def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[int]) -> list[Load]:
+    """Return the loads that bring a node what it wants, or what it sends on: relays want nothing."""
+    used, needed = list(wanted), list[Load]()
+    for step, arc, mask in reversed(found):
+        if mask := mask & used[head[arc]]:
+            needed.append((step, arc, mask))
+            used[tail[arc]] |= mask
+    return needed[::-1]
+
+
+def _resources(schedule: Schedule, left: Network) -> list[tuple[int, ...]]:
+    """Return of each arc what a message over it takes, as numbers that only one arc can take in a step."""
+    machine, arcs = schedule.model, arcs_of(left)
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    if machine.ports == "one":
+        return list(zip(tail.tolist(), (head + (0 if machine.duplex == "half" else left.nodes)).tolist(), strict=True))
+    there = left.arc(tail, arcs.port)
+    if machine.duplex == "half":
+        back = left.back(tail, arcs.port)
+        there = np.where(back >= 0, np.minimum(there, left.arc(head, back)), there)
+    return [(link,) for link in there.tolist()]
+
+
+def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:
+    """Return the number that the arc of each row has in what is left, or -1: int64 (rows,)."""
+    before, rows = plain.network, plain.rows
+    was = arcs_of(before)
+    numbers = was.tail.astype(np.int64) * before.ports + was.port
+    return new_arcs(before, left, node)[np.searchsorted(numbers, before.arc(rows.src, rows.port))]
+
+
+def _new_chunks(collective: Collective, node: Ints, nodes: int) -> Ints:
+    """Return the number that each chunk has in what is left, or -1 where its source is gone: int64 (chunks,)."""
+    chunk = np.arange(collective.chunks)
+    if collective.traits.blocks == "one":
+        return chunk
+    block, place = np.divmod(chunk, collective.messages)
+    return np.where(node[block] >= 0, node[block] * collective.messages + place, -1)
+
+
+def _all_that_is_used(collective: Collective) -> int:
+    mask = 0
+    for _, first, stop in collective.given():
+        mask |= (1 << stop) - (1 << first)
+    return mask
+
+
+def _masks(holdings: Holdings, nodes: int) -> list[int]:
+    """Return the chunks of each node as the bits of a number."""
+    found = [0] * nodes
+    for node, first, stop in holdings:
+        found[node] |= (1 << stop) - (1 << first)
+    return found
+
+
+def _ranges(mask: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges (first, stop) of the bits that are set, in ascending order."""
+    while mask:
+        first = (mask & -mask).bit_length() - 1
+        ones = mask >> first
+        length = ((ones + 1) & -(ones + 1)).bit_length() - 1
+        yield first, first + length
+        mask &= -1 << (first + length)
