@@ -24,6 +24,12 @@ JOBS = {
     "in turns": ("allgather", "complete:12", {"messages": 2, "model": "one-port"}),
     "doubling": ("allgather", "complete:12", {"model": "one-port,combining"}),
     "relays": ("broadcast", "fat-tree:4", {"messages": 4}),
+    "scatter": ("scatter", "star:4", {"messages": 3}),
+    "gather": ("gather", "torus:4x4", {"messages": 3}),
+    "alltoall": ("alltoall", "star:4", {}),
+    "scatter one by one": ("scatter", "complete:12", {"messages": 2, "model": "one-port"}),
+    "exchange": ("alltoall", "hypercube:4", {"model": "shouting"}),
+    "scatter past relays": ("scatter", "fat-tree:4", {}),
     "one way": ("broadcast", "debruijn:2,4", {"messages": 4}),
 }
 
@@ -94,10 +100,19 @@ def test_targets_alone_get_what_they_want() -> None:
     assert set(found.schedule.network.labels(found.hearing)) <= {"2", "3"}
 
 
-@pytest.mark.parametrize("kind", ["scatter", "reduce", "alltoall"])
-def test_other_collectives_are_not_patched(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["reduce", "reduce-broadcast", "allreduce"])
+def test_sums_are_not_patched(kind: str) -> None:
     before = treecast.plan(kind, "star:4")
     assert patched(before, before.network.without(nodes=[3])) is None
+
+
+def test_lost_chunks_of_a_scatter_come_as_early_as_they_can() -> None:
+    """On a ring without a link, what went over it takes the three arcs the other way round, behind two chunks that go there."""
+    before = treecast.plan("scatter", "ring:5")
+    found = patched(before, before.network.without(links=["1-2"]))
+    assert found is not None
+    assert treecast.verify(found.schedule)
+    assert (before.steps, found.schedule.steps, found.hearing.tolist()) == (2, 5, [2, 3, 4])
 
 
 def test_copies_are_not_patched() -> None:
@@ -121,7 +136,7 @@ def test_sizes_stay_through_a_repair() -> None:
         assert treecast.repair(before, **faults).schedule.sizes == before.sizes is not None
 
 
-SWEPT = ["all-port", "allgather", "many", "one-port"]
+SWEPT = ["all-port", "allgather", "many", "one-port", "scatter"]
 
 
 @pytest.mark.parametrize("name", SWEPT)

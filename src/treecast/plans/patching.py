@@ -2,11 +2,13 @@
 
 Communication model: that of the schedule, if nodes may keep what they relay: all-port, shouting or one-port, full or half duplex.
 A row still carries a chunk if its arc is there and its source holds the chunk by then, without any help. What a node would
-never get is then sent, step by step, over any arc that is free in that step and whose source holds it by then. So
-nothing that is kept ever waits for what is new.
+never get is then sent, step by step, over any arc that is free in that step and whose source holds it by then. Personal data,
+where each chunk is for one node, goes chunk by chunk on the way that arrives first, from any node that holds the chunk. So
+nothing that is kept ever waits for what is new. A row that still carries stays, even if it leads to nobody who wants its chunk.
 """
 
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
 from treecast.plans.trees.repaired import new_arcs, new_nodes
 from treecast.schedule import NO_RECIPE, Payloads, Rows, Schedule
+from treecast.steps import NEVER
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
 
@@ -48,7 +51,7 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
     Parameters
     ----------
     schedule : Schedule
-        A schedule of one copy that spreads data: a broadcast, multicast or allgather.
+        A schedule of one copy without sums.
     left : Network
         What is left of its network: the nodes have their labels from before, and each gets what it wants along some way.
 
@@ -63,14 +66,15 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
     >>> old = plan("broadcast", "star:4", messages=12)
     >>> found = patched(old, old.network.without(nodes=["2134"]))
     >>> old.steps, found.schedule.steps, len(found.hearing)
-    (9, 9, 13)
+    (9, 12, 22)
     """
     collective = _can_be_patched(schedule) and _what_is_left(schedule.collective, schedule.network, left)
     if not collective:
         return None
     plain = schedule.plain()
     kept = _kept(plain, collective, left)
-    found = _completed(schedule, collective, left, kept)
+    complete = _routed if collective.personal else _completed
+    found = complete(schedule, collective, left, kept)
     if found is None:
         return None
     tail, head, port = (
@@ -96,7 +100,8 @@ def _can_be_patched(schedule: Schedule) -> bool:
     traits, machine = schedule.collective.traits, schedule.model
     spreads = traits.ends in ("all", "targets") and not traits.adds
     timed = machine.buffered and not machine.routing and machine.partner == "any"
-    return spreads and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
+    whole = (spreads or traits.personal) and schedule.collective.lengths is None
+    return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 
 def _what_is_left(collective: Collective, before: Network, left: Network) -> Collective | None:
@@ -160,7 +165,7 @@ def _runs(
 def _completed(schedule: Schedule, collective: Collective, left: Network, kept: _Kept) -> list[Load] | None:
     """Return what free arcs carry so that every node gets what it wants; None where it cannot."""
     combining, everything = schedule.model.combining, _all_that_is_used(collective)
-    arcs, needs = arcs_of(left), _resources(schedule, left)
+    arcs, table = arcs_of(left), _Timetable.of(schedule, left, kept.loads)
     tail: list[int] = arcs.tail.tolist()
     head: list[int] = arcs.head.tolist()
     bounds: list[int] = arcs.into.tolist()
@@ -168,24 +173,23 @@ def _completed(schedule: Schedule, collective: Collective, left: Network, kept: 
     wanted, held = _masks(collective.wanted(), left.nodes), _masks(collective.given(), left.nodes)
     lacks = {v: everything & ~mask for v, mask in enumerate(kept.held) if everything & ~mask}
     open_ = {v for v in lacks if lacks[v] & wanted[v]}
-    taken, arriving = dict[int, dict[int, int]](), dict[int, list[tuple[int, int]]]()
+    arriving = dict[int, list[tuple[int, int]]]()
     for step, arc, mask in kept.loads:
-        taken.setdefault(step, {}).update((need, arc) for need in needs[arc])
         arriving.setdefault(step + 1, []).append((head[arc], mask))
     found, step, last = list[Load](), 0, schedule.steps
     while open_:
         for v, mask in arriving.pop(step, ()):
             held[v] |= mask
-        busy, arrived = taken.get(step, {}), list[tuple[int, int]]()
+        arrived = list[tuple[int, int]]()
         for v in sorted(lacks, key=lambda v: (v not in open_, -lacks[v].bit_count(), v)):
             for arc in into[v]:
                 able = held[tail[arc]] & lacks[v]
-                if not able or any(need in busy and not (combining and busy[need] == arc) for need in needs[arc]):
+                if not able or not table.is_free(arc, step):
                     continue
                 sent = able if combining else able & -able
                 found.append((step, arc, sent))
                 arrived.append((v, sent))
-                busy.update((need, arc) for need in needs[arc])
+                table.take(arc, step)
                 lacks[v] &= ~sent
             if not lacks[v]:
                 del lacks[v]
@@ -196,6 +200,76 @@ def _completed(schedule: Schedule, collective: Collective, left: Network, kept: 
         step += 1
         arriving.setdefault(step, []).extend(arrived)
     return _needed(found, wanted, tail, head)
+
+
+def _routed(schedule: Schedule, collective: Collective, left: Network, kept: _Kept) -> list[Load] | None:
+    """Return how each lost chunk gets to its node as early as free arcs allow, the farthest first; None where one cannot."""
+    arcs, table = arcs_of(left), _Timetable.of(schedule, left, kept.loads)
+    head: list[int] = arcs.head.tolist()
+    first: list[int] = arcs.first.tolist()
+    since = dict[int, dict[int, int]]()  # of each chunk: since when a node holds it
+    for node, start, stop in collective.given():
+        for chunk in range(start, stop):
+            since.setdefault(chunk, {})[node] = 0
+    for step, arc, mask in kept.loads:
+        since[mask.bit_length() - 1].setdefault(head[arc], step + 1)
+    wanted = [(v, c) for v, start, stop in collective.wanted() for c in range(start, stop)]
+    lost = np.array([(v, c) for v, c in wanted if v not in since[c]], np.int64).reshape(-1, 2)
+    far = left.distance(collective.source_of(lost[:, 1]), lost[:, 0])
+    found = list[Load]()
+    for node, chunk in lost[np.argsort(-far, kind="stable")].tolist():
+        came, reached = dict[int, tuple[int, int, int]](), since[chunk]
+        queue = [(step, v) for v, step in reached.items()]
+        heapify(queue)
+        done = set[int]()
+        while queue and node not in done:
+            now, u = heappop(queue)
+            if u in done:
+                continue
+            done.add(u)
+            for arc in range(first[u], first[u + 1]):
+                v, step = head[arc], table.free_from(arc, now)
+                if v not in done and step + 1 < reached.get(v, NEVER) and step + 1 < came.get(v, (NEVER,))[0]:
+                    came[v] = step + 1, u, arc
+                    heappush(queue, (step + 1, v))
+        if node not in done:
+            return None
+        while node in came:
+            step, node, arc = came[node]
+            table.take(arc, step - 1)
+            found.append((step - 1, arc, 1 << chunk))
+    return found
+
+
+class _Timetable(NamedTuple):
+    """What is taken in each step, and by which arc: see ``_resources``."""
+
+    needs: list[tuple[int, ...]]
+    taken: dict[int, dict[int, int]]
+    combining: bool
+
+    @staticmethod
+    def of(schedule: Schedule, left: Network, loads: list[Load]) -> "_Timetable":
+        """Return the table of what some loads take."""
+        table = _Timetable(_resources(schedule, left), {}, schedule.model.combining)
+        for step, arc, _ in loads:
+            table.take(arc, step)
+        return table
+
+    def take(self, arc: int, step: int) -> None:
+        """Have an arc carry something in a step."""
+        self.taken.setdefault(step, {}).update((need, arc) for need in self.needs[arc])
+
+    def is_free(self, arc: int, step: int) -> bool:
+        """Return whether an arc can carry something in a step: where messages combine, also beside what it carries then."""
+        busy = self.taken.get(step)
+        return not busy or all(need not in busy or (self.combining and busy[need] == arc) for need in self.needs[arc])
+
+    def free_from(self, arc: int, step: int) -> int:
+        """Return the first step from ``step`` on in which an arc can carry something."""
+        while not self.is_free(arc, step):
+            step += 1
+        return step
 
 
 def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[int]) -> list[Load]:
@@ -235,7 +309,10 @@ def _new_chunks(collective: Collective, node: Ints, nodes: int) -> Ints:
     if collective.traits.blocks == "one":
         return chunk
     block, place = np.divmod(chunk, collective.messages)
-    return np.where(node[block] >= 0, node[block] * collective.messages + place, -1)
+    group, of = np.divmod(block, len(node))  # of pairs: where they come from, and for whom they are
+    pairs = collective.traits.blocks == "pair"
+    lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
+    return np.where(lives, ((node[group] * nodes if pairs else 0) + node[of]) * collective.messages + place, -1)
 
 
 def _all_that_is_used(collective: Collective) -> int:

@@ -1,7 +1,7 @@
 """A plan after nodes or links have failed: what still carries is kept, and the rest is planned again.
 
 The new schedule is one on what is left of the network, where labels are as before. There are three ways to it, and the one that
-takes the fewest steps is taken; of equal ones the first. Data of one copy that spreads is patched: its rows stay in their
+takes the fewest steps is taken; of equal ones the first. A schedule of one copy without sums is patched: its rows stay in their
 steps, and free arcs bring what is lost (plans/patching.py). A broadcast down trees keeps of each tree what hangs from the root
 (plans/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go on.
 """
