@@ -6,6 +6,7 @@ usage: api_errors.py OPTIONS: of ``wrap``, in JSON; with them every call goes tr
 import json
 import sys
 from array import array
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -79,6 +80,29 @@ for name, arguments in CALLS.items():
         number = np.full(3, numbers if me == 0 else -1)
         comm.Bcast(number)
         check(("the next call", name, culprit), (number == numbers).all())
+
+# -- so is an argument that no call can have: a root that is no rank, or one too few -------------------------------------------
+
+again = np.zeros(4, int)
+for name, good, bad in (
+    ("Bcast", (own.copy(), 0), (own, size)),
+    ("bcast", ("said", 0), ("said", -1)),
+    ("Reduce", (own, again), (own, again, MPI.SUM, size)),
+    ("allgather", (me,), ()),
+    ("Allreduce", (own, again), (own,)),
+    ("Ibcast", (own.copy(), 0), (own, size)),
+    ("Allreduce_init", (own, again), (["no", "buffer"], again)),
+    ("Bcast_init", (own.copy(), 0), (own, size)),
+):
+    for culprit in range(size if comm._options.survive else 0):  # without, as in MPI, the others may wait
+        error = raised(partial(getattr(comm, name), *(bad if culprit == me else good)))
+        if name == "Ibcast" and culprit != me:  # the next call raises it
+            error = raised(comm.Barrier)
+        elif name == "Ibcast":
+            comm.Barrier()
+        kind = (TypeError, MPI.Exception) if culprit == me else DeliveryError
+        check((name, culprit, repr(error)), isinstance(error, kind))
+        check(("the next call", name, culprit), comm.allgather(me) == [*range(size)])
 
 # -- what gave wrong data without a word ----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import random
 import signal
 import sys
 import threading
+import time
 import zlib
 
 import numpy as np
@@ -36,6 +37,23 @@ def waited(name, *arguments):
     return call
 
 
+def started(request):
+    def call():
+        request.Start()
+        MPI.Request.Waitall([request])
+        comm.Barrier()
+
+    return call
+
+
+summed = np.zeros(LONG, int)
+again = {  # begun before the death, and started before and after it
+    "Allreduce_init": (started(comm.Allreduce_init(own, summed)), summed),
+    "Bcast_init": (started(comm.Bcast_init(np.arange(LONG), 0)), None),
+    "Barrier_init": (started(comm.Barrier_init()), None),
+}
+
+
 def calls_of(root):
     total = np.zeros(LONG, int)
     return {
@@ -54,6 +72,7 @@ def calls_of(root):
         "alltoall": (blocking("alltoall", [*range(size)]), None),
         "Iallreduce": (waited("Iallreduce", own, total), total),
         "Ibcast": (waited("Ibcast", own.copy(), root), None),
+        **again,
     }
 
 
@@ -70,6 +89,8 @@ for k in range(40):
     else:
         sums = None if total is None else zlib.crc32(total)
         seen.append((name, comm.last.failed, sums, result if name == "allreduce" else None))
+if me == victim:
+    time.sleep(10)  # at the latest it dies here
 left = comm.Shrink()
 found = MPI.Intracomm(left).allgather(seen)
 if left.rank == 0:

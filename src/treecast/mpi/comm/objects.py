@@ -90,6 +90,9 @@ def bcast(ours: Rank, obj: Any, root: int = 0) -> ObjectJob:
             if mine is not None:
                 ways.broadcast(call, mine, root)
             return obj, ()
+        if mine is None:
+            ways.broadcast(call, None, root)
+            return None, ()
         head = MPI.buffer.allocate(_HEAD)
         ways.broadcast(call, head, root)
         data = MPI.buffer.allocate(_length(head))
@@ -144,10 +147,10 @@ def scatter(ours: Rank, sendobj: Any, root: int = 0) -> ObjectJob:
 
     def carry(ways: Ways, call: Call, out: Any) -> tuple[Any, Failed]:
         here = call.rank == root
-        head = MPI.buffer.allocate(_HEAD)
-        if here and out is None:
+        if out is None:
             ways.scatter(call, None, None, root)
             return None, ()
+        head = MPI.buffer.allocate(_HEAD)
         ways.scatter(call, [_head(len(each)) for each in out] if here else None, head, root)
         data = MPI.buffer.allocate(_length(head))
         ways.scatter(call, out if here else None, data, root)

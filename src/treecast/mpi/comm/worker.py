@@ -14,7 +14,8 @@ def _nothing(*_: object) -> None:
 class Worker:
     """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
 
-    What a job raises is kept, and raised by the next call. Where MPI allows one thread only, a job is over when it is begun.
+    What a job raises is kept until ``tell``. The next call is carried out before that: not all ranks may have something to raise.
+    Where MPI allows one thread only, a job is over when it is begun.
     """
 
     def __init__(self) -> None:
@@ -37,11 +38,19 @@ class Worker:
         self._jobs.put((job, request))
         return request
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job is not over."""
+        return self._pending > 0
+
     def wait(self) -> None:
-        """Wait until all jobs are over. Raises what the last one that failed has raised, once."""
+        """Wait until all jobs are over."""
         with self._idle:
             self._idle.wait_for(lambda: not self._pending)
-            error, self._error = self._error, None
+
+    def tell(self) -> None:
+        """Raise what the last job that failed has raised, once."""
+        error, self._error = self._error, None
         if error is not None:
             raise error
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from inspect import signature
 from time import perf_counter
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ from mpi4py import MPI
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
-from treecast.mpi.comm.jobs import JOBS, Given, Job
+from treecast.mpi.comm.again import Again
+from treecast.mpi.comm.jobs import JOBS, Given, Job, Rank
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.objects import OBJECT_JOBS
 from treecast.mpi.comm.options import Options, check_options
@@ -142,6 +144,7 @@ class Comm(MPI.Intracomm):
         """Carry a call out, and return what ``carry`` does. Raises what is wrong with the arguments when the others know it."""
         call, options = self._state.call, self._options
         call.number, call.survive, call.deadline = number - 1, options.survive, options.deadline
+        call.beside = self._state.worker.busy  # which carries this call out, then
         call.begin()
         given, wrong = None, None
         try:
@@ -171,6 +174,29 @@ class Comm(MPI.Intracomm):
         failed = self._carry_out(number, read, carry)
         self._last = (failed, ways.name, ways.network, began, perf_counter())
 
+    def _begin(self, name: str, job: Job) -> MPI.Request:
+        """Have the worker carry out a call; the arguments are read at once."""
+        state = self._state
+        state.number += 1
+        number, ways = state.number, self._ways(name)
+        wrong: list[Exception] = []
+        given: list[Given] = []
+        try:
+            given.append(job.read())
+        except Exception as error:
+            wrong.append(error)
+
+        def read() -> Given:
+            for error in wrong:
+                raise error
+            return given[0]
+
+        request = state.worker.begin(lambda: self._do(job, ways, number, read))
+        if wrong:
+            state.worker.wait()
+            state.worker.tell()
+        return request
+
     # -- one method for each collective ------------------------------------------------------------------------------
 
     @classmethod
@@ -179,8 +205,7 @@ class Comm(MPI.Intracomm):
         for name in JOBS:
             setattr(cls, name, cls._own_method(name, 1 if name in _SIZED_BY_SECOND else 0))
             setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
-            again = f"{name}_init"
-            setattr(cls, again, cls._parents_method(again))
+            setattr(cls, f"{name}_init", cls._persistent_method(name))
         for name in OBJECT_JOBS:
             setattr(cls, name, cls._object_method(name))
 
@@ -223,8 +248,9 @@ class Comm(MPI.Intracomm):
                 return by_mpi(self)
             number = state.number
             state.worker.wait()
-            job = make(state.rank, *arguments, **named)
-            return self._do(job, self._ways(name), number, job.read)
+            job = _job_of(make, state.rank, arguments, named)
+            self._do(job, self._ways(name), number, job.read)
+            return state.worker.tell()
 
         return method
 
@@ -240,9 +266,10 @@ class Comm(MPI.Intracomm):
             if not options.straight_always or (name == "barrier" and not options.survive):
                 return by_mpi(self, *arguments, **named)
             state.worker.wait()
-            began, job = perf_counter(), make(state.rank, *arguments, **named)
+            began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
             found = self._carry_out(state.number, job.read, partial(job.carry, STRAIGHT))
             self._last = (found[1], STRAIGHT.name, "", began, perf_counter())
+            state.worker.tell()
             return found[0]
 
         return method
@@ -257,24 +284,31 @@ class Comm(MPI.Intracomm):
             state = self._state
             if not self._options.survive:
                 return by_mpi(self, *arguments, **named)
+            return self._begin(name, _job_of(make, state.rank, arguments, named))
+
+        return method
+
+    @staticmethod
+    def _persistent_method(name: str) -> Callable[..., MPI.Prequest]:
+        """Return the method of a persistent collective, each start of which is a nonblocking one."""
+        make, by_mpi = JOBS[name], Comm._parents_method(f"{name}_init")
+
+        @wraps(by_mpi)
+        def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Prequest:
+            state = self._state
+            if not self._options.survive:
+                return by_mpi(self, *arguments, **named)
+            named.pop("info", None)
+            if arguments and isinstance(arguments[-1], MPI.Info):
+                arguments = arguments[:-1]
             state.number += 1
-            number, ways, job = state.number, self._ways(name), make(state.rank, *arguments, **named)
-            wrong: list[Exception] = []
-            given: list[Given] = []
-            try:
-                given.append(job.read())
-            except Exception as error:
-                wrong.append(error)
-
-            def read() -> Given:
-                for error in wrong:
-                    raise error
-                return given[0]
-
-            request = state.worker.begin(lambda: self._do(job, ways, number, read))
-            if wrong:
-                state.worker.wait()
-            return request
+            state.worker.wait()
+            began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
+            # what is wrong is said now, and to all: a start is too late for that
+            self._carry_out(state.number, job.read, lambda call, _: STRAIGHT.barrier(call))
+            self._last = ((), STRAIGHT.name, "", began, perf_counter())
+            state.worker.tell()
+            return Again.of(lambda: self._begin(name, job))
 
         return method
 
@@ -291,6 +325,20 @@ class Comm(MPI.Intracomm):
             return result
 
         return method
+
+
+def _job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
+    try:
+        return make(ours, *arguments, **named)
+    except Exception as error:
+        wrong = error
+
+    def read() -> Any:
+        raise wrong
+
+    needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
+    return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
 
 
 def _bytes_of(argument: Any) -> int:

@@ -33,7 +33,8 @@ class Call:
     ``ahead, behind``: the other ranks, from the next one on, and from the one before. When all send ahead, no two send to the
     same rank at once. ``dead``: ranks that all living know to have failed. ``cuts``: pairs of ranks (a < b) that do not hear each
     other, as all know alike. ``fallen, suspects``: ranks that this one has found dead, or silent; the next agreement makes them
-    known to all. ``cut_off``: the others have gone on without this rank.
+    known to all. ``beside``: another thread may wait in MPI meanwhile, so MPI's agreement cannot be used. ``cut_off``: the
+    others have gone on without this rank.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Call:
     __slots__ = (
         "ahead",
         "behind",
+        "beside",
         "comm",
         "copy",
         "cut_off",
@@ -74,7 +76,7 @@ class Call:
         comm.Set_errhandler(mpi.ERRORS_RETURN)
         self.mpi, self.comm, self.survive, self.deadline = mpi, comm, survive, deadline
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        self.number, self.refused, self.cut_off = -1, "", False
+        self.number, self.refused, self.cut_off, self.beside = -1, "", False, False
         self.copy: Callable[[Piece, Piece], None] = copy_here
         self.dead, self.fallen, self.suspects = set[int](), set[int](), set[int]()
         self.cuts = set[tuple[int, int]]()
@@ -143,6 +145,15 @@ class Call:
             return bool(request.Test())
         except self.mpi.Exception:
             return True
+
+    @property
+    def floods(self) -> bool:
+        """Whether the outcome is found by messages alone, without MPI's agreement.
+
+        That waits for ever for who is silent. And in Open MPI 5 it gives wrong values now and then while another thread of the
+        process waits in MPI.
+        """
+        return self.deadline is not None or self.beside
 
     def is_cut(self, a: int, b: int) -> bool:
         """Return whether all know that two ranks do not hear each other, or that one has failed."""

@@ -52,7 +52,7 @@ def settle(call: Call, lacks: set[int], shape: Shape = TRANSFER, mend: Mend | No
     if not call.survive:
         return _alone(call, lacks, shape)
     _check_heard(call, shape)
-    if call.deadline is None and agree(call, int(not (lacks - call.dead or call.refused))):
+    if not call.floods and agree(call, int(not (lacks - call.dead or call.refused))):
         return verdict_of_deaths(call, shape)
     tries = call.survive + _TRIES
     while True:

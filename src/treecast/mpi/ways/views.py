@@ -4,7 +4,7 @@ Without a deadline a failure is a death, and MPI tells of it: states go straight
 says whose state has come everywhere. With a deadline a rank may also be stopped, or a link cut, of which MPI knows nothing, and
 its agreement would wait for ever. Then states are flooded: in f + 1 stages every rank passes on what it has heard. When at most
 f ranks fail, some stage is free of new failures, so all who are heard know the same after it (Lynch, Distributed Algorithms,
-1996, 6.2).
+1996, 6.2). Calls that a thread carries out beside the program's flood their states too.
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ def see_all(call: Call, lacks: Iterable[int]) -> dict[int, State]:
     """
     own = State(bits_of(lacks), bits_of(call.fallen), bits_of(call.suspects), bool(call.refused))
     refused, call.refused = call.refused, ""  # this is no data: it is sent and received all the same
-    found = _exchanged(call, own) if call.deadline is None else _flooded(call, own)
+    found = _flooded(call, own) if call.floods else _exchanged(call, own)
     call.refused = refused
     call.cut_off |= call.rank not in found
     _note_absent(call, found)
@@ -79,7 +79,7 @@ def _note_absent(call: Call, found: dict[int, State]) -> None:
     for state in found.values():
         fallen |= state.fallen
     absent = set(range(call.size)) - set(found)
-    call.dead |= absent if call.deadline is None else absent & set(ranks_of(fallen))
+    call.dead |= absent & set(ranks_of(fallen)) if call.floods else absent
     for rank, state in found.items():
         for other in {*ranks_of(state.suspects), *absent} - call.dead:
             call.cuts.add((min(rank, other), max(rank, other)))
