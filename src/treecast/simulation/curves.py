@@ -73,5 +73,15 @@ def _(curves: Curves) -> Description:
 
 
 _FIGURES = (
-    "reliability", "loss", "unserved", "confidence", "exact", "can_fail", "together", "tail", "sets", "strata", "seconds",
-)  # fmt: skip
+    "reliability",
+    "loss",
+    "unserved",
+    "confidence",
+    "exact",
+    "can_fail",
+    "together",
+    "tail",
+    "sets",
+    "strata",
+    "seconds",
+)
