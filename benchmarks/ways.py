@@ -22,12 +22,12 @@ SIZES = tuple(8 << k for k in (0, 7, 13, 17, 21, 23))  # 8 B, 1 KiB, 64 KiB, 1 M
 NAMES = ("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Reduce", "Scan")
 
 
-def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[], object]]:
+def ways_of(mpi: Any, comm: Any, wrapped: Any, what: tuple[str, int]) -> dict[str, Callable[[], object]]:
     """Return the ways of one collective, on buffers of its own: MPI's, and the straight one that survives 0 and 2 failures."""
     from treecast.mpi.ways import personal, spread, sums
     from treecast.mpi.ways.call import Call
 
-    n, me = comm.size, comm.rank
+    (name, size), n, me = what, comm.size, comm.rank
     blocks = name not in ("Bcast", "Allreduce", "Reduce", "Scan")
     block, count = (-(-size // (8 * n)) * 8, -(-size // (8 * n)) * 8 * n) if blocks else (size, size)
     a, b = mpi.buffer.allocate(count, clear=True), mpi.buffer.allocate(count, clear=True)
@@ -35,15 +35,15 @@ def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[],
     how, one = sums.Sums(mpi.INT64_T, mpi.SUM, size // 8), [a[:block], mpi.BYTE]
     many, into = [a, block, mpi.BYTE], [b, block, mpi.BYTE]
     whole = ([a, size // 8, mpi.INT64_T], [b, size // 8, mpi.INT64_T])
-    theirs: dict[str, Callable[[], object]] = {
-        "Bcast": lambda: comm.Bcast([a, mpi.BYTE]),
-        "Allgather": lambda: comm.Allgather(one, into),
-        "Allreduce": lambda: comm.Allreduce(*whole),
-        "Alltoall": lambda: comm.Alltoall(many, into),
-        "Scatter": lambda: comm.Scatter(many if not me else None, [b[:block], mpi.BYTE]),
-        "Gather": lambda: comm.Gather(one, into if not me else None),
-        "Reduce": lambda: comm.Reduce(whole[0], whole[1] if not me else None),
-        "Scan": lambda: comm.Scan(*whole),
+    methods: dict[str, Callable[[Any], object]] = {
+        "Bcast": lambda comm: comm.Bcast([a, mpi.BYTE]),
+        "Allgather": lambda comm: comm.Allgather(one, into),
+        "Allreduce": lambda comm: comm.Allreduce(*whole),
+        "Alltoall": lambda comm: comm.Alltoall(many, into),
+        "Scatter": lambda comm: comm.Scatter(many if not me else None, [b[:block], mpi.BYTE]),
+        "Gather": lambda comm: comm.Gather(one, into if not me else None),
+        "Reduce": lambda comm: comm.Reduce(whole[0], whole[1] if not me else None),
+        "Scan": lambda comm: comm.Scan(*whole),
     }
     ours: dict[str, Callable[[Call], object]] = {
         "Bcast": lambda call: spread.broadcast(call, a, 0),
@@ -61,7 +61,8 @@ def ways_of(mpi: Any, comm: Any, name: str, size: int) -> dict[str, Callable[[],
         ours[name](call)
 
     made = {survive: Call(mpi, comm.Dup(), survive) for survive in (0, 2)}
-    return {"MPI": theirs[name], "own": partial(straight, made[0]), "survive 2": partial(straight, made[2])}
+    both = {"MPI": partial(methods[name], comm), "survive 0": partial(methods[name], wrapped)}
+    return {**both, "own": partial(straight, made[0]), "survive 2": partial(straight, made[2])}
 
 
 def measured(
@@ -85,9 +86,10 @@ def sweep(given: argparse.Namespace) -> None:
     """Measure in the ranks that mpirun has started, and print on rank 0."""
     from mpi4py import MPI
 
-    from treecast.mpi.ways.thresholds import goes_straight
+    import treecast.mpi
 
     comm = MPI.COMM_WORLD
+    wrapped = treecast.mpi.wrap(comm)
     if comm.rank == 0:
         print(f"{comm.size} ranks, {given.runs} runs; load {os.getloadavg()[0]:.1f}")
         columns = ("", "bytes", "MPI, µs", "survive 0", "way", "own", "survive 2", "µs more")
@@ -96,15 +98,17 @@ def sweep(given: argparse.Namespace) -> None:
         for size in SIZES:
             if size > given.e:
                 continue
-            found = measured(MPI, comm, ways_of(MPI, comm, name, size), given.runs, 5 if size <= 1 << 16 else 1)
-            straight = goes_straight(name, size)
+            found = measured(
+                MPI, comm, ways_of(MPI, comm, wrapped, (name, size)), given.runs, 5 if size <= 1 << 16 else 1
+            )
             if comm.rank == 0:
-                show(name, size, straight, found)
+                ours = wrapped.last.way
+                show(name, size, "MPI's" if ours == "MPI" else ours, found)
     if comm.rank == 0:
         print(f"load {os.getloadavg()[0]:.1f}", flush=True)
 
 
-def show(name: str, size: int, straight: bool, found: dict[str, list[float]]) -> None:
+def show(name: str, size: int, way: str, found: dict[str, list[float]]) -> None:
     """Print a line: ratios of medians, and of the least times in brackets."""
     middle = {what: statistics.median(times) for what, times in found.items()}
     least = {what: times[0] for what, times in found.items()}
@@ -113,8 +117,7 @@ def show(name: str, size: int, straight: bool, found: dict[str, list[float]]) ->
         return f"{middle[what] / middle['MPI']:.2f} ({least[what] / least['MPI']:.2f})"
 
     mpi, more = (f"{middle['MPI'] * 1e6:.0f} ({least['MPI'] * 1e6:.0f})", (middle["survive 2"] - middle["MPI"]) * 1e6)
-    got = f"{middle['own'] / middle['MPI']:.2f}" if straight else "1"
-    way = "straight" if straight else "MPI's"
+    got = f"{middle['survive 0'] / middle['MPI']:.2f}"
     print(
         f"{name:10} {size:>9} {mpi:>18} {got:>9}  {way:9} {ratio('own'):>14} {ratio('survive 2'):>14} {more:>9.0f}",
         flush=True,
