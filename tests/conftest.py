@@ -47,19 +47,45 @@ EACH = {
     "verification/test_wormhole.py::test_what_is_planned_holds_without_contention": 3,
     "verification/test_wormhole.py::test_routes_are_shortest_walks_that_take_the_axes_in_their_order": 3,
     "verification/test_rules.py::test_any_change_of_one_row_of_any_kind_is_judged_right": 4,
-    "formats/test_too_large.py::test_files_too_large_to_judge": 3,
+    "formats/test_too_large.py::test_files_too_large_to_judge": 8,
+    "lower_bounds/test_every_plan.py::test_no_plan_beats_its_bounds": 2,
+    "plans/bufferless/test_tree_plans.py::test_shapes": 3,
+    "plans/bufferless/test_cover.py::test_every_family_from_every_root": 3,
+    "plans/all_port/test_collectives.py::test_ratios_to_the_lower_bound": 3,
+    "plans/wormhole/test_exhaustive.py::test_the_builder_finds_the_least_without_contention_on_meshes_and_tori": 3,
+    "plans/combining/test_dimension_order.py": 2,
+    "verification/test_verifier.py::test_any_change_of_one_row_is_rejected_or_does_no_harm": 2,
+    "formats/test_goal.py::test_every_byte_is_delivered_in_the_steps_of_the_schedule": 3,
+    "cli/test_cli.py::test_odd_streams": 3,
+    "cli/test_cli.py::test_help_imports_nothing_heavy": 3,
+    "lab/test_lab.py::test_nothing_is_left_when_the_launcher_ends": 6,
+    "drawing/test_mesh_figure.py::test_files_are_whole_and_repeatable": 3,
+    "drawing/test_figures.py::test_files_are_whole_and_repeatable": 3,
     "formats/test_chakra.py::test_every_byte_is_delivered_in_the_steps_of_the_schedule": 3,
     "drawing/test_registry.py::test_axes_as_large_as_the_figure_show_the_figure": 4,
     "drawing/test_registry.py::test_small_axes_show_it_small": 4,
     "drawing/test_registry.py::test_every_plan_has_a_picture_without_asking_for_its_kind": 3,
-    "mpi/test_runs.py::test_collectives_on_the_cube": 2,
-    "mpi/test_runs.py::test_messages_of_different_lengths": 2,
-    "mpi/test_runs.py::test_other_networks": 2,
     "simulation/test_sparing.py::test_every_single_fault_at_every_step": 3,
     "simulation/test_sparing.py::test_every_pair_of_faults_each_at_every_step": 2,
     "simulation/test_sparing.py::test_a_hundred_thousand_sets_in_six_dimensions": 4,
     "execution/test_election.py": 3,
 }
+# what starts many processes or much memory, and has a smaller test beside it that quick runs do
+LONG = (
+    "lab/test_lab.py::test_a_plan_with_two_copies_gets_past_a_link_that_is_cut",
+    "mpi/test_runs.py::test_collectives_on_the_cube_one_after_the_other",
+    "mpi/test_runs.py::test_messages_of_different_lengths",
+    "mpi/test_runs.py::test_other_networks",
+    "mpi/test_runs.py::test_every_collective_agrees_with_mpi",
+    "mpi/test_runs.py::test_the_benchmark_measures_every_algorithm",
+    "mpi/test_runs.py::test_a_run_joins_an_mpirun_that_is_there",
+    "mpi/test_runs.py::test_a_rank_that_cannot_read_the_input_stops_all_with_one_line",
+    "mpi/test_endings.py::test_a_lost_root_is_said",
+    "kernels/test_compiled.py::test_a_cache_cut_short",
+    "kernels/test_compiled.py::test_a_terminal_is_told_once_what_takes_so_long",
+    "plans/bufferless/test_tree_plans.py::test_farthest_first_is_the_best_of_all_orders",
+    "test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib",
+)
 BESIDE = ("mpi", "lab", "test_scale", "formats/test_too_large")  # their work is done by other processes
 
 
@@ -76,10 +102,12 @@ def is_hypothesis(test):
 
 
 def leave_to_long_runs(items):
-    """Mark as long what ``EACH`` leaves out of quick runs."""
+    """Mark as long what ``EACH`` and ``LONG`` leave out of quick runs."""
     met = {}
     for item in items:
         name = item.nodeid.removeprefix("tests/")
+        if name.startswith(LONG):
+            item.add_marker(pytest.mark.long)
         listed = next((test for test in EACH if name.startswith(test)), None)
         if listed and item.get_closest_marker("long") is None and hasattr(item, "callspec"):
             function = name.partition("[")[0]
