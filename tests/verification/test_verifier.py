@@ -179,8 +179,25 @@ def test_fast_and_expanded_agree_on_nearly_right_schedules(schedule, data):
 @settings(max_examples=100)
 @given(arbitrary(orbit=True))
 def test_by_symmetry_and_expanded_agree_on_wrong_orbits(schedule):
+    """Where messages combine, rows of one port are one message, by symmetry; of arcs that are not there nobody can say so."""
     for under in UNDER:
-        assert broken(verify(schedule, under)) == broken(verify(schedule, under, method="expanded"))
+        fast, slow = (broken(verify(schedule, under, method=method)) for method in ("fast", "expanded"))
+        if "adjacent" in fast and model(under).combining:
+            fast, slow = fast - {"send-port", "recv-port"}, slow - {"send-port", "recv-port"}
+        assert fast == slow
+
+
+def test_rows_of_no_arc_are_refused_by_both_under_one_port():
+    """What the last test leaves open: a row from a node to itself, beside a row by the port that it names."""
+    rows = [(2, 1, 0, 0, 0, 0, 0), (2, 1, 0, 2, 0, 0, 0)]
+    schedule = by_hand("star:3", 1, [[(0, 1)]], rows, kind="allgather", orbit=True)
+    for method in ("fast", "expanded"):
+        assert "adjacent" in broken(verify(schedule, "one-port,combining", method))
+
+
+@settings(max_examples=100)
+@given(arbitrary(orbit=True))
+def test_an_orbit_written_out_breaks_the_same_rules(schedule):
     assert broken(verify(schedule)) == broken(verify(schedule.plain()))
 
 
