@@ -75,7 +75,6 @@ EACH = {
     "cli/test_cli.py::test_odd_streams": 3,
     "cli/test_cli.py::test_help_imports_nothing_heavy": 3,
     "lab/test_lab.py::test_nothing_is_left_when_the_launcher_ends": 6,
-    "drawing/test_mesh_figure.py::test_files_are_whole_and_repeatable": 3,
     "drawing/test_figures.py::test_files_are_whole_and_repeatable": 3,
     "formats/test_chakra.py::test_every_byte_is_delivered_in_the_steps_of_the_schedule": 3,
     "drawing/test_registry.py::test_axes_as_large_as_the_figure_show_the_figure": 4,

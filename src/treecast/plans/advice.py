@@ -9,7 +9,7 @@ from treecast.description import Description, Table, count_of, describe, list_fe
 from treecast.errors import NetworkError, PlanError
 from treecast.lower_bounds.seconds import TimeBound
 from treecast.machine import model as find_model
-from treecast.networks import families
+from treecast.networks import Network, families
 from treecast.networks import network as find_network
 from treecast.plans.choice import serious
 from treecast.plans.fastest import Amount, Search
@@ -133,13 +133,23 @@ def advise(
     members = [spelling for count in ranks for family in families().values() for spelling in family.with_ranks(count)]
     for place, spelling in enumerate(members):
         report(place, len(members), spelling)
-        for machine, more in product(("all-port", "one-port"), range(_MORE + 1)):
+        try:
+            where = find_network(spelling)
+        except NetworkError as error:
+            left_out.append((spelling, str(error)))
+            continue
+        # one card goes to a switch, which joins every pair
+        machines = ("all-port", "one-port") if where.every_pair_joined else ("all-port",)
+        for machine, more in product(machines, range(_MORE + 1)):
             asked = _Asked(kind, machine, survive + more, amount, costs, most_degree, rate_per)
             try:
-                options += asked.option(spelling)
+                option = asked.option(spelling, where)
             except (NetworkError, PlanError) as error:
                 if machine == "all-port" and not more:
                     left_out.append((spelling, str(error)))
+                continue
+            if option is not None:
+                options.append(option)
     if not options:
         why = f": {left_out[0][1]}" if left_out else ""
         raise PlanError(
@@ -160,14 +170,13 @@ class _Asked:
     most_degree: int | None
     rate_per: RatePer
 
-    def option(self, spelling: str) -> list[Option]:
-        """Return what the collective takes on one network; nothing where the network is not asked for."""
-        where, amount = find_network(spelling), self.amount
+    def option(self, spelling: str, where: Network) -> Option | None:
+        """Return what the collective takes on one network; None where a node has more links than are asked for."""
+        amount = self.amount
         one_port = find_model(self.machine).ports == "one"
         degree = 1 if one_port else where.ports
-        # one card goes to a switch, which joins every pair
-        if (one_port and not where.every_pair_joined) or (self.most_degree is not None and degree > self.most_degree):
-            return []
+        if self.most_degree is not None and degree > self.most_degree:
+            return None
         costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, degree)
         job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
         blocks = job.collective.sums or job.collective.chunks
@@ -176,7 +185,7 @@ class _Asked:
         chosen = search.best_of_all(serious(entries))
         sizes = cut(block, chosen.messages, amount.item)
         steps = round(chosen.seconds / costs.default.step_time(sizes.chunk))
-        found = Option(
+        return Option(
             network=spelling,
             ranks=where.rank_count,
             degree=degree,
@@ -189,7 +198,6 @@ class _Asked:
             seconds=chosen.seconds,
             bound=search.bound,
         )
-        return [found]
 
 
 def _shared(costs: Costs, degree: int) -> Costs:

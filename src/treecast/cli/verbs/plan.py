@@ -60,7 +60,7 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import formats, networks, plans
+    from treecast import formats, plans
     from treecast.description import describe
     from treecast.formats.registry import format_of_name
     from treecast.plans.loss import Loss
@@ -95,9 +95,9 @@ def plan(
             **vars(options),
         )
 
-    costs = amount.read(networks.network(network))
     with console.progress("plan", after=2):
         schedule = planned_on(network)
+    costs = amount.read(schedule.network)
     report = verify(schedule)
     if report and output is not None:
         formats.save(schedule, output)
