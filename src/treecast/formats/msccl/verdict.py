@@ -2,8 +2,9 @@
 
 from dataclasses import asdict, dataclass
 
-from treecast.description import Described, Description, count_of, describe
-from treecast.lower_bounds import Bound, spell_bounds
+from treecast.description import Description, count_of, describe
+from treecast.formats.verdict import FileVerdict, describe_verdict
+from treecast.lower_bounds import spell_bounds
 
 SHOWN = 3
 """How many breaches of each rule are described; all are counted."""
@@ -32,70 +33,37 @@ Broken = tuple[int, list[Breach]]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Verdict(Described):
+class Verdict(FileVerdict):
     """The verdict on an MSCCL file. It is true when no rule is broken.
 
     Parameters
     ----------
-    name, collective, network : str
-        What was judged, and where.
+    name : str
+        What was judged.
     gpus, blocks, steps : int
         The sizes of the file.
-    counts : dict from str to int
-        The breaches of each rule that was judged; rules that make no sense where another is broken are left out.
     breaches : tuple of Breach
         The first few of each rule.
-    notes : tuple of str
-        What people should know besides.
-    messages, chain, busiest : int or None
-        The messages; the most chunks that must travel one after another; the chunks of the arc that carries most. None where
-        that is not known.
-    busiest_arc : tuple of int
-        That arc.
-    bounds : tuple of Bound
-        The lower bounds of the collective on the network.
-    seconds : float
-        The time that it took.
+    messages, chain : int or None
+        The messages; the most chunks that must travel one after another. None where that is not known. ``busiest`` counts
+        chunks.
     """
 
     name: str
-    collective: str
-    network: str
     gpus: int
     blocks: int
     steps: int
-    counts: dict[str, int]
     breaches: tuple[Breach, ...]
-    notes: tuple[str, ...] = ()
     messages: int | None = None
     chain: int | None = None
-    busiest: int | None = None
-    busiest_arc: tuple[int, int] = (-1, -1)
-    bounds: tuple[Bound, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def holds(self) -> bool:
-        """Whether no rule is broken."""
-        return not any(self.counts.values())
-
-    def __bool__(self) -> bool:
-        return self.holds
 
     def __repr__(self) -> str:
-        said = "holds" if self.holds else f"{sum(self.counts.values()):,} breaches"
-        return f"<Verdict on {self.name!r}: {said}, {count_of(self.steps, 'step')}>"
+        return f"<Verdict on {self.name!r}: {self.said}, {count_of(self.steps, 'step')}>"
 
 
 @describe.register
 def _(verdict: Verdict) -> Description:
-    judged = ", ".join(verdict.counts)
-    said: object = f"holds ({judged})"
-    if not verdict.holds:
-        broken = ", ".join(f"{rule} ({count:,})" for rule, count in verdict.counts.items() if count)
-        said = [f"BROKEN: {broken}", *map(str, verdict.breaches)]
     lines: dict[str, object] = {
-        "judged": said,
         "file": f"{verdict.name}: {verdict.collective} over {count_of(verdict.gpus, 'gpu')}, "
         f"{count_of(verdict.blocks, 'threadblock')}, {count_of(verdict.steps, 'step')}",
         "network": verdict.network,
@@ -103,13 +71,7 @@ def _(verdict: Verdict) -> Description:
     if verdict.chain is not None:
         lines["messages"] = f"{verdict.messages:,}"
         lines["longest chain"] = [count_of(verdict.chain, "chunk"), *spell_bounds(verdict.bounds, "steps")]
-    if verdict.busiest is not None and verdict.busiest_arc[0] >= 0:
-        src, dst = verdict.busiest_arc
-        lines["busiest arc"] = f"{src} > {dst}: {count_of(verdict.busiest, 'chunk')}"
-    if verdict.notes:
-        lines["notes"] = list(verdict.notes)
     figures = {
-        "holds": verdict.holds,
         "name": verdict.name,
         "collective": verdict.collective,
         "network": verdict.network,
@@ -120,10 +82,5 @@ def _(verdict: Verdict) -> Description:
         "breaches": [asdict(breach) for breach in verdict.breaches],
         "messages": verdict.messages,
         "chain": verdict.chain,
-        "busiest": verdict.busiest,
-        "busiest_arc": list(verdict.busiest_arc),
-        "bounds": [asdict(bound) for bound in verdict.bounds],
-        "notes": list(verdict.notes),
-        "seconds": verdict.seconds,
     }
-    return Description(figures, lines | {"seconds": verdict.seconds}, holds=verdict.holds)
+    return describe_verdict(verdict, verdict.breaches, lines, figures, "chunk")
