@@ -294,7 +294,8 @@ def test_draw(files, ask):
         assert (files / name).stat().st_size > 1000
 
 
-def test_one_nodes_program(ask):
+def test_one_nodes_program(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     job = ("broadcast", "torus:8x8", "--messages", "50", "--root", "1,2")
     ask("plan", *job, "-o", "torus.tc")
     for node in ("1,2", "4,4", "0,7"):
