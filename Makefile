@@ -7,7 +7,7 @@ FILE ?= docs/pictures/star4-trees.png
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-mpi test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
-.PHONY: bench-mpi simgrid arena clean
+.PHONY: bench-mpi simgrid arena docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -28,6 +28,11 @@ $(VENV)/.dev: $(VENV)/.demo
 $(VENV)/.mpi: $(VENV)/.demo
 	@echo "installing Open MPI and mpi4py …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpi]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.demo
+	@echo "installing Sphinx …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 demo: $(VENV)/.demo  ## broadcast a real file while two nodes die (FILE=… for another file)
@@ -88,6 +93,14 @@ simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that r
 arena: $(VENV)/.demo simgrid  ## race against MPI's algorithms in SimGrid (as root, it is installed by apt)
 	$(BIN)/python benchmarks/arena.py $(ARGS)
 
+SITE = build/site
+MADE = docs/gallery docs/reference docs/api docs/_explorer
+
+docs: $(VENV)/.docs  ## build the documentation site into build/site; whatever its pages show is run
+	rm -rf $(SITE) $(MADE)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html --doctree-dir build/doctrees docs $(SITE)
+	@echo "the site is built: $(SITE)/index.html"
+
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .benchmarks
+	rm -rf $(VENV) build $(MADE) .pytest_cache .hypothesis .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What the documentation site does that Sphinx does not do by itself."""

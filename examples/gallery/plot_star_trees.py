@@ -1,0 +1,11 @@
+"""
+Three disjoint trees of a star network
+======================================
+
+The arc-disjoint spanning trees of S_4. A node hears every message over three ways that share no other node.
+"""
+
+import treecast
+
+schedule = treecast.plan("broadcast", "star:4", messages=6, survive=2)
+treecast.draw(schedule, "star-trees.svg", kind="trees")
