@@ -197,12 +197,24 @@ def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: A
     on = more.pop("on", on_any)
 
     def register(build: Build) -> Build:
-        _ENTRIES.append(
-            Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more)
+        entry = Builder(
+            name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more
         )
+        _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
+        for known in (all_builders, _builders_of, _every_option):
+            known.cache_clear()
         return build
 
     return register
+
+
+def _is_older(entry: Builder, new: Builder) -> bool:
+    """Return whether an entry is the same as a new one, defined before: a cell of a notebook that is run again."""
+
+    def told(each: Builder) -> tuple[object, ...]:
+        return (each.name, each.kinds, each.models, each.build.__module__, each.build.__qualname__)
+
+    return told(entry) == told(new)
 
 
 def every(*parts: type[Network] | Callable[[Network], str]) -> Callable[[Network], str]:
