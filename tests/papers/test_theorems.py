@@ -104,6 +104,19 @@ def test_what_the_papers_say_and_is_false():
     }
 
 
+def test_statements_by_name():
+    def names(*only):
+        return [f.name for f in check_theorems("hypercube", up_to=2, only=only)]
+
+    assert names("section 4") == ["section 4"]
+    assert names("tight", "erratum") == [
+        "erratum", "tight, links", "tight, nodes", "erratum: phases", "erratum: shouting"
+    ]  # fmt: skip
+    assert names() == [statement.name for statement in PAPERS["hypercube"]]
+    with pytest.raises(PlanError, match=r"^no statement of hypercube has 'Theorem 2' in its name[^\n]+'Theorem 1'\?$"):
+        names("erratum", "Theorem 2")
+
+
 def test_a_walk_is_the_paper_s_send_by_send():
     """Every arc down M steps and up one; with a dead node it ends in front of it."""
     for tree in star_trees.disjoint_trees(Star(4), paper=True):

@@ -5,7 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json
+from treecast.cli.arguments import Json, Several
 from treecast.papers import PAPERS, SIZES, check_theorems
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
@@ -18,14 +18,19 @@ def theorems(
     up_to: Annotated[
         int | None, Parameter(help=f"Check up to this size ({_LETTERS}), as far as each check can go.")
     ] = None,
+    only: Annotated[
+        tuple[str, ...],
+        Several,
+        Parameter(help='Check the statements that have one of these texts in their names: "Lemma 6" erratum.'),
+    ] = (),
     as_json: Json = False,
 ) -> int:
     """Check the statements of a paper by computing, and print for which sizes each was checked, the verdict and the time.
 
-    Example: treecast theorems star --up-to 10
+    Example: treecast theorems star --up-to 10 --only "Lemma 6"
     """
     from treecast.description import describe
 
     with console.progress("theorems"):
-        found = check_theorems(paper, up_to)
+        found = check_theorems(paper, up_to, only=only)
     return console.show(describe(found), as_json)
