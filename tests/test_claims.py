@@ -6,6 +6,7 @@ words in it, and no words may be left over that no page has.
 
 import ast
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,14 @@ import treecast
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+PAGES = [
+    "README.md",
+    *(
+        str(page.relative_to(ROOT))
+        for folder in ("docs", "docs/papers")
+        for page in sorted((ROOT / folder).glob("*.md"))
+    ),
+]
 LOOKS_LIKE_ONE = re.compile(
     r"\b(?:fewest|best|optimal|never|always|minimum|fastest|[Nn]o schedule)\b|(?<!at )\bleast\b"
     r"|\d+\.\d+|\d{1,3}(?:,\d{3})+|\d+ times|\d+ %|\b\d{2,} steps"
@@ -58,6 +66,10 @@ FEWEST_CALLS = Test(
 LARGEST_GAPS = Test(f"{ALL_PORT}/test_largest_gaps.py::test_hypercubes_meet_the_bound")
 STAR_LABELS = Test(f"{ALL_PORT}/test_star_labels.py::test_stars_meet_the_bound")
 LEAST_OF_ALL = Test(f"{WORMHOLE}/test_bisection.py::test_the_least_of_all_broadcasts_up_to_16_nodes")
+FARTHEST_FIRST = Test("tests/papers/test_trees.py::test_every_statement_of_the_tree_paper_is_as_it_is_known")
+ROTATED = Test("tests/plans/trees/test_rotated.py::test_trees_of_every_size_for_which_a_depth_is_stated")
+QUICKEST = Test(f"{ALL_PORT}/test_flow_over_time.py::test_the_steps_and_the_sends_are_the_fewest_there_can_be")
+SHOWN = Test("tests/test_shown.py::test_commands_print_what_is_shown_below_them")
 SIMGRID = "tests/formats/test_simgrid.py"
 RELIABILITY = "tests/cli/test_reliability.py"
 MSCCL = "tests/formats/test_msccl.py"
@@ -274,6 +286,55 @@ CLAIMS: dict[str, dict[str, object]] = {
         "least, mean and greatest time": DEFINITION,
     }
     | {f"| {what}, survive {f} |": Measured("make bench-mpi") for what in ("Bcast", "Allreduce") for f in (0, 2)},
+    "docs/new.md": {
+        "the fewest there can be: a node with symbol 1": STAR_LABELS,
+        "where they take 4,201 steps and the bound is 4,200": Test(
+            f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
+        ),
+        "this makes an allgather in x copies of": LARGEST_GAPS,
+        "Messages combine: the fewest steps for any number": Test(
+            "tests/plans/combining/test_dimension_order.py::test_no_fewer_steps_survive_as_many_faults"
+        ),
+        "and what the minimum is": SHOWN,
+        "D(box, T)[s] is the least, over all such cuts": DEFINITION,
+        "what treecast plans is the minimum of all broadcasts": LEAST_OF_ALL,
+        "minimum is open: between 285 and 291": Prints(
+            "bounds broadcast mesh:16x16 --model wormhole --root 5,5", "at least 285"
+        ),
+        "At least w(i) messages cross it": Test(
+            f"{WORMHOLE}/test_exhaustive.py::test_the_fewest_messages_across_are_those_of_all_broadcasts_and_all_sets"
+        ),
+        "So the distances from the best sources": Test(
+            f"{WORMHOLE}/test_exhaustive.py::test_the_cuts_settle_paths_from_the_best_sources_and_most_others"
+        ),
+        "Farthest first is the best on whole networks": FARTHEST_FIRST,
+        "takes the fewest steps of all scatters": FARTHEST_FIRST,
+        "Trees of least depth on tori with equal sides": ROTATED,
+        "and 7 axes (a = 8). That is the least there can be": ROTATED,
+        "on 1,000 random graphs, digraphs and graphs with parallel arcs": Test(
+            "tests/plans/trees/test_packed.py::test_trees_apart_and_schedules_over_them_on_many_graphs"
+        ),
+        "on 1,000 random graphs with relays": Test(
+            "tests/plans/trees/test_past_relays.py::test_a_thousand_graphs_with_relays"
+        ),
+        "Scatter and gather in the fewest steps": QUICKEST,
+        "the fewest steps of a scatter in one copy": QUICKEST,
+        "c_x(v) be the least total length": DEFINITION,
+        "A flow of least cost finds c_x": Test(
+            "tests/lower_bounds/test_lower_bounds.py::test_copies_take_as_many_arcs_as_disjoint_ways_have"
+        ),
+        "the sum of the cheapest ways of all pairs by the prices": DEFINITION,
+        "3.9 % more than without the loss": Test(
+            f"{ALL_PORT}/test_overlapping_sums.py::test_one_card_of_eight_lost_costs_4_percent"
+        ),
+        "This takes x steps, the fewest there can be": Test(
+            f"{ALL_PORT}/test_collectives.py::test_allgather_in_as_few_steps_as_can_be"
+        ),
+        "Both are the fewest there can be": Test(
+            f"{ONE_PORT}/test_collectives.py::test_more_copies_take_the_fewest_steps_by_relays"
+        ),
+        "At least one way to a node has no": SHOWN,
+    },
     "docs/one-port.md": {
         "and the halved plans are the fewest steps there can be": Test(
             f"{ONE_PORT}/test_collectives.py::test_one_copy_takes_the_steps_of_the_table"
@@ -336,6 +397,26 @@ CLAIMS: dict[str, dict[str, object]] = {
         "alltoall of one message on Q_d": Test(
             f"{ALL_PORT}/test_disjoint_ways.py::test_hypercubes_take_the_fewest_sends_and_an_even_number_of_steps"
         ),
+    },
+    "docs/papers/hypercube.md": {"An optimal (d-1)-fault-tolerant": PAPER},
+    "docs/papers/mesh.md": {
+        "Time-step optimal": PAPER,
+        "the minimum for every source": PAPER,
+        "OD_k is the minimum over all sources": Prints(
+            'theorems mesh --up-to 3 --only "Theorem 4"', "holds  Theorem 4"
+        ),
+        "minimum is between 285 and 291": Prints(
+            "bounds broadcast mesh:16x16 --model wormhole --root 5,5", "at least 285"
+        ),
+        "The minimum is 69": SHOWN,
+        "sets the paper beside the minimum": Test(f"{WORMHOLE}/test_bisection.py::test_values_of_the_8x8_mesh"),
+        "--builder eyes-best-order": DEFINITION,
+        "is never above the paper": Test(f"{WORMHOLE}/test_bisection.py::test_never_above_the_papers_value"),
+    },
+    "docs/papers/star.md": {'"section 4.4" "erratum: walk"': SHOWN},
+    "docs/papers/trees.md": {
+        "the order that takes the fewest steps": FARTHEST_FIRST,
+        "the order of the children that is best": DEFINITION,
     },
     "docs/reliability.md": {
         "each copy more makes a loss 20 to 50 times rarer here": Test(
@@ -462,7 +543,7 @@ def schedules(tmp_path):
 
 @pytest.mark.parametrize("holder", held_by(Prints), ids=lambda holder: holder.command)
 def test_commands_print_what_is_claimed(holder, schedules, capsys):
-    assert main([schedules.get(word, word) for word in holder.command.split()]) == 0
+    assert main([schedules.get(word, word) for word in shlex.split(holder.command)]) == 0
     assert holder.text in capsys.readouterr().out
 
 

@@ -10,7 +10,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 NAMES = ROOT / "docs/names.md"
 FILES = sorted(
-    [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/papers").glob("*.md"),
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+    ]
 )
 
 
@@ -59,6 +65,8 @@ ALLOWED = (
             "src/treecast/kernels/contention.py",
             "src/treecast/machine.py",
             "docs/mesh.md",
+            "docs/papers/mesh.md",
+            "docs/new.md",
             "docs/commands.md",
         )
     ),
@@ -75,7 +83,7 @@ ALLOWED = (
     Allowed("platform", "docs/formats.md", r"-platform platform\.xml|`platform\.xml`", "SimGrid's word"),
     Allowed("platform", "*", r"sys\.platform", "Python's name"),
     Allowed("processor", "src/treecast/mpi/*", r"need the processor", "the hardware"),
-    Allowed("processor", "docs/trees.md", r"networks of processors", "the title of a paper"),
+    Allowed("processor", "docs/*trees.md", r"networks of processors", "the title of a paper"),
     Allowed("source", "*", "", "also the sender of a row, and the paper that something is taken from"),
 )
 
