@@ -360,6 +360,10 @@ def disjoint_trees(network: Any, root: int | str = 0, *, trees: str = "") -> Tre
     """
     where = find_network(network)
     known = disjoint.trees_of(where, trees)
-    ruled = "a broadcast" if any(entry.at for entry in _builders("broadcast", where)) else ""
-    check_memory(where.ports * (where.nodes - 1), f"the trees of {where.spec}", ruled)
+    rows = where.ports * (where.nodes - 1)
+    check_memory(
+        rows,
+        f"the trees of {where.spec}",
+        lambda: "a broadcast" if any(entry.at for entry in _builders("broadcast", where)) else "",
+    )
     return known.disjoint_trees(where, where.node(root))

@@ -1,6 +1,7 @@
 """What a builder returns."""
 
 import os
+from functools import cache
 from typing import NamedTuple
 
 from treecast.collectives import Collective
@@ -21,6 +22,7 @@ class Built(NamedTuple):
     """The node that starts the others, where one does."""
 
 
+@cache
 def memory() -> int:
     """Return how many bytes of memory this machine has."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -186,7 +186,7 @@ def run_builder(job: Job[Any], entry: Builder) -> Built:
         check_memory(
             ways * hops * (network.nodes - 1) * sources,
             f"{collective.kind} on {network.spec}",
-            f"the {collective.kind}" if _has_rule(job) else "",
+            lambda: f"the {collective.kind}" if _has_rule(job) else "",
         )
     return entry.build(job)
 

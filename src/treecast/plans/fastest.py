@@ -72,6 +72,8 @@ def amount_of(
     PlanError, TreecastError
         When a number of bytes is none, and when chunks are given without the bytes that they cut.
     """
+    if total is None and chunk is None and item == 1 == least_chunk:
+        return None
     items, least = parse_bytes(item), parse_bytes(least_chunk)
     if total is None:
         if chunk is not None or (items, least) != (1, 1):

@@ -1,6 +1,6 @@
 """From what a person asks for to a job and the builders that can do it, and from what was built to a schedule."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -241,11 +241,11 @@ def _options_of(schedule: Schedule) -> dict[str, str]:
     return {keyword: value for keyword, value in meant.items() if value} | said
 
 
-def check_memory(rows: int, what: str, ruled: str = "") -> None:
+def check_memory(rows: int, what: str, ruled: Callable[[], str]) -> None:
     """Raise PlanError when so many rows do not fit in this machine's memory; ``ruled``: whose rows ``program`` can still tell."""
     needed = rows * _BYTES_PER_ROW
     if needed > memory():
-        instead = f"; 'program' still gives one node's rows of {ruled}" if ruled else ""
+        instead = f"; 'program' still gives one node's rows of {whose}" if (whose := ruled()) else ""
         raise PlanError(
             f"{what}: {rows:,} rows, about {needed / 2**30:,.0f} GiB, are too many for this machine's memory{instead}"
         )

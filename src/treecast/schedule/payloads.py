@@ -160,7 +160,7 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
     starts = table.start
     if bool(((starts < 0) | (starts > len(table.first))).any()):
         raise ScheduleError("a payload begins outside the table of ranges")
-    if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(table.first) or bool((np.diff(starts) < 0).any()):
+    if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(table.first) or bool((starts[1:] < starts[:-1]).any()):
         raise ScheduleError("the ranges of a payload begin where those of the one before end")
     if len(table.first) != len(table.stop) or bool((table.first < 0).any() or (table.first >= table.stop).any()):
         raise ScheduleError("a range of chunks goes from a first chunk ≥ 0 to a later one")
@@ -177,18 +177,27 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
 
 
 def drop_duplicates(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
-    """Return the payload column and the table with equal payloads once, in ascending order, and unused ones left out.
+    """Return the payload column and the table with equal payloads once, in ascending order.
 
     Ranges that continue one another are joined. Raises ScheduleError when a payload in use holds a chunk twice.
     """
+    if _in_order(table):
+        return payload, table
     payload, table = number_by_first_use(payload, table)
     table = table.merged()
-    if len(table.first) == len(table) and bool((np.diff(table.start) == 1).all() and (np.diff(table.first) > 0).all()):
-        return payload, table  # in order as it is
+    if _in_order(table):
+        return payload, table
     rank = ranks(table.start, table.first, table.stop)
     one = np.empty(int(rank.max(initial=-1)) + 1, np.int64)
     one[rank] = np.arange(len(rank))
     return rank.astype(np.int32)[payload], table.take(one)
+
+
+def _in_order(table: Payloads) -> bool:
+    """Return whether each payload is one range, and they ascend: then no two are equal."""
+    if len(table.first) != len(table) or not (table.first[1:] > table.first[:-1]).all():
+        return False
+    return bool((table.start[1:] - table.start[:-1] == 1).all())
 
 
 def number_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[NDArray[np.int32], Payloads]:
@@ -196,7 +205,7 @@ def number_by_first_use(payload: NDArray[np.int32], table: Payloads) -> tuple[ND
     first_use = np.full(len(table), len(payload))
     first_use[payload[::-1]] = np.arange(len(payload) - 1, -1, -1)
     used = np.argsort(first_use, kind="stable")[: np.count_nonzero(first_use < len(payload))]
-    if len(used) == len(table) and bool((np.diff(used) > 0).all()):
+    if len(used) == len(table) and bool((used[1:] > used[:-1]).all()):
         return payload, table
     number = np.zeros(len(table), np.int32)
     number[used] = np.arange(len(used))

@@ -34,6 +34,8 @@ COLUMNS = {
     "payload": np.int32,
 }
 """The columns of a row and their types."""
+_LEAST = {"steps": 1, "port": -1, "tree": -1}  # of columns that do not begin at 0
+_MOST = {dtype: int(np.iinfo(dtype).max) for dtype in (np.int16, np.int32, np.int64)}
 _SHOWN = 12  # rows that are printed
 
 
@@ -115,14 +117,11 @@ class Rows:
     def of_any_steps(payloads: Payloads, **columns: ArrayLike) -> "Rows":
         """Return the same of rows that may be later: what one node does in a network that no machine could hold."""
         given = {name: _column(name, columns[name], dtype) for name, dtype in COLUMNS.items()}
-        wide = np.result_type(given["src"], given["dst"])
-        given["src"], given["dst"] = (
-            given["src"].astype(wide, copy=False),
-            given["dst"].astype(wide, copy=False),
-        )
+        if given["src"].dtype != given["dst"].dtype:
+            given |= {name: given[name].astype(np.int64, copy=False) for name in ("src", "dst")}
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
-        if int((given["step"].astype(np.int64) + given["steps"]).max(initial=0)) >= NEVER:
+        if int(np.add(given["step"], given["steps"], dtype=np.int64).max(initial=0)) >= NEVER:
             given["step"] = given["step"].astype(np.int64)
         check_payloads(payloads, given)
         # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
@@ -227,11 +226,11 @@ def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
         return np.empty(0, dtype)
     if wide.dtype.kind not in "iu":
         raise ScheduleError(f"column {name} must hold whole numbers")
-    lowest = {"steps": 1, "port": -1, "tree": -1}.get(name, 0)
-    if name in ("step", "src", "dst") and int(wide.max()) > np.iinfo(np.int32).max:
+    lowest, least, most = _LEAST.get(name, 0), int(wide.min()), int(wide.max())
+    if name in ("step", "src", "dst") and most > _MOST[np.int32]:
         dtype = np.int64
-    if int(wide.min()) < lowest or int(wide.max()) > np.iinfo(dtype).max:
-        raise ScheduleError(f"column {name} holds a number outside {lowest} … {np.iinfo(dtype).max}")
+    if least < lowest or most > _MOST[dtype]:
+        raise ScheduleError(f"column {name} holds a number outside {lowest} … {_MOST[dtype]}")
     return wide.astype(dtype)
 
 
@@ -255,10 +254,11 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
         key = keys[0]
         for other, width in zip(keys[1:], bits[1:], strict=True):
             key = (key << width) | other
-        if bool((np.diff(key) > 0).all()):
+        if bool((key[1:] > key[:-1]).all()):
             return None
         order = np.argsort(key, kind="stable")
-        if bool((np.diff(key[order]) > 0).all()):
+        found = key[order]
+        if bool((found[1:] > found[:-1]).all()):
             return order
     else:  # too wide for one integer
         order = np.lexsort(keys[::-1])

@@ -26,17 +26,18 @@ def exact_depth(d: int) -> int:
 def disjoint_trees(cube: Network, root: int = 0) -> TreeSet:
     """Return the d edge-disjoint spanning trees of the hypercube at ``root`` as arrays of shape (d, 2^d)."""
     cube.check_node(root)
-    every = np.arange(cube.nodes)
-    port = np.array([parent_ports(cube, every ^ root, tree) for tree in range(cube.ports)], np.int8)
-    port = port.reshape(cube.ports, cube.nodes)
-    parent = (every ^ (np.int64(1) << port.astype(np.int64))).astype(np.int32)
+    every, trees = np.arange(cube.nodes), np.arange(cube.ports)
+    port = parent_ports(cube, every ^ root, trees[:, None])
+    parent = (every ^ (np.int64(1) << port)).astype(np.int32)
+    port = port.astype(np.int8)
     parent[:, root] = port[:, root] = -1
     return TreeSet(cube, root, parent, port, tuple(range(cube.ports)))
 
 
-def parent_ports(cube: Network, seen: Ints, tree: int) -> Ints:
-    """Return the dimension over which the parent lies of the nodes ``seen`` from the root."""
-    behind = cube.rotate(seen, -(tree + 1))  # bit tree + 1 first, bit tree last
+def parent_ports(cube: Network, seen: Ints, tree: int | Ints) -> Ints:
+    """Return the dimension over which the parent lies of the nodes ``seen`` from the root; the arrays broadcast."""
+    by, last = (tree + 1) % cube.ports, cube.nodes - 1
+    behind = ((seen >> by) | (seen << (cube.ports - by))) & last  # bit tree + 1 first, bit tree last
     place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
     return np.where(seen >> tree & 1, (place + tree + 1) % cube.ports, tree)
 
