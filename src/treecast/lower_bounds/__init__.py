@@ -23,6 +23,7 @@ __all__ = [
     "Bound",
     "best",
     "bounds",
+    "is_least",
     "schedule_bounds",
     "search",
     "spell_bounds",
@@ -71,9 +72,44 @@ def bounds(
     return list(_bounds(collective, network, copies, model, sparing=sparing, against=against))
 
 
+def is_least(
+    steps: int,
+    collective: Collective,
+    network: Network,
+    model: Model,
+    *,
+    transmissions: int | None = None,
+    copies: int = 1,
+    against: Against = "nodes",
+) -> bool:
+    """Return whether a lower bound says that no schedule takes fewer steps than some schedule; nor transmissions, if given.
+
+    Bounds that are quick to count are asked first: if they are met, cuts and flows need not be searched for.
+
+    Raises
+    ------
+    PlanError
+        As ``bounds`` does.
+    """
+    for quick in (True, False):
+        known = list(_bounds(collective, network, copies, model, sparing=False, against=against, quick=quick))
+        if transmissions is not None and transmissions != best(known, "transmissions").value:
+            return False
+        if steps == best(known, "steps").value:
+            return True
+    return False
+
+
 @lru_cache(128)  # planning, choosing and judging ask for the same ones
 def _bounds(
-    collective: Collective, network: Network, copies: int, model: Model, *, sparing: bool, against: Against
+    collective: Collective,
+    network: Network,
+    copies: int,
+    model: Model,
+    *,
+    sparing: bool,
+    against: Against,
+    quick: bool = False,
 ) -> Sequence[Bound]:
     check_reach(collective, network)
     if network.rank_count == 1:
@@ -86,9 +122,9 @@ def _bounds(
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
-    job, root = Job(network, collective.messages, copies, model, against=against), collective.root
+    job, root = Job(network, collective.messages, copies, model, against=against, quick=quick), collective.root
     if (model.combining or sparing) and not collective.personal:
-        job = Job(network, collective.messages, 1, model, faults=copies - 1)
+        job = replace(job, copies=1, faults=copies - 1, against="nodes")
     if collective.targets:
         return store_and_forward.multicast(job, collective)
     if collective.kind not in store_and_forward.BOUNDS_OF:

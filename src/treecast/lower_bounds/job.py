@@ -13,7 +13,8 @@ class Job:
     """M messages over x ways on a network, under a model; what several proofs need of it.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
-    several ways: ways are counted, then. ``against``: what the ways must not share.
+    several ways: ways are counted, then. ``against``: what the ways must not share. ``quick``: whether proofs that search for
+    cuts, flows or prices are left out.
     """
 
     network: Network
@@ -22,6 +23,7 @@ class Job:
     model: Model
     faults: int = 0
     against: Against = "nodes"
+    quick: bool = False
 
     @property
     def total(self) -> int:

@@ -40,7 +40,7 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
 @bounds_of("broadcast")
 def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
     """As below, and all chunks cross the least cut before a rank."""
-    return _broadcast(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
+    return _broadcast(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job, root))
 
 
 def _broadcast(job: Job, root: int) -> list[Bound]:
@@ -110,7 +110,7 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_reach(job, root)]
     ports = _through(job, root)
-    more = personal.of_scatter(job, root)
+    more = [] if job.quick else personal.of_scatter(job, root)
     if job.model.half_port:  # each send keeps two nodes busy
         more.append(_work(job, sends))
     return [sends, ports, *(bound for bound in more if bound.value > ports.value)]
@@ -125,7 +125,7 @@ def _gather(job: Job, root: int) -> list[Bound]:
 @bounds_of("reduce")
 def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards, and all sums cross the least cut behind a rank."""
-    return _reduce(job, root) + ([] if job.model.combining else cuts.before_a_rank(job.reversed, root))
+    return _reduce(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job.reversed, root))
 
 
 def _reduce(job: Job, root: int) -> list[Bound]:
@@ -160,7 +160,8 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     spread = [best(_broadcast(job, v), "steps") for v in _spreading_late(job)]
-    return [sends, _through_any(job.reversed), best(spread, "steps"), _work(job, sends), *cuts.into_cuts(job)]
+    found = [sends, _through_any(job.reversed), best(spread, "steps"), _work(job, sends)]
+    return found if job.quick else [*found, *cuts.into_cuts(job)]
 
 
 def _spreading_late(job: Job) -> Sequence[int]:
@@ -206,8 +207,8 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     if job.model.combining:
         return [sends, *_gossip(job)]
     found = [best([_through_any(job), _through_any(job.reversed)], "steps"), _work(job, sends)]
-    known = best(found, "steps").value
-    return [sends, *found, *(bound for bound in personal.of_alltoall(job) if bound.value > known)]
+    known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
+    return [sends, *found, *(bound for bound in more if bound.value > known)]
 
 
 @bounds_of("reduce-scatter")
@@ -235,7 +236,9 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
             _both([first], _allgather(job, root), "reduce of one sum + allgather"),
             _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
         ]
-    return found if job.model.combining else [*found, _work(job, sends), *both_ways.past_cuts(job)]
+    if job.model.combining:
+        return found
+    return [*found, _work(job, sends), *([] if job.quick else both_ways.past_cuts(job))]
 
 
 # --- what proofs share ---

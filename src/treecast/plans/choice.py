@@ -11,7 +11,7 @@ from typing import Any
 from treecast.collectives import COLLECTIVES
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import best, bounds, is_least
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, builders
 from treecast.plans.request import check_memory, schedule_of
@@ -53,19 +53,17 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
     if len(tried) == 1:
         return tried[0], None
     # closed forms are all compared: bounds are needed only to stop building
-    compared = all(entry.claims for entry in tried)
-    halves = None if compared else _least_built(job)
-    least = halves if compared or all(entry.halves for entry in tried) else _least(job)
+    compared, halved = all(entry.claims for entry in tried), all(entry.halves for entry in tried)
     found = list[Candidate]()
     for entry in tried:
-        if entry.halves and any(candidate.cost[:2] == halves for candidate in found):
+        if entry.halves and not compared and any(_is_least(job, candidate, halved=True) for candidate in found):
             continue
         if entry.claims is None and job.network.nodes > _MOST_COMPARED:
             if not found:
                 return entry, None
             continue
         found.append(candidate := _try(job, entry))
-        if candidate.cost[:2] == least:
+        if not compared and _is_least(job, candidate, halved=halved):
             break
     able = [candidate for candidate in found if candidate.claims]
     if not able:
@@ -125,7 +123,7 @@ def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
     rivals = [each.cost for each in others if each.claims and not each.builder.baseline]
     if not chosen.cost or not rivals:
         return "the first that fits" if not chosen.cost else "the only one that can"
-    if chosen.cost[:2] == _least(job):
+    if _is_least(job, chosen):
         return "meets the lower bounds of steps and transmissions"
     ranks = (
         "the fewest steps",
@@ -154,26 +152,27 @@ def _try(job: Job[Any], entry: Builder) -> Candidate:
     return Candidate(entry, built.claims, built, distance=_distance(job, built))
 
 
-def _least(job: Job[Any]) -> tuple[int, int] | None:
-    """Return the lower bounds of steps and transmissions, which nobody has to look beyond; None where distance counts too."""
-    if job.model.routing:
-        return None
+def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> bool:
+    """Return whether a candidate meets the lower bounds of steps and transmissions, so that nobody has to look further.
+
+    ``halved``: the bounds of both ways, one after the other, of what goes there and back. Where distance counts too, none tell.
+    """
+    if job.model.routing or candidate.claims is None:
+        return False
+    steps, sends = candidate.claims.steps, candidate.claims.transmissions
+    forward = job.collective.traits.there_and_back if halved else ""
     try:
-        known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
+        if not forward:
+            machine, where = job.model, job.network
+            return is_least(
+                steps, job.collective, where, machine, transmissions=sends, copies=job.copies, against=job.against
+            )
+        back = next(kind.name for kind in COLLECTIVES.values() if kind.backwards == forward)
+        parts = [job.doing(kind) for kind in (back, forward)]
+        known = [bounds(part.collective, part.network, part.copies, part.model, against=part.against) for part in parts]
     except PlanError:
-        return None
-    return best(known, "steps").value, best(known, "transmissions").value
-
-
-def _least_built(job: Job[Any]) -> tuple[int, int] | None:
-    """Return the same of what builders build: what goes there and back, of its two ways, one after the other."""
-    forward = job.collective.traits.there_and_back
-    back = next((kind.name for kind in COLLECTIVES.values() if forward and kind.backwards == forward), "")
-    parts = [_least(job.doing(kind)) for kind in (back, forward)] if back else [_least(job)]
-    if any(part is None for part in parts):
-        return None
-    steps, sends = zip(*(part for part in parts if part), strict=True)
-    return sum(steps), sum(sends)
+        return False
+    return (steps, sends) == tuple(sum(best(each, of).value for each in known) for of in ("steps", "transmissions"))
 
 
 def run_builder(job: Job[Any], entry: Builder) -> Built:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import is_least
 from treecast.machine import model
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -78,7 +78,7 @@ def over_node_matchings(job: Job[Network]) -> Built:
     network, messages = job.network, job.collective.messages
     if network.nodes == 1:
         return Built(_rows(network, [], messages), Claims(0, 0))
-    least, found = _least(network, messages), list[tuple[int, list[_Part]]]()
+    found = list[tuple[int, list[_Part]]]()
     for each in _numbers(network, messages):
         times, rest = divmod(messages, each)
         if rest:  # goes with the last of the others: what is sent together fills the arcs better
@@ -86,7 +86,7 @@ def over_node_matchings(job: Job[Network]) -> Built:
         parts = [_Part(matched(network, each), times, 0)] if times else []
         parts += [_Part(matched(network, rest), 1, each * times)] if rest else []
         found.append((sum(part.plan.steps * part.size for part in parts), parts))
-        if found[-1][0] == least:
+        if _is_least(found[-1][0], network, messages):
             break
     steps, parts = min(found, key=lambda each: each[0])
     return Built(_rows(network, parts, messages), Claims(steps, messages * network.nodes * (network.nodes - 1)))
@@ -104,11 +104,9 @@ def _numbers(network: Network, messages: int) -> list[int]:
     return list(dict.fromkeys(found)) or [1]
 
 
-@lru_cache(64)
-def _least(network: Network, messages: int) -> int:
-    """Return the lower bound of the steps in which so many messages of each node reach all."""
-    collective = Collective.over(network, "allgather", messages)
-    return best(bounds(collective, network, 1, model("all-port")), "steps").value
+def _is_least(steps: int, network: Network, messages: int) -> bool:
+    """Return whether so many messages of each node cannot reach all in fewer steps."""
+    return is_least(steps, Collective.over(network, "allgather", messages), network, model("all-port"))
 
 
 @lru_cache(8)
@@ -116,7 +114,7 @@ def matched(network: Network, messages: int) -> _Plan:
     """Return the best plan that was found for so few messages of each node. Raises PlanError."""
     from treecast.kernels.hearing import hear
 
-    arcs, nodes, least = arcs_of(network), network.nodes, _least(network, messages)
+    arcs, nodes = arcs_of(network), network.nodes
     tail, head = arcs.tail[arcs.entering], arcs.head[arcs.entering]
     fewest, found = 0, np.empty((0, 3), np.int32)
     for turn in range(_tries(messages * nodes, nodes, len(head))):
@@ -126,7 +124,7 @@ def matched(network: Network, messages: int) -> _Plan:
             raise PlanError(f"{network.spec} is not connected: some node does not reach every other")
         if turn == 0 or steps < fewest:
             fewest, found = steps, sends
-        if fewest == least:
+        if _is_least(fewest, network, messages):
             break
     return _Plan(messages, fewest, _in_order(arcs, fewest, found))
 
