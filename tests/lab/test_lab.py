@@ -37,10 +37,11 @@ mpirun = shutil.which("mpirun", path=os.pathsep.join([str(Path(sys.executable).p
 needs_mpi = pytest.mark.skipif(not mpirun or not importlib.util.find_spec("mpi4py"), reason="needs mpi4py and mpirun")
 
 
-def run(spec, rate, command, tmp_path, **how):
+def run(spec, rate, command, tmp_path, *, switched=False, **how):
     """Run a command in a lab and return the outcome and what was printed."""
+    plan = plan_wiring(network(spec), rate, switched=switched)
     with (tmp_path / "out").open("wb") as out:
-        outcome = outside.run_in_lab(plan_wiring(network(spec), rate), command, timeout=60, stdout=out.fileno(), **how)
+        outcome = outside.run_in_lab(plan, command, timeout=60, stdout=out.fileno(), **how)
     return outcome, (tmp_path / "out").read_text()
 
 
@@ -93,6 +94,18 @@ def test_links_carry_about_their_rate_and_two_carry_twice_as_much(tmp_path):
     assert relayed >= least * 0.99
     assert one < 3 * least
     assert two < 1.6 * one  # over one shared link it would be 2
+
+
+@needs_lab
+def test_behind_a_switch_a_host_has_one_port_for_all_it_sends(tmp_path):
+    size, rate = 500_000, 10**7
+    sender = [sys.executable, str(HERE / "sender.py"), str(size)]
+    _, out = run("complete:3", rate, sender, tmp_path, how="hosts", switched=True)
+    one, two, across = map(float, out.split())
+    least = (size - 2 * bucket(rate)) * 8 / rate  # that of the host's end, and that of the switch's
+    assert min(one, across) >= least * 0.99
+    assert two >= (2 * size - bucket(rate)) * 8 / rate * 0.99
+    assert across < 3 * least
 
 
 @needs_lab
@@ -229,6 +242,8 @@ def test_the_command_line_runs_a_command(capfd):
         (["cube:3", "--", "true"], "is no network"),
         (["path:2", "--cut", "0-1", "--", "true"], "names no cut"),
         (["path:3", "--cut", "0-2@1", "--", "true"], "no link"),
+        (["ring:5", "--switch", "--", "true"], "write complete:5 --switch"),
+        (["complete:3", "--switch", "--cut", "0-1@1", "--", "true"], "behind a --switch there are none"),
         (["path:2"], "nothing to run"),
         (["path:2", "--no-mpi", "--once", "--", "true"], "choose one"),
         (["path:2", "--mpirun", "'", "--", "true"], "cannot be split"),

@@ -89,6 +89,30 @@ def test_commands_name_only_what_they_have_made(spec):
         assert routes[host(v), f"{address(u)}/32"] == ["dev", device(u), "src", address(v)]
 
 
+def test_behind_a_switch_each_host_has_one_port_with_the_rate_at_both_ends():
+    plan = plan_wiring(network("complete:4"), 10**7, switched=True)
+    (made, shaped, *others), hosts = batches(plan), range(4)
+    assert plan.links == ()
+    assert [line for line in made.lines if "type veth" in line and "daemons" not in line] == [
+        f"link add port{u} type veth peer name port netns {host(u)}" for u in hosts
+    ]
+    assert sum("master switch" in line for line in made.lines) == 4
+    ends = [line.split()[3] for line in shaped.lines]
+    assert (shaped.tool, shaped.host, ends) == ("tc", None, [f"port{u}" for u in hosts])
+    for u in hosts:
+        addresses, shape = others[2 * u : 2 * u + 2]
+        routes = [line.split()[2:5] for line in addresses.lines if line.startswith("route")]
+        assert routes == [[f"{address(v)}/32", "dev", "port"] for v in hosts if v != u]
+        assert [line.split()[:9] for line in shape.lines] == [
+            ["qdisc", "add", "dev", "port", "root", "tbf", "rate", "10000000bit", "burst"]
+        ]
+
+
+def test_a_switch_joins_all_hosts():
+    with pytest.raises(LabError, match="write complete:8 --switch"):
+        plan_wiring(network("hypercube:3"), 10**8, switched=True)
+
+
 def test_addresses_differ_and_lie_in_the_subnet_that_mpi_may_use():
     addresses = [address(u) for u in range(64)]
     assert len(set(addresses)) == 64

@@ -121,7 +121,8 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
         "commands": commands,
         "environment": {
             "PATH": launch.search_path(),
-            "TREECAST_NETWORK": plan.network.spec,
+            # behind a switch there is no network to name: a host has one port
+            **({} if plan.switched else {"TREECAST_NETWORK": plan.network.spec}),
             "TREECAST_RATE": str(int(plan.rate)),
         },
         "starts": 0 if how == "once" else plan.network.nodes,

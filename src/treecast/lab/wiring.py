@@ -3,6 +3,9 @@
 A host is a network namespace ``h3``, a link a pair of virtual interfaces ``h3:to7``, ``h7:to3``, and each lets out no more
 than the rate (a token bucket: each direction has the whole rate). A host has one address, on a bridge that joins nothing. The
 ends of links have no address, so a host is reached by its route and in no other way.
+
+Behind a switch each host has one port instead, ``h3:port``, whose other end, ``port3``, is on a bridge outside of all hosts.
+Both ends let out no more than the rate, so a host sends and receives at that rate whoever the others are.
 """
 
 import math
@@ -40,13 +43,15 @@ class LinkCut:
 class Wiring:
     """The plan of a lab. ``links``: pairs (u, v), u < v. ``next_hop[u][v]``: the neighbour by which u reaches v; u for itself.
 
-    ``rate``: of each link, each way, in bits per second.
+    ``rate``: of each link, each way, in bits per second. ``switched``: whether all hosts hang on one switch, by a port of that
+    rate each; there are no links then, and the next hop is the host itself.
     """
 
     network: Network
     rate: int
     links: tuple[tuple[int, int], ...]
     next_hop: tuple[tuple[int, ...], ...]
+    switched: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,19 @@ class Batch:
     lines: tuple[str, ...]
 
 
-def plan_wiring(network: Network, rate: int) -> Wiring:
+def plan_wiring(network: Network, rate: int, *, switched: bool = False) -> Wiring:
     """Return the plan of a lab: routes are shortest paths, by the lowest port where there are several.
 
+    ``switched``: one switch joins all hosts, by one port each; the network is to be complete.
     Raises LabError for networks of more than 64 nodes, with arcs that lead one way only, or that are not connected.
     """
     if not 2 <= network.nodes <= MOST_HOSTS:
         raise LabError(f"{network.spec} has {network.nodes:,} nodes: a lab has from 2 to {MOST_HOSTS} hosts")
+    if switched:
+        if not network.every_pair_joined:
+            raise LabError(f"a switch joins every host to every other: write complete:{network.nodes} --switch")
+        every = tuple(range(network.nodes))
+        return Wiring(network, rate, (), (every,) * network.nodes, True)
     near = [list(dict.fromkeys(v for v in network.neighbors(u) if v != u)) for u in range(network.nodes)]
     for u in range(network.nodes):
         for v in near[u]:
@@ -122,6 +133,15 @@ def device(v: int) -> str:
     return f"to{v}"
 
 
+PORT, SWITCH = "port", "switch"
+"""The names of a host's port to the switch, on the host, and of the switch."""
+
+
+def port_of(u: int) -> str:
+    """Return the name of the switch's end of a host's port."""
+    return f"{PORT}{u}"
+
+
 _TRAIN = 16384
 """Bytes of frames that pass a link one behind the other as one: a timer for each frame by itself would cost too much CPU time."""
 
@@ -154,21 +174,40 @@ def batches(plan: Wiring) -> list[Batch]:
     outside += [
         f"link add {device(v)} netns {host(u)} type veth peer name {device(u)} netns {host(v)}" for u, v in plan.links
     ]
-    return [Batch("ip", None, tuple(outside))] + [batch for u in hosts for batch in _batches_of(plan, u)]
+    made = [Batch("ip", None, tuple(outside + (_switch(plan) if plan.switched else [])))]
+    if plan.switched:
+        made.append(Batch("tc", None, _shapes(plan, [port_of(u) for u in hosts])))
+    return made + [batch for u in hosts for batch in _batches_of(plan, u)]
+
+
+def _switch(plan: Wiring) -> list[str]:
+    """Return the lines that make the switch, and a port of it for each host."""
+    lines = [f"link add {SWITCH} type bridge", f"link set {SWITCH} up"]
+    for u in range(plan.network.nodes):
+        lines += [
+            f"link add {port_of(u)} type veth peer name {PORT} netns {host(u)}",
+            f"link set {port_of(u)} gso_max_size {_TRAIN} master {SWITCH} up",
+        ]
+    return lines
+
+
+def _shapes(plan: Wiring, devices: Iterable[str]) -> tuple[str, ...]:
+    """Return the lines that limit what some ends let out."""
+    limit = f"rate {plan.rate}bit burst {bucket(plan.rate)} latency {_QUEUE}"
+    return tuple(f"qdisc add dev {name} root tbf {limit}" for name in devices)
 
 
 def _batches_of(plan: Wiring, u: int) -> list[Batch]:
-    near = [b if a == u else a for a, b in plan.links if u in (a, b)]
+    near = [PORT] if plan.switched else [device(b if a == u else a) for a, b in plan.links if u in (a, b)]
     lines = ["link set lo up", "link add self type bridge", f"addr add {address(u)}/32 dev self", "link set self up"]
     lines += [f"addr add 10.200.0.{u + 1}/24 dev daemons", "link set daemons up"]
-    lines += [f"link set {device(v)} gso_max_size {_TRAIN} up" for v in near]
+    lines += [f"link set {name} gso_max_size {_TRAIN} up" for name in near]
     for v, hop in enumerate(plan.next_hop[u]):
         if v != u:
-            by = f"dev {device(v)}" if hop == v else f"via {address(hop)} dev {device(hop)} onlink"
+            by = f"dev {PORT if plan.switched else device(v)}"
+            by = by if hop == v else f"via {address(hop)} dev {device(hop)} onlink"
             lines.append(f"route add {address(v)}/32 {by} src {address(u)}")
-    limit = f"rate {plan.rate}bit burst {bucket(plan.rate)} latency {_QUEUE}"
-    shape = [f"qdisc add dev {device(v)} root tbf {limit}" for v in near]
-    return [Batch("ip", host(u), tuple(lines)), Batch("tc", host(u), tuple(shape))]
+    return [Batch("ip", host(u), tuple(lines)), Batch("tc", host(u), _shapes(plan, near))]
 
 
 def hosts_file(plan: Wiring) -> str:

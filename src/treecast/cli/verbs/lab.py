@@ -25,6 +25,7 @@ def run(
             "made the file $TREECAST_LAB/mark.",
         ),
     ] = (),
+    switch: Annotated[bool, Parameter(show_default=False)] = False,
     no_mpi: Annotated[bool, Parameter(show_default=False)] = False,
     once: Annotated[bool, Parameter(show_default=False)] = False,
     mpirun: Annotated[str, Parameter(allow_leading_hyphen=True)] = "",
@@ -36,6 +37,8 @@ def run(
 
     Parameters
     ----------
+    switch
+        Join all hosts by one switch, with one port of that rate each, instead of a link for every two: complete:8 --switch.
     no_mpi
         Run COMMAND on every host without MPI.
     once
@@ -59,10 +62,15 @@ def run(
     except ValueError as error:
         raise LabError(f"--mpirun {mpirun!r} cannot be split into words: {error}") from None
     where = networks.network(network)
-    plan = plan_wiring(where, parse_rate(rate))
+    if switch and cut:
+        raise LabError(
+            "--cut takes down links between hosts, and behind a --switch there are none: leave one of them out"
+        )
+    plan = plan_wiring(where, parse_rate(rate), switched=switch)
+    joined = f"one port of {rate} each behind a switch" if switch else f"{len(plan.links)} links of {rate}"
 
     def ready(seconds: float) -> None:
-        console.say(f"{where.spec}: {where.nodes} hosts, {len(plan.links)} links of {rate}, built in {seconds:.2f} s")
+        console.say(f"{where.spec}: {where.nodes} hosts, {joined}, built in {seconds:.2f} s")
 
     how = "hosts" if no_mpi else "once" if once else "mpi"
     cuts = parse_cuts(where, cut)
