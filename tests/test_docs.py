@@ -57,6 +57,7 @@ def commands_of(page):
         ("docs/one-port.md", 6),
         ("docs/cluster.md", 9),
         ("docs/reliability.md", 5),
+        ("docs/pictures.md", 5),
     ],
 )
 def test_commands_run(name, least, tmp_path, monkeypatch, capsys):
@@ -99,6 +100,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
         "mesh.md",
         "new.md",
         "one-port.md",
+        "pictures.md",
         "reliability.md",
         "star.md",
         "trees.md",

@@ -23,6 +23,7 @@ _NAMES = {
     "api": ("bounds", "verify", "simulate", "sweep", "run", "elect", "compare"),
     "protocols": ("agrees",),
     "papers": ("check_theorems",),
+    "drawing.look": ("Look",),
     "drawing.pictures": ("draw",),
     "formats": ("load", "save"),
     # results

@@ -25,6 +25,21 @@ class Inset:
         self._scale = 1.0
         ax.set_axis_off()
 
+    @property
+    def figure(self) -> Any:
+        """The figure that the axes belong to."""
+        return self.ax.figure
+
+    @property
+    def texts(self) -> list[Any]:
+        """What is written on the page."""
+        return list(self.ax.texts)
+
+    @property
+    def scale(self) -> float:
+        """By how much the page was made smaller or larger."""
+        return self._scale
+
     def set_size_inches(self, width: float, height: float) -> None:
         """Fit a page of this size into the axes."""
         box, dpi = self.ax.get_window_extent(), self.ax.figure.dpi

@@ -8,21 +8,20 @@ import os
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from treecast.drawing.inset import Inset
+from treecast.drawing.letters import lend_letters
+from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, View, choose, medium_of
-from treecast.drawing.style import empty_figure
+from treecast.drawing.style import SUBTITLE, TITLE
+from treecast.drawing.svg import describe
 from treecast.errors import TreecastError
 from treecast.files import write_whole
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["draw", "save"]
 
@@ -43,6 +42,7 @@ def draw(
     faults: Faults | None = None,
     ascii: bool = False,  # noqa: A002
     ax: Any = None,
+    look: Look = PLAIN,
 ) -> Any:
     """Draw a schedule: into a file, into axes of matplotlib, or as text.
 
@@ -66,6 +66,8 @@ def draw(
         Draw text without box-drawing characters.
     ax : matplotlib.axes.Axes, optional
         Draw into these axes. The picture keeps its proportions and its fonts shrink with it.
+    look : Look
+        The ground, the size and the title of a figure, as in ``Look(dark=True, size=(8, 4.5))``.
 
     Returns
     -------
@@ -108,19 +110,19 @@ def draw(
     medium = "axes" if ax is not None else "text" if output is None else medium_of(output)
     _check(what, tree, faults)
     entry = choose(what, medium, kind, View(faults or None, tree, ascii))
-    page = None
-    if medium in FIGURE:
-        page = empty_figure() if ax is None else Inset(ax)
-    contents = entry.draw(what, View(faults or None, tree, ascii, page))
-    if isinstance(page, Inset):
-        page.shrink()
-        return ax
-    if output is None:
-        return contents
-    if page is not None:
-        save(page, output)
-    else:
+    if medium not in FIGURE:
+        if not look.plain:
+            raise TreecastError(f"a {medium} has no look of a figure: write to {', '.join(_METADATA)}")
+        contents = entry.draw(what, View(faults or None, tree, ascii))
+        if output is None:
+            return contents
         write_whole(output, f"{contents}\n".encode())
+        return None
+    page = drawn_on(lambda page: entry.draw(what, View(faults or None, tree, ascii, page)), look, ax)
+    if ax is not None:
+        return ax
+    if output is not None:
+        save(page.figure, output, entry.what, look.transparent)
     return None
 
 
@@ -132,18 +134,33 @@ def _check(what: object, tree: int | None, faults: Faults | None) -> None:
         raise TreecastError(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
 
 
-def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file, whole or not at all; its suffix says in which format.
+def save(figure: Any, path: str | os.PathLike[str], what: str = "", transparent: bool = False) -> None:
+    """Write a figure to a file, whole or not at all; its suffix says in which format, ``what`` what it shows.
 
     Raises TreecastError when no figure has such a suffix, or the file cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:
         raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(_METADATA)}")
+    write_whole(path, figure_bytes(figure, suffix[1:], what, transparent))
+
+
+def figure_bytes(figure: Any, format: str, what: str = "", transparent: bool = False) -> bytes:  # noqa: A002
+    """Return the file that a figure is in a format: ``svg``, ``png`` or ``pdf``. The same figure gives the same bytes."""
     matplotlib: Any = import_module("matplotlib")
-    anything: Any = figure
     data = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "treecast"}), catch_warnings():
+    if format != "svg":
+        lend_letters(figure)
+    with matplotlib.rc_context({"svg.hashsalt": "treecast", "svg.fonttype": "none"}), catch_warnings():
         simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
-        anything.savefig(data, format=suffix[1:], dpi=150, metadata=_METADATA[suffix])
-    write_whole(path, data.getvalue())
+        figure.savefig(data, format=format, dpi=150, metadata=_METADATA[f".{format}"], transparent=transparent)
+    if format != "svg":
+        return data.getvalue()
+    title, more = (_written(figure, gid) for gid in (TITLE, SUBTITLE))
+    return describe(data.getvalue(), title or what, "; ".join(filter(None, (what, more))))
+
+
+def _written(figure: Any, gid: str) -> str:
+    from matplotlib.text import Text
+
+    return next((text.get_text() for text in figure.findobj(Text) if text.get_gid() == gid), "")

@@ -1,22 +1,28 @@
 """What all figures share: an empty figure, colours, titles, and how long texts may get. Sizes are in inches."""
 
+from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from treecast.description import count_of
 from treecast.errors import TreecastError
+from treecast.networks import Network
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 DARK, GREY, PALE, BAND = "#222222", "#808080", "#D0D0D0", "#F3F3F3"
 MONO = "DejaVu Sans Mono"
 """A family that comes with matplotlib, so that pictures look alike everywhere."""
+TITLE, SUBTITLE = "title", "subtitle"
+"""What the two lines above a figure are called in it."""
 MARGIN = 0.25
 
 # Okabe & Ito's colours without black: people with any colour vision can tell them apart
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 _LONGEST_LABEL = 16
+_MOST_COMPARED = 100_000  # labels
 _MOST_FAULTS = 5
 
 
@@ -42,24 +48,44 @@ def colour(tree: int, darker: float = 0.0) -> str:
     return "#" + "".join(f"{int(c + 0.5):02X}" for c in mixed.tolist())
 
 
-def shorten_label(label: str) -> str:
-    """Return a label, its end cut off where it is too long for a picture."""
-    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
+def short_label(network: Network, node: int) -> str:
+    """Return the label of a node; where it is too long for a picture, with a part left out, so that no two are alike."""
+    label = network.label(node)
+    if len(label) <= _LONGEST_LABEL:
+        return label
+    kept, alike = _cuts(network)
+    short = _cut(label, kept)
+    return f"{label[:6]}…#{node}" if short in alike else short
+
+
+def _cut(label: str, kept: int) -> str:
+    """Return a label with its first characters, as many as are kept, and its last ones."""
+    tail = _LONGEST_LABEL - 1 - kept
+    return label if len(label) <= _LONGEST_LABEL else label[:kept] + "…" + label[len(label) - tail :]
+
+
+@lru_cache(4)
+def _cuts(network: Network) -> tuple[int, frozenset[str]]:
+    """Return how many characters long labels keep at their beginning, and which labels are alike even so."""
+    labels = network.labels(np.arange(min(network.nodes, _MOST_COMPARED)))
+    kept = max((8, 4, 0, 12, 15), key=lambda kept: len({_cut(label, kept) for label in labels}))
+    count = Counter(_cut(label, kept) for label in labels)
+    return kept, frozenset(label for label, many in count.items() if many > 1)
 
 
 def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> None:
     """Write at the top of a figure what it shows: collective and network, and below them M, copies, steps and faults."""
     collective, network = schedule.collective, schedule.network
-    source = f" {collective.direction} {shorten_label(network.label(collective.root))}"
+    source = f" {collective.direction} {short_label(network, collective.root)}"
     if collective.all_source:
-        source = f": the part of {shorten_label(network.label(0))}" if schedule.orbit else ""
+        source = f": the part of {short_label(network, 0)}" if schedule.orbit else ""
     copies = "1 copy" if schedule.copies == 1 else f"{schedule.copies} copies"
     numbers = [f"M = {count_of(collective.messages, 'chunk')}", copies, count_of(schedule.steps, "step")]
     if collective.lengths is not None:
         some = int((collective.lengths.flits > 0).sum())
         null = collective.nodes - 1 - some
-        told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some, 'message')}"
-        numbers[:2] = [told + (f", {null} null" if null else ""), schedule.builder]
+        told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some + null, 'message')}"
+        numbers[:2] = [told + (f", {null} of them null" if null else ""), schedule.builder]
         numbers = [number for number in numbers if number]
     if faults:
         named = faults.describe(network)
@@ -68,30 +94,26 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
             + ", ".join(named[:_MOST_FAULTS])
             + ("" if len(named) <= _MOST_FAULTS else f" and {len(named) - _MOST_FAULTS} more")
         )
-    width, height = figure.get_size_inches()
     spec = network.spec if len(network.spec) <= 40 else network.spec[:39] + "…"
-    lines = (
-        (f"{collective.kind} on {spec}{source}{more}", 0.28, 13, 0.0098, DARK, "bold"),
-        ("  ·  ".join(numbers), 0.54, 9, 0.0085, GREY, "normal"),
-    )
-    for text, below, size, wide, ink, weight in lines:  # wide: inches that a character takes per point
-        fitting = (width - 2 * MARGIN) / (wide * len(text))
-        figure.text(
-            MARGIN / width,
-            1 - below / height,
-            text,
-            fontsize=min(size, fitting),
-            weight=weight,
-            color=ink,
-            va="center",
-            parse_math=False,
-        )
+    heading(figure, f"{collective.kind} on {spec}{source}{more}", "  ·  ".join(numbers))
 
 
 def heading(figure: Any, text: str, more: str) -> None:
-    """Write a heading at the top of a figure that shows no schedule, and more text below it in smaller letters."""
+    """Write a title at the top of a figure, and more text below it in smaller letters; both shrink where they are too long."""
     width, height = figure.get_size_inches()
-    lines = (text, 0.28, 13, DARK, "bold"), (more, 0.54, 9, GREY, "normal")
-    for line, below, size, ink, weight in lines:
-        look: dict[str, Any] = {"fontsize": size, "color": ink, "weight": weight, "va": "center", "parse_math": False}
-        figure.text(MARGIN / width, 1 - below / height, line, **look)
+    lines = (text, 0.28, DARK, "bold", TITLE), (more, 0.54, GREY, "normal", SUBTITLE)
+    for line, below, ink, weight, gid in lines:
+        look: dict[str, Any] = {"color": ink, "weight": weight, "va": "center", "parse_math": False, "gid": gid}
+        size = _fitting(line, width - 2 * MARGIN, gid)
+        figure.text(MARGIN / width, 1 - below / height, line, fontsize=size, **look)
+
+
+def _fitting(text: str, room: float, gid: str) -> float:
+    """Return in how many points a text fits into so many inches."""
+    most, wide = (13.0, 0.0098) if gid == TITLE else (9.0, 0.0085)  # wide: inches that a character takes per point
+    return min(most, room / (wide * max(len(text), 1)))
+
+
+def fit_title(title: Any, room: float, scale: float) -> None:
+    """Give the text of a title the size in which it fits into so many inches, on a page of a scale."""
+    title.set_fontsize(_fitting(title.get_text(), room, TITLE) * scale)

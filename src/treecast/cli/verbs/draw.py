@@ -1,6 +1,7 @@
 """``treecast draw``."""
 
 from typing import Annotated
+from warnings import catch_warnings
 
 from cyclopts import Parameter
 
@@ -23,6 +24,10 @@ def draw(
     tree: int | None = None,
     failing: FaultOptions = FaultOptions(),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
+    dark: Flag = False,
+    transparent: Flag = False,
+    size: str | None = None,
+    title: str | None = None,
 ) -> int:
     """Draw a schedule: into an SVG, PNG, PDF or text file, as text in the terminal, or as a page to explore.
 
@@ -36,14 +41,27 @@ def draw(
         Draw this tree only.
     in_ascii
         Draw text without box-drawing characters.
+    dark
+        Draw a figure light on a dark ground.
+    transparent
+        Let what lies behind a figure show through.
+    size
+        The width and height of a figure in inches, as in 13.3x7.5, or 30x17cm; or its width alone. Letters grow with it.
+    title
+        What stands above a figure, instead of what it says of itself.
     """
     from treecast.drawing import pictures
+    from treecast.drawing.look import Look, read_size
 
     if in_ascii and output is not None and not output.endswith(".txt"):
         raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
     schedule, _ = load(file)
     faults = failing.read(schedule)
-    text = pictures.draw(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii)
+    look = Look(dark=dark, transparent=transparent, size=None if size is None else read_size(size), title=title)
+    with catch_warnings(record=True) as warned:
+        text = pictures.draw(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii, look=look)
+    for warning in warned:
+        console.warn(f"{warning.message}")
     if output is None:
         console.show_text(text)
     else:

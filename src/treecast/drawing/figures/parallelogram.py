@@ -10,6 +10,7 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
+from treecast.drawing.dark import ON_COLOUR
 from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import (
     CERTIFICATE,
@@ -23,7 +24,7 @@ from treecast.drawing.passages import (
 )
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, shorten_label, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, short_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -95,7 +96,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         handles |= _draw_times(axes, schedule.steps, bound)
         _draw_frame(axes, panel, texts, scale)
         if len(panels) > 1:
-            name = shorten_label(schedule.network.label(int(panel.branches[0])))
+            name = short_label(schedule.network, int(panel.branches[0]))
             axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
@@ -165,7 +166,7 @@ def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
         texts: dict[int, str] = {}
         for far in np.unique(walk.depth[mine]).tolist():
             nodes = mine[walk.depth[mine] == far]
-            named = [shorten_label(network.label(v)) for v in nodes[:3].tolist()]
+            named = [short_label(network, v) for v in nodes[:3].tolist()]
             more = [f"and {len(nodes) - 3} more"] if len(nodes) > 3 else []
             if far <= panel.height:
                 texts[far] = f"{', '.join(named)} {' '.join(more)}".strip() + ": null"
@@ -199,6 +200,7 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
                     ha="center",
                     va="center_baseline",
                     color=_readable(inks[i]),
+                    label=ON_COLOUR + inks[i],
                     zorder=6,
                     parse_math=False,
                 )
@@ -209,7 +211,7 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
     message, wide, step, near, far, _ = (int(column[0]) for column in shape)
     room = wide * scale.step - _FONT / 72 * scale.step / scale.unit - 0.04
     middle, turn = (near + far) / 2, 1 if away else -1
-    name = shorten_label(streams.schedule.network.label(message))
+    name = short_label(streams.schedule.network, message)
     for text in (f"{name}: {count_of(wide, 'flit')}", f"{name}: {wide}", name):
         half = len(text) * _LETTER * _FONT / 2
         if 2 * half > room:

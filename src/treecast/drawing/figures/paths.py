@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from treecast.description import count_of
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, empty_figure, heading, shorten_label
+from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, empty_figure, heading, short_label
 from treecast.papers.paths import Paths
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def draw_paths(paths: Paths, page: Any = None) -> "Figure":
     ``page``: what to draw on instead of a new figure.
     """
     network = paths.network
-    slot = max(1.0, 0.085 * len(shorten_label(network.label(paths.node))) + 0.55)
+    slot = max(1.0, 0.085 * len(short_label(network, paths.node)) + 0.55)
     across = max(3, max(len(way) for way in paths.ways) - 1)
     width, height = max((across + 1 + 2 * _END) * slot + 2 * MARGIN, 6.0), len(paths.ways) * _LINE + _HEAD + _FOOT
     figure = empty_figure() if page is None else page
     figure.set_size_inches(width, height)
-    ends = f"from {shorten_label(network.label(paths.root))} to {shorten_label(network.label(paths.node))}"
+    ends = f"from {short_label(network, paths.root)} to {short_label(network, paths.node)}"
     heading(figure, f"{count_of(len(paths.ways), 'node-disjoint path')} on {network.spec}", ends)
     tall = height - _HEAD - _FOOT
     axes = figure.add_axes((MARGIN / width, _FOOT / height, 1 - 2 * MARGIN / width, tall / height))
@@ -44,7 +44,7 @@ def draw_paths(paths: Paths, page: Any = None) -> "Figure":
     for number in range(len(paths.ways)):
         _draw_path(axes, paths, number, across, middle)
     for node, x in ((paths.root, -_END), (paths.node, across + _END)):
-        _draw_node(axes, shorten_label(network.label(node)), (x, middle), facecolor=DARK, ink="white")
+        _draw_node(axes, short_label(network, node), (x, middle), facecolor=DARK, ink="white")
     if paths.phase:
         note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
         figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=GREY)
@@ -86,7 +86,7 @@ def _draw_path(axes: Any, paths: Paths, number: int, across: int, middle: float)
                 bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": ink},
             )
     for node, point in zip(way[1:-1], at, strict=True):
-        _draw_node(axes, shorten_label(paths.network.label(node)), point, edgecolor=ink)
+        _draw_node(axes, short_label(paths.network, node), point, edgecolor=ink)
 
 
 def _draw_node(axes: Any, label: str, at: Point, ink: str = DARK, **look: str) -> None:

@@ -9,7 +9,7 @@ from treecast.drawing.arrivals import fewest_steps, find_received
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, shorten_label, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, short_label, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay
@@ -48,7 +48,7 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
     line[order] = np.arange(nodes)
     small = nodes <= _MOST_LINES
     each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
-    labels = [shorten_label(network.label(u)) for u in order.tolist()] if small else [f"{nodes}    "]
+    labels = [short_label(network, u) for u in order.tolist()] if small else [f"{nodes}    "]
     left = 0.55 + 0.07 * max(map(len, labels))
     right = (1.7 if trace.lost else 0.75) if small else 0.6
     inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
@@ -94,7 +94,8 @@ def _draw_distances(axes: Any, distance: Ints, right: float) -> None:
     groups = np.flatnonzero(np.diff(distance, prepend=-1, append=-1))
     beside = axes.get_yaxis_transform()  # x as a fraction of the width, y as a line
     for i, (first, stop) in enumerate(zip(groups[:-1].tolist(), groups[1:].tolist(), strict=True)):
-        axes.axhspan(first - 0.5, stop - 0.5, color=BAND if i % 2 else "white", linewidth=0, zorder=0)
+        if i % 2:
+            axes.axhspan(first - 0.5, stop - 0.5, color=BAND, linewidth=0, zorder=0)
         axes.text(
             right,
             (first + stop - 1) / 2,

@@ -10,7 +10,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, shorten_label, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, short_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -157,7 +157,7 @@ class _Sizes(NamedTuple):
         ports = nodes <= _MOST_PORTS
         slot, layer, font, turned = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False
         if nodes <= _MOST_LABELS:
-            longest = max(len(shorten_label(network.label(u))) for layout in layouts for u in layout.node)
+            longest = max(len(short_label(network, u)) for layout in layouts for u in layout.node)
             named = max(len(network.port_name(port)) for port in range(network.ports)) if ports else 0
             flat = max(0.067 * longest + 0.2, 0.06 * named + 0.1)
             if leaves * flat <= 12:
@@ -271,7 +271,7 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
 def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
     panel.axes.text(
         *panel.at[i].tolist(),
-        shorten_label(panel.schedule.network.label(panel.layout.node[i])),
+        short_label(panel.schedule.network, panel.layout.node[i]),
         fontsize=panel.sizes.font,
         family=MONO,
         rotation=90 if panel.sizes.turned else 0,
