@@ -71,6 +71,9 @@ ALLOWED = (
         )
     ),
     Allowed("channel", "src/treecast/formats/*", r"\.channels\(", "it asks the network for wormhole routes"),
+    Allowed(
+        "channel", "src/treecast/drawing/figures/network.py", r"\.channels\(", "it asks the network for wormhole routes"
+    ),
     Allowed("channel", "src/treecast/formats/msccl/*", "", "MSCCL's word"),
     Allowed("channel", "src/treecast/formats/mscclpp.py", "", "MSCCL++'s word"),
     Allowed("channel", "docs/formats.md", "", "MSCCL's word"),

@@ -141,7 +141,7 @@ def test_pictures_of_other_things(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"kind": "map"}, "'map' is no kind of picture: write one of trees, space-time, steps, sources"),
+        ({"kind": "map"}, "'map' is no kind of picture: write one of trees, space-time, network, steps, sources"),
         ({"tree": 7}, "the schedule has no tree 7; it has 0, 1, 2"),
         ({"kind": "steps"}, r"steps cannot be drawn as text: write to a file that ends in \.svg, \.png, \.pdf"),
         ({"output": "a.svg", "kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
@@ -276,7 +276,7 @@ def test_kinds_are_listed_without_importing_anything_heavy():
         "print(list(listed_kinds()), [m for m in ('numpy', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "['trees', 'space-time', 'steps', 'sources', 'explorer'] []\n"
+    assert done.stdout == "['trees', 'space-time', 'network', 'steps', 'sources', 'explorer'] []\n"
 
 
 @pytest.mark.parametrize("of", ["Schedule", "Mesh", "Paths", "Job"])

@@ -55,9 +55,9 @@ def draw(
         The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, or
         ``.html`` for a page that replays the schedule by itself.
     kind : str, optional
-        The kind of picture: ``trees``, ``space-time``, ``steps`` (who sends to whom, of a wormhole broadcast), ``sources``
-        (the total distance of wormhole broadcasts on a mesh, by source), ``explorer``
-        (the page). By default the first of these that fits.
+        The kind of picture: ``trees``, ``space-time``, ``network`` (the trees laid over it), ``steps`` (who sends to
+        whom, of a wormhole broadcast), ``sources`` (the total distance of wormhole broadcasts on a mesh, by source),
+        ``explorer`` (the page). By default the first of these that fits.
     tree : int, optional
         Draw this tree only.
     faults : Faults, optional

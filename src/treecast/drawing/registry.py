@@ -184,7 +184,7 @@ def listed_kinds(of: str = "Schedule") -> dict[str, str]:
     """Return the kinds of pictures of a class and what they show, by rank, without importing what draws them.
 
     >>> list(listed_kinds())
-    ['trees', 'space-time', 'steps', 'sources', 'explorer']
+    ['trees', 'space-time', 'network', 'steps', 'sources', 'explorer']
     """
     entries = decorators("treecast.drawing", "picture")
     mine = sorted((entry for entry in entries if entry["of"] == of), key=lambda entry: entry.get("rank", USUAL_RANK))

@@ -21,6 +21,7 @@ MARGIN = 0.25
 
 # Okabe & Ito's colours without black: people with any colour vision can tell them apart
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_DASHES = (), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2), (9, 3), (3, 3), (1, 3)
 _LONGEST_LABEL = 16
 _MOST_COMPARED = 100_000  # labels
 _MOST_FAULTS = 5
@@ -46,6 +47,12 @@ def colour(tree: int, darker: float = 0.0) -> str:
     base *= 0.65 ** (tree // len(_PALETTE))
     mixed = base * (1 - darker) if darker >= 0 else base + (255 - base) * -darker
     return "#" + "".join(f"{int(c + 0.5):02X}" for c in mixed.tolist())
+
+
+def dashes(tree: int) -> Any:
+    """Return how the lines of a tree are dashed: trees differ in this as they do in colour."""
+    pattern = _DASHES[max(tree, 0) % len(_DASHES)]
+    return (0, pattern) if pattern else "-"
 
 
 def short_label(network: Network, node: int) -> str:

@@ -12,7 +12,7 @@ import treecast
 from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned
 from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed, unpacked
 from treecast.drawing.explorer.page import joined, page_of
-from treecast.drawing.explorer.places import places_of
+from treecast.drawing.places import places_of
 from treecast.drawing.registry import View
 from treecast.errors import TreecastError
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast import __version__
-from treecast.drawing.explorer.places import places_of
+from treecast.drawing.places import places_of
 from treecast.errors import TreecastError
 from treecast.lower_bounds import best
 from treecast.schedule import Schedule

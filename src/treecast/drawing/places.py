@@ -1,8 +1,10 @@
-"""Where the nodes of a network stand on an explorer's page: coordinates from 0 to 10,000, y downwards.
+"""Where the nodes of a network stand in a picture of it, y downwards.
 
 What a network says of itself chooses: coordinates of a grid, copies of a smaller self, layers above its ranks, a tree, a ring.
 Anything else stands so that nodes are as far apart as they are in the network, as nearly as that can be.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +19,16 @@ _TURNS = 60
 Places = NDArray[np.float64]
 
 
+class Layout(NamedTuple):
+    """Where nodes stand: float64 (N, 2), right and down. ``even``: whether both directions are measured alike."""
+
+    points: Places
+    even: bool
+
+
 def places_of(network: Network, root: int) -> tuple[Ints, Ints]:
-    """Return where each node stands: x and y, int64 (N,), in 0 … 10,000."""
-    points = _points(network, root)
+    """Return where each node stands on a page: x and y, int64 (N,), in 0 … 10,000."""
+    points = layout_of(network, root).points
     low, high = points.min(axis=0), points.max(axis=0)
     scaled = (points - low) / np.maximum(high - low, 1e-9)
     scaled[:, high - low < 1e-9] = 0.5
@@ -27,20 +36,21 @@ def places_of(network: Network, root: int) -> tuple[Ints, Ints]:
     return whole[:, 0], whole[:, 1]
 
 
-def _points(network: Network, root: int) -> Places:
+def layout_of(network: Network, root: int) -> Layout:
+    """Return where each node stands, in units of the picture's own; ``root`` stands on top where there is a tree."""
     if network.nodes < 3 or network.every_pair_joined:
-        return _circle(network.nodes)
+        return Layout(_circle(network.nodes), True)
     if network.grid is not None:
-        return _on_grid(network.grid.coordinates(np.arange(network.nodes)), network.grid.wraps)
+        return Layout(_on_grid(network.grid.coordinates(np.arange(network.nodes)), network.grid.wraps), True)
     if network.seen_alike and (nested := _nested(network)) is not None:
-        return nested
+        return Layout(nested, True)
     if network.relays is not None:
-        return _in_layers(network, _hops(network, network.ranks), falling=True)
+        return Layout(_in_layers(network, _hops(network, network.ranks), falling=True), False)
     if network.arcs == 2 * (network.nodes - 1) and network.connected:
-        return _in_layers(network, _hops(network, np.array([root])), falling=False)
+        return Layout(_in_layers(network, _hops(network, np.array([root])), falling=False), False)
     if network.nodes <= _MOST_STRESSED:
-        return _by_distance(network)
-    return _circle(network.nodes)
+        return Layout(_by_distance(network), True)
+    return Layout(_circle(network.nodes), True)
 
 
 def _circle(nodes: int) -> Places:

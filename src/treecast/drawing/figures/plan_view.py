@@ -1,0 +1,144 @@
+"""A network seen from above, in inches: where its nodes stand, and how its links and arcs run between them.
+
+A link that would run through another node is bent. Arcs of several trees over one link lie beside one another.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.drawing.places import layout_of
+from treecast.drawing.style import short_label
+from treecast.networks import Network
+from treecast.networks.core import Ints
+
+MOST_NODES = 2000
+_WIDEST, _HIGHEST, _LEAST = 13.0, 9.0, 3.2  # inches
+_LABELLED = 0.075  # the least inches between two nodes for each character of a label
+_LAYER = 1.1  # inches between layers
+_BESIDE = 0.055  # inches between arcs over one link
+_MOST_COMPARED = 4_000_000  # links x nodes: where links may run through nodes
+Floats = NDArray[np.float64]
+
+
+class PlanView(NamedTuple):
+    """Where everything lies. ``at``: the nodes, float64 (N, 2); ``bend``: of each link, as a part of its length.
+
+    ``links``: int64 (links, 2), each once, smaller node first. ``font``: of labels in points, 0 for dots.
+    ``radius``: of the mark of a node.
+    """
+
+    at: Floats
+    size: tuple[float, float]
+    links: Ints
+    bend: dict[tuple[int, int], float]
+    font: float
+    radius: float
+
+    @staticmethod
+    def of(network: Network, root: int) -> "PlanView":
+        """Look at a network, whose picture is no wider and higher than a page."""
+        points, even = layout_of(network, root)
+        points = points - points.min(axis=0)
+        letters = np.array([len(short_label(network, u)) for u in range(network.nodes)])
+        wanted = np.maximum(0.5, _LABELLED * letters + 0.24)
+        if even:
+            wanted = float(wanted.max())
+            near, span = _nearest(points), points.max(axis=0)
+            unit = max(1.6 * wanted / near, _LEAST / max(*span, 1e-9))
+            unit = min(unit, _WIDEST / max(span[0], 1e-9), _HIGHEST / max(span[1], 1e-9))
+            at, room = points * unit, near * unit
+        else:
+            layer = np.unique(points[:, 1], return_inverse=True)[1]
+            count = np.bincount(layer)
+            widest = np.zeros(len(count))
+            np.maximum.at(widest, layer, wanted)
+            wide = min(_WIDEST, max(1.15 * float((count * widest).max()), 3.0))
+            layers = max(float(np.ptp(points[:, 1])), 1e-9)
+            at = points * (wide / max(float(points[:, 0].max()), 1e-9), min(_LAYER, _HIGHEST / layers))
+            tight = int(np.argmax(count * widest))
+            wanted, room = float(widest[tight]), wide / float(count[tight])
+        font = min(8.0, 8.0 * room / wanted)
+        font = font if font >= 4 else 0.0
+        radius = min(0.22, 0.4 * room) if font else max(0.02, min(0.06, 0.3 * room))
+        links = links_of(network)
+        return PlanView(
+            at, (float(np.ptp(at[:, 0])), float(np.ptp(at[:, 1]))), links, _bends(at, links, radius), font, radius
+        )
+
+    def curves(self, src: Ints, dst: Ints, aside: Floats) -> Floats:
+        """Return arcs as curves of three points, float64 (arcs, 3, 2), so many inches ``aside``.
+
+        Aside is to the right of the way from the smaller node to the larger one.
+        """
+        low, high = np.minimum(src, dst), np.maximum(src, dst)
+        begin, end = self.at[low], self.at[high]
+        way = end - begin
+        length = np.maximum(np.hypot(*way.T), 1e-9)[:, None]
+        across = np.column_stack([-way[:, 1], way[:, 0]]) / length
+        bend = np.array([self.bend.get(pair, 0.0) for pair in zip(low.tolist(), high.tolist(), strict=True)])
+        over = across * aside[:, None]
+        middle = (begin + end) / 2 + across * length * 2 * bend[:, None] + over
+        forth = np.stack([begin + over, middle, end + over], axis=1)
+        return np.where((src == low)[:, None, None], forth, forth[:, ::-1])
+
+
+def beside(links: Ints, gap: float = _BESIDE) -> Floats:
+    """Return by how much each arc over a link lies aside, so that arcs over one link do not cover one another.
+
+    ``links``: the number of the link of each arc, int64 (arcs,).
+    """
+    order = np.argsort(links, kind="stable")
+    first = np.flatnonzero(np.diff(links[order], prepend=-1))
+    count = np.diff(np.append(first, len(links)))
+    rank = np.arange(len(links)) - np.repeat(first, count)
+    found = np.empty(len(links))
+    found[order] = (rank - (np.repeat(count, count) - 1) / 2) * gap
+    return found
+
+
+def points_on(curves: Floats, place: float) -> tuple[Floats, Floats]:
+    """Return the points on curves at a place in 0 … 1, and the directions there: float64 (arcs, 2) both."""
+    begin, middle, end = curves[:, 0], curves[:, 1], curves[:, 2]
+    at = (1 - place) ** 2 * begin + 2 * place * (1 - place) * middle + place**2 * end
+    way = (1 - place) * (middle - begin) + place * (end - middle)
+    return at, way / np.maximum(np.hypot(*way.T), 1e-9)[:, None]
+
+
+def links_of(network: Network) -> Ints:
+    """Return each link once, and each arc that has none back: int64 (links, 2), smaller node first."""
+    table = network.neighbor_table().astype(np.int64)
+    src, port = np.nonzero(table >= 0)
+    pairs = np.sort(np.column_stack([src, table[src, port]]), axis=1)
+    return np.unique(pairs, axis=0)
+
+
+def _nearest(points: Floats) -> float:
+    """Return how near most nodes are to the next one: nine in ten are no nearer."""
+    found = list[Floats]()
+    for first in range(0, len(points), 500):
+        gap = points[first : first + 500, None] - points[None]
+        apart = np.hypot(gap[..., 0], gap[..., 1])
+        apart[np.arange(len(apart)), np.arange(first, first + len(apart))] = np.inf
+        found.append(apart.min(axis=1, initial=np.inf))
+    near = float(np.quantile(np.concatenate(found), 0.1, method="lower"))
+    return near if np.isfinite(near) and near > 1e-9 else 1.0
+
+
+def _bends(at: Floats, links: Ints, radius: float) -> dict[tuple[int, int], float]:
+    """Return how far links are bent that would run through another node, as a part of their length."""
+    if len(links) * len(at) > _MOST_COMPARED:
+        return {}
+    begin, way = at[links[:, 0]], at[links[:, 1]] - at[links[:, 0]]
+    far = np.maximum((way**2).sum(axis=1), 1e-9)
+    found: dict[tuple[int, int], float] = {}
+    for i, (u, v) in enumerate(links.tolist()):
+        gap = at - begin[i]
+        along = gap @ way[i] / far[i]
+        off = np.abs(gap[:, 0] * way[i, 1] - gap[:, 1] * way[i, 0]) / np.sqrt(far[i])
+        through = (off < 0.8 * radius) & (along > 0.02) & (along < 0.98)
+        through[[u, v]] = False
+        if through.any():
+            found[u, v] = min(0.16, 0.32 / float(np.sqrt(far[i])) + 0.03)
+    return found

@@ -1,0 +1,107 @@
+"""The picture of a network: where nodes stand, which arcs lie over which links, and what is crossed out."""
+
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from treecast.drawing.figures.network import draw_network, used_arcs
+from treecast.drawing.figures.plan_view import PlanView, beside, links_of
+from treecast.drawing.pictures import draw
+from treecast.networks import network
+from treecast.plans import plan
+from treecast.simulation.faults import Faults
+
+
+def by_gid(figure, gid):
+    (found,) = (artist for artist in figure.findobj() if artist.get_gid() == gid)
+    return found
+
+
+@pytest.mark.parametrize(
+    "spec", ["star:4", "hypercube:4", "torus:4x4", "mesh:3x5", "complete:6", "fat-tree:4", "tree:3,2", "ring:9"]
+)
+def test_links_are_those_of_the_graph_and_nodes_stand_apart(spec):
+    where = network(spec)
+    view = PlanView.of(where, 0)
+    drawn = nx.Graph(where.to_networkx())
+    assert {tuple(link) for link in view.links.tolist()} == {tuple(sorted(link)) for link in drawn.edges}
+    gaps = view.at[:, None] - view.at[None]
+    apart = np.hypot(gaps[..., 0], gaps[..., 1]) + 9 * np.eye(where.nodes)
+    assert apart.min() > 2 * view.radius
+    assert max(view.size) <= 13.001
+
+
+def test_links_go_through_no_node():
+    """On a ring of four in a line of the torus, the link round it is bent."""
+    where = network("torus:4x4")
+    view = PlanView.of(where, 0)
+    round_ = {tuple(pair) for pair in links_of(where).tolist() if pair[1] - pair[0] in (3, 12)}
+    assert set(view.bend) == round_
+
+
+def test_each_tree_lies_over_its_links():
+    schedule = plan("broadcast", "star:4", messages=6, copies=3)
+    figure, view = draw_network(schedule), PlanView.of(schedule.network, 0)
+    rows = schedule.rows
+    for tree in range(3):
+        mine = np.flatnonzero(rows.tree == tree)
+        curves = [path.vertices for path in by_gid(figure, f"arcs-{tree}").get_paths()]
+        found = Counter()
+        for curve in curves:
+            ends = [int(np.argmin(np.hypot(*(view.at - point).T))) for point in (curve[0], curve[-1])]
+            found[tuple(ends)] += 1
+        assert found == Counter(zip(rows.src[mine].tolist(), rows.dst[mine].tolist(), strict=True))
+    styles = {
+        (tuple(a.get_edgecolor()[0]), str(a.get_linestyle())) for a in (by_gid(figure, f"arcs-{t}") for t in range(3))
+    }
+    assert len(styles) == len({dash for _, dash in styles}) == 3
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["tree 0", "tree 1", "tree 2"]
+    names = {text.get_text() for text in figure.axes[0].texts}
+    assert names == {schedule.network.label(u) for u in range(24)}
+
+
+def test_arcs_over_one_link_lie_beside_one_another():
+    found = beside(np.array([7, 3, 7, 7, 5]), 0.1)
+    assert found.tolist() == pytest.approx([-0.1, 0, 0, 0.1, 0])
+
+
+def test_wormhole_messages_go_by_their_routes():
+    schedule = plan("broadcast", "mesh:4x4", model="wormhole")
+    used = used_arcs(schedule)
+    where = schedule.network
+    _, arc = where.channels(schedule.rows.src.astype(int), schedule.rows.dst.astype(int))
+    assert used.chunks.sum() == len(arc)
+    assert all(int(v) in where.neighbors(int(u)) for u, v in zip(used.src, used.dst, strict=True))
+
+
+def test_faults_are_crossed_out():
+    schedule = plan("broadcast", "mesh:3x3")
+    figure = draw_network(schedule, Faults({4: 0, 8: 99}, {(0, 0): 1}))
+    view = PlanView.of(schedule.network, 0)
+    assert by_gid(figure, "dead").get_offsets().tolist() == [view.at[4].tolist()]
+    assert len(by_gid(figure, "cut").get_offsets()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "options"),
+    [
+        ("allgather", "hypercube:3", {"model": "whispering"}),
+        ("alltoall", "torus:3x3", {}),
+        ("reduce", "star:3", {}),
+        ("allreduce", "hypercube:3", {}),
+        ("scatterv", "tree:2,2", {"lengths": [0, 3, 1, 2, 0, 4, 1]}),
+        ("broadcast", "path:1", {}),
+        ("broadcast", "debruijn:2,3", {}),
+    ],
+)
+def test_every_sort_of_schedule_has_one(kind, where, options, tmp_path):
+    draw(plan(kind, where, **options), tmp_path / "a.svg", kind="network")
+    assert (tmp_path / "a.svg").stat().st_size > 1000
+
+
+def test_large_networks_have_dots():
+    figure = draw_network(plan("broadcast", "star:6"))
+    assert len(by_gid(figure, "nodes").get_offsets()) == 720
+    assert "labels left out: no room" in [text.get_text() for text in figure.legends[0].get_texts()]
