@@ -145,8 +145,9 @@ def test_what_is_misspelt_is_told_what_would_be_right(text, right):
     with pytest.raises(NetworkError, match=r"^[^\n]+$") as caught:
         network(text)
     assert str(caught.value).startswith(f"{text!r} is no network: write {right}")
-    family = right.partition(":")[0]
-    assert str(caught.value).endswith(f"; did you mean {family!r}?") == (family in families() and text != family)
+    family, _, numbers = right.partition(":")[0], *text.partition(":")[1:]
+    meant = f"{family}:{numbers}" if numbers else family
+    assert str(caught.value).endswith(f"; did you mean {meant!r}?") == (family in families() and text != family)
 
 
 def test_a_new_family_is_a_new_file(tmp_path, monkeypatch):

@@ -192,7 +192,7 @@ def test_random_regular_graphs_are_drawn_until_they_are_connected():
         ("circulant:8", "write circulant:N,S"), ("circulant:1,1", "write circulant"), ("circulant:8,0", "write circulant"),
         ("circulant:99999999999,1", "at most 16,777,216"), ("hyperx:0x3", "each at least 1"), ("hyperx:", "write hyperx"),
         ("hyperx:99999x99999x99999", "out of reach"), ("slim-fly:6", "power of a prime"), ("slim-fly:2", "power of a prime"),
-        ("slim-fly:131", "power of a prime"), ("slimfly:5", "did you mean 'slim-fly'"), ("dragonfly:0,1", "both at least 1"),
+        ("slim-fly:131", "power of a prime"), ("slimfly:5", "did you mean 'slim-fly:5'"), ("dragonfly:0,1", "both at least 1"),
         ("dragonfly:4", "write dragonfly"), ("dragonfly:4,2,1,1", "write dragonfly"),
         ("fat-tree:3", "K even"), ("fat-tree:66", "K even"),
         ("dragonfly:1000,1000", "routers: at most"), ("random-regular:5,3,1", "N or D even"),

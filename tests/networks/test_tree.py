@@ -116,7 +116,7 @@ def test_misspelt(text: str) -> None:
         spelled(f"tree:{text}")
     message = str(caught.value)
     assert repr(f"tree:{text}") in message
-    assert message.endswith("as in tree:3,2")
+    assert message.endswith("as in tree:3,2; did you mean 'tree:3,2'?" if text == "3x2" else "as in tree:3,2")
     assert "\n" not in message
 
 

@@ -103,13 +103,16 @@ def test_one_of_parallel_links_can_be_named():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("star:4 without nodes 1235", "1235 is no node of star:4: nodes go from 0 to 23, with labels like 4321"),
+        (
+            "star:4 without nodes 1235",
+            "1235 is no node of star:4: a label has each of the symbols 1 to 4 once, as 4321: 5 is none of them",
+        ),
         ("star:4 without links 1234-2135", "names no link: write A-B .* as in 1234-2134"),
         ("star:4 without links 1234-2314", "is no link of star:4: 1234 is joined to 2134, 3214, 4231"),
         ("star:4 without links 1234", "names no link"),
         ("ring:3 without nodes 0 1 2", "has no other nodes: leave one at least"),
         ("hypercube:24 without nodes 5", "too many to list"),
-        ("sar:4 without nodes 5", "did you mean 'star'"),
+        ("sar:4 without nodes 5", "did you mean 'star:4'"),
     ],
 )
 def test_what_does_not_exist_is_refused(text, said):

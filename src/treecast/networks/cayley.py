@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.networks.core import Ints, Network
+from treecast.networks.nodes import NodeName
 
 
 class Cayley(Network):
@@ -61,9 +62,9 @@ class Cayley(Network):
         """The number of arcs, nodes x ports."""
         return self.nodes * self.ports
 
-    def degree_at(self, u: int) -> int:
+    def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: one per port."""
-        self.check_node(u)
+        self.node(u)
         return self.ports
 
     def eccentricity(self, root: int) -> int:

@@ -4,38 +4,36 @@ A network is never stored where arithmetic gives it: its methods take node numbe
 What a network is like it says itself, by the attributes below that have a default: nobody asks for its class.
 """
 
-import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
-from treecast.networks.hints import hint
+from treecast.networks.nodes import Nodes
+from treecast.ragged import Ints
 
 if TYPE_CHECKING:
     import networkx as nx
 
     from treecast.networks.grid import Grid
 
-Ints = NDArray[np.int64]
-"""An array of node numbers, port numbers or distances (int64)."""
-
 _BLOCK = 1 << 18  # entries of a table of neighbours that are looked at together
 _MOST_COUNTED = 1 << 27  # nodes whose distances are counted one by one
 
 
-class Network(Described, ABC):
+class Network(Nodes, Described):
     """An interconnection network: nodes ``0 … nodes-1`` joined by arcs (directed links).
 
     The arcs that leave a node are told apart by their *port*, a number in ``0 … ports-1``: the dimension of a hypercube,
     the generator of a Cayley network, the slot in an adjacency list. Not every node need have every port.
 
-    ``len(network)`` is the number of nodes, iteration yields them, and ``in`` knows numbers and labels.
+    ``len(network)`` is the number of nodes, iteration yields them, ``in`` knows numbers and labels, and ``network["2143"]`` has
+    the neighbors of a node.
 
     Examples
     --------
@@ -43,7 +41,7 @@ class Network(Described, ABC):
     >>> star = network("star:4")
     >>> star.nodes, star.degree, star.diameter
     (24, 3, 4)
-    >>> star.labels(star.neighbors(star.node("1234")))
+    >>> star.labels(star["1234"])
     ['2134', '3214', '4231']
     >>> int(star.distance(star.node("1234"), star.node("4321")))
     4
@@ -78,21 +76,6 @@ class Network(Described, ABC):
 
     @property
     @abstractmethod
-    def spec(self) -> str:
-        """How the network is spelled, in Python and on the command line: ``star:5``, ``mesh:8x8``."""
-
-    @property
-    @abstractmethod
-    def nodes(self) -> int:
-        """The number of nodes, N."""
-
-    @property
-    @abstractmethod
-    def ports(self) -> int:
-        """The number of different ports; at least ``degree``."""
-
-    @property
-    @abstractmethod
     def degree(self) -> int:
         """The largest number of arcs that leave one node."""
 
@@ -102,28 +85,8 @@ class Network(Described, ABC):
         """The largest distance between two nodes, in arcs."""
 
     @abstractmethod
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
-        """Return the node at the other end of the arc that leaves ``u`` by ``port``, or -1 where there is none.
-
-        ``u`` and ``port`` are integer arrays (or numbers) that broadcast against each other; so is the result. A number that
-        is no node or no port leads nowhere: -1.
-        """
-
-    @abstractmethod
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v`` (integer arrays that broadcast)."""
-
-    def label(self, u: int) -> str:
-        """Return node ``u`` as people write it. Raises NetworkError when ``u`` is no node."""
-        return str(self.check_node(u))
-
-    def labels(self, nodes: ArrayLike) -> list[str]:
-        """Return the labels of many nodes."""
-        return [self.label(u) for u in ints(nodes).tolist()]
-
-    def _parse_label(self, text: str) -> int | None:
-        """Return the node that ``text`` labels, or None when it is no label; plain numbers are dealt with before."""
-        return None
 
     def port_name(self, port: int) -> str:
         """Return ``port`` as people write it."""
@@ -248,29 +211,6 @@ class Network(Described, ABC):
 
     # What follows is the same for every network.
 
-    def node(self, text: str | int) -> int:
-        """Return the number of the node that ``text`` names: a label, or the number itself.
-
-        Where a text could be both, it is read as a label. Raises NetworkError when it is neither.
-        """
-        if not isinstance(text, str):
-            return self.check_node(text)
-        text = text.strip()
-        named = self._parse_label(text)
-        if named is not None:
-            return named
-        if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
-            return int(text)
-        raise NetworkError(
-            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}"
-        )
-
-    def check_node(self, u: int) -> int:
-        """Return ``u`` when it is a node; raise NetworkError otherwise."""
-        if not 0 <= u < self.nodes:
-            raise NetworkError(f"{u} is no node of {self.spec}: nodes go from 0 to {self.nodes - 1}")
-        return int(u)
-
     # Parallel arcs from u to v are told apart by their *cable*, 0, 1, 2 … in the order of their ports. The arcs of cable i
     # from u to v and from v to u are a link. Where no arcs are parallel every cable is 0.
 
@@ -301,15 +241,6 @@ class Network(Described, ABC):
         """Return the number of the arc that leaves ``u`` by ``port``, u · ports + port; nodes · ports where it is no port."""
         u, port = ints(u), ints(port)
         return np.where((port >= 0) & (port < self.ports), u * self.ports + port, self.nodes * self.ports)
-
-    def neighbors(self, u: int) -> list[int]:
-        """Return the nodes that an arc from ``u`` leads to, in the order of their ports."""
-        there = self.neighbor(self.check_node(u), np.arange(self.ports))
-        return [int(v) for v in there if v >= 0]
-
-    def degree_at(self, u: int) -> int:
-        """Return the number of arcs that leave ``u``."""
-        return len(self.neighbors(u))
 
     def neighbor_table(self, start: int = 0, stop: int | None = None) -> NDArray[np.int32]:
         """Return ``neighbor`` of the nodes ``start … stop-1`` at every port: int32, shape (stop - start, ports).
@@ -370,20 +301,6 @@ class Network(Described, ABC):
         block = max(1, _BLOCK // max(1, self.ports))
         for low in range(0, self.nodes, block):
             yield low, self.neighbor_table(low, min(low + block, self.nodes))
-
-    def __len__(self) -> int:
-        return self.nodes
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.nodes))
-
-    def __contains__(self, node: object) -> bool:
-        if isinstance(node, str):
-            try:
-                return self.node(node) >= 0
-            except NetworkError:
-                return False
-        return isinstance(node, SupportsIndex) and 0 <= int(node) < self.nodes
 
     def __repr__(self) -> str:
         return f"network({self.spec!r})"

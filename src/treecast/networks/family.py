@@ -4,6 +4,7 @@ A new family is a new file in this folder: a class, and below it a function unde
 read the entries; who only lists them reads them as text, by ``discovery.decorators("treecast.networks", "family")``.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,17 +71,36 @@ class Family:
         """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
         if self.arguments == "PATH":
             return self.make(text)
-        if not self.arguments:
-            raise NetworkError(f"{f'{self.name}:{text}'!r} is no network: {self.hint}")
-        separator = next((sign for sign in ",x" if sign in self.arguments), None)
-        parts, wanted = ([some] if separator is None else some.split(separator) for some in (text, self.arguments))
-        if separator == ",":  # after which people write a space
+        numbers = self.numbers(text)
+        if numbers is None:
+            said = f"{self.name}:{text}"
+            raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
+        return self.make(*numbers)
+
+    def numbers(self, text: str) -> list[int] | None:
+        """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""
+        if not self.arguments or self.arguments == "PATH":
+            return None
+        sign = self._sign
+        parts, wanted = (some.split(sign) if sign else [some] for some in (text, self.arguments))
+        if sign == ",":  # after which people write a space
             parts = [part.strip(" ") for part in parts]
         fewest = len(wanted) - self.arguments.count("[")
         fitting = "…" in self.arguments or fewest <= len(parts) <= len(wanted)
-        if not fitting or not all(map(_is_whole, parts)):
-            raise NetworkError(f"{f'{self.name}:{text}'!r} is no network: {self.hint}")
-        return self.make(*map(int, parts))
+        return list(map(int, parts)) if fitting and all(map(_is_whole, parts)) else None
+
+    def meant(self, text: str) -> str:
+        """Return the hint what a text meant: this family in other letters, or with other signs between the numbers."""
+        rest = text.partition(":")[2].strip().lower()
+        for tried in (rest, re.sub("[x,]", self._sign, rest) if self._sign else rest):
+            if self.numbers(tried) is not None:
+                return f"; did you mean '{self.name}:{tried}'?"
+        return ""
+
+    @property
+    def _sign(self) -> str:
+        """What stands between the numbers."""
+        return next((sign for sign in ",x" if sign in self.arguments), "")
 
 
 def _is_whole(text: str) -> bool:
@@ -113,5 +133,6 @@ def no_network(text: str) -> NetworkError:
         return NetworkError(f"{text!r} is a file, no network: write file:{text}")
     near = closest_name(name, known)
     if near:
-        return NetworkError(f"{text!r} is no network: {known[near].hint}{did_you_mean(name, known)}")
+        meant = known[near].meant(text) or did_you_mean(name, known)
+        return NetworkError(f"{text!r} is no network: {known[near].hint}{meant}")
     return NetworkError(f"{text!r} is no network: write one of {', '.join(entry.example for entry in known.values())}")

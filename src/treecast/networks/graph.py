@@ -222,7 +222,7 @@ class Graph(Network):
         """Return the name of node ``u``. Raises NetworkError when ``u`` is no node."""
         return self._names[self.check_node(u)]
 
-    def labels(self, nodes: ArrayLike) -> list[str]:
+    def _labels(self, nodes: Ints) -> list[str]:
         """Return the names of many nodes. Raises NetworkError when one is no node."""
         return [self._names[u] for u in self._check_nodes(nodes).tolist()]
 

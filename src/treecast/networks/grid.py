@@ -16,6 +16,7 @@ from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 from treecast.networks.members import any_from, sides
+from treecast.networks.nodes import NodeName
 from treecast.ragged import places
 
 _MOST_NODES = 2**40
@@ -208,10 +209,10 @@ class Mesh(Grid):
         """The largest number of arcs that leave one node: at most two per axis."""
         return sum(min(side - 1, 2) for side in self.sides)
 
-    def degree_at(self, u: int) -> int:
+    def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: two per axis, fewer at the border."""
-        places = (u // stride % side for side, stride in zip(self.sides, self.strides, strict=True))
-        self.check_node(u)
+        here = self.node(u)
+        places = (here // stride % side for side, stride in zip(self.sides, self.strides, strict=True))
         return sum((at > 0) + (at < side - 1) for at, side in zip(places, self.sides, strict=True))
 
     @property

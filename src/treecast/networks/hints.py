@@ -5,18 +5,22 @@ from typing import TYPE_CHECKING
 from treecast.errors import NetworkError
 
 if TYPE_CHECKING:
-    from treecast.networks.core import Network
+    from treecast.networks.nodes import Nodes
 
 
-def hint(network: "Network", text: str) -> str:
+def hint(network: "Nodes", text: str) -> str:
     """Return how the nodes of a network are named, for somebody who wrote ``text``.
 
     >>> from treecast import network
     >>> hint(network("star:4"), "1235")
+    'a label has each of the symbols 1 to 4 once, as 4321: 5 is none of them'
+    >>> hint(network("star:4"), "99")
     'nodes go from 0 to 23, with labels like 4321'
     >>> hint(network("star:4"), "2134,3214")
     'put spaces between nodes'
     """
+    if reason := network.why_no_label(text):
+        return reason
     last, label = network.nodes - 1, network.label(network.nodes - 1)
     apart = [part.strip() for part in text.split(",")]
     if len(apart) > 1 and "," not in label and all(_is_node(network, part) for part in apart):
@@ -26,7 +30,7 @@ def hint(network: "Network", text: str) -> str:
     return f"write a label like {label}, or a number from 0 to {last}"
 
 
-def _is_node(network: "Network", text: str) -> bool:
+def _is_node(network: "Nodes", text: str) -> bool:
     try:
         return network.node(text) >= 0
     except NetworkError:

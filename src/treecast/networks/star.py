@@ -237,9 +237,9 @@ class Star(Rotational):
         symbols = perm.unpack(self.words(self.check_node(u)), self.n) + 1
         return ("" if self.n <= 9 else ",").join(map(str, symbols.tolist()))
 
-    def labels(self, nodes: ArrayLike) -> list[str]:
+    def _labels(self, nodes: Ints) -> list[str]:
         """Return the labels of many nodes."""
-        symbols = perm.unpack(self.words([self.check_node(u) for u in ints(nodes).tolist()]), self.n) + 1
+        symbols = perm.unpack(self.words([self.check_node(u) for u in nodes.tolist()]), self.n) + 1
         return [("" if self.n <= 9 else ",").join(map(str, row)) for row in symbols.tolist()]
 
     def _parse_label(self, text: str) -> int | None:
@@ -253,6 +253,16 @@ class Star(Rotational):
             number = number * len(left) + left.index(part)
             left.remove(part)
         return number
+
+    def why_no_label(self, text: str) -> str:
+        """Return which symbol stands in a text of n symbols that should not."""
+        parts = text.split(",") if "," in text else list(text)
+        if len(parts) != self.n or not all(part.isascii() and part.isalnum() for part in parts):
+            return ""
+        symbols = [str(symbol) for symbol in range(1, self.n + 1)]
+        strange = [part for part in parts if part not in symbols]
+        wrong = f"{strange[0]} is none of them" if strange else f"{Counter(parts).most_common(1)[0][0]} stands twice"
+        return f"a label has each of the symbols 1 to {self.n} once, as {self.label(self.nodes - 1)}: {wrong}"
 
     def port_name(self, port: int) -> str:
         """Return the dimension, ``port`` + 2."""

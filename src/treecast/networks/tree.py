@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
 from treecast.networks.family import family
+from treecast.networks.nodes import NodeName
 from treecast.ragged import starts
 
 _MOST_NODES = 2**40
@@ -150,9 +151,10 @@ class Tree(Network):
             return max(root, self.depth - root)
         return int(self.distance(root, 0)) + self.depth
 
-    def degree_at(self, u: int) -> int:
+    def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: to its children, and to its parent."""
-        return (self.arity if self.check_node(u) < self._inner else 0) + (u > 0)
+        here = self.node(u)
+        return (self.arity if here < self._inner else 0) + (here > 0)
 
     def port_name(self, port: int) -> str:
         """Return ``port`` as child 0, child 1 … or parent. Raises NetworkError when there is no such port."""

@@ -20,7 +20,7 @@ from treecast.plans.built import Built, memory
 from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import against_of, copies_of, lacks_ways
 from treecast.plans.lengths import lengths_by_node
-from treecast.plans.registry import Builder, all_options, builders, refuse_no_builder
+from treecast.plans.registry import Builder, all_builders, all_options, builders, refuse_no_builder
 from treecast.schedule import Schedule
 from treecast.schedule.recipe import Job, Recipe
 
@@ -335,9 +335,11 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     if not taking:
         takers = sorted({b.name for b in builders(kind, network, keywords) if b.takes(keywords)})
         names = ", ".join(dict.fromkeys(entry.name for entry in under))
-        asked = sorted(keywords)
+        asked = sorted(all_options()[keyword].name for keyword in keywords)
         if not takers:
-            return PlanError(f"no builder of {kind} on {network.spec} takes {' and '.join(asked)}; there is: {names}")
+            return PlanError(
+                f"no builder of {kind} on {network.spec} takes {' and '.join(asked)}{_taken_elsewhere(job)}; there is: {names}"
+            )
         return PlanError(
             f"{names} takes no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
         )
@@ -357,7 +359,13 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     return refuse_no_builder(job, taking)
 
 
-def _kinds_on(network: Network) -> set[str]:
-    from treecast.plans.registry import all_builders
+def _taken_elsewhere(job: Job[Any]) -> str:
+    """Return who takes the options of a job that nobody takes here, and why it is not for this job."""
+    plain = replace(job, options={})
+    others = {entry.name: entry.why_not(plain) for entry in all_builders() if entry.takes(job.options)}
+    found = [f"{name} {reason}" for name, reason in others.items() if reason]
+    return f" ({'; '.join(found[:2])})" if found else ""
 
+
+def _kinds_on(network: Network) -> set[str]:
     return {kind for entry in all_builders() if not entry.on(network) for kind in entry.kinds}

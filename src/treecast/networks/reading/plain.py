@@ -1,6 +1,7 @@
 """Graphs in plain text: an edge list, two names a line."""
 
 import ast
+import codecs
 import re
 from contextlib import suppress
 from typing import Any, cast
@@ -32,6 +33,8 @@ def parts_of_text(data: bytes) -> Parts:
     >>> parts_of_text(b"a,b,2 # two cables\\nb,c").arcs.tolist()
     [[0, 1], [0, 1], [1, 2], [1, 0], [1, 0], [2, 1]]
     """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("it is text in UTF-16: save it as UTF-8")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,0 +1,124 @@
+"""The nodes of a network as people name them: by numbers, by labels, by tuples of coordinates."""
+
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treecast.errors import NetworkError
+from treecast.networks.hints import hint
+from treecast.ragged import Ints
+
+NodeName = int | str | tuple[Any, ...]
+"""What people call a node: its number, its label, or its name in networkx, a tuple."""
+
+
+class Nodes(ABC):
+    """Nodes ``0 … nodes-1`` with labels; ``len``, iteration and ``in`` are those of a sequence of nodes."""
+
+    @property
+    @abstractmethod
+    def spec(self) -> str:
+        """How the network is spelled, in Python and on the command line: ``star:5``, ``mesh:8x8``."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """The number of nodes, N."""
+
+    @property
+    @abstractmethod
+    def ports(self) -> int:
+        """The number of different ports; at least ``degree``."""
+
+    @abstractmethod
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the node at the other end of the arc that leaves ``u`` by ``port``, or -1 where there is none.
+
+        ``u`` and ``port`` are integer arrays (or numbers) that broadcast against each other; so is the result. A number that
+        is no node or no port leads nowhere: -1.
+        """
+
+    def label(self, u: int) -> str:
+        """Return node ``u`` as people write it. Raises NetworkError when ``u`` is no node."""
+        return str(self.check_node(u))
+
+    def labels(self, nodes: ArrayLike | None = None) -> list[str]:
+        """Return the labels of many nodes, of all by default. Raises NetworkError when one is no node."""
+        return self._labels(np.arange(self.nodes) if nodes is None else np.asarray(nodes, np.int64))
+
+    def _labels(self, nodes: Ints) -> list[str]:
+        return [self.label(u) for u in nodes.tolist()]
+
+    def _parse_label(self, text: str) -> int | None:
+        """Return the node that ``text`` labels, or None when it is no label; plain numbers are dealt with before."""
+        return None
+
+    def why_no_label(self, text: str) -> str:
+        """Return what keeps a text from being a label, where it is much like one; else an empty text."""
+        return ""
+
+    def node(self, what: object) -> int:
+        """Return the number of the node that ``what`` names: a label, a tuple, as networkx has them, or the number itself.
+
+        Where a text could be both, it is read as a label. Raises NetworkError when it is neither.
+        """
+        if isinstance(what, tuple):
+            from treecast.networks.reading.links import label_of
+
+            what = label_of(cast("object", what))
+        if not isinstance(what, str):
+            return self.check_node(what)
+        text = what.strip()
+        named = self._parse_label(text)
+        if named is not None:
+            return named
+        if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < self.nodes:
+            return int(text)
+        raise NetworkError(
+            f"{text if text.isascii() and text.isdigit() else repr(text)} is no node of {self.spec}: {hint(self, text)}"
+        )
+
+    def check_node(self, u: object) -> int:
+        """Return ``u`` when it is the number of a node; raise NetworkError otherwise."""
+        try:
+            found = operator.index(u)  # type: ignore[reportArgumentType]
+        except TypeError:
+            hint = (
+                f"network.node({u!r}) finds that of a label"
+                if isinstance(u, str)
+                else "write a whole number, or a label"
+            )
+            raise NetworkError(f"{u!r} is no number of a node of {self.spec}: {hint}") from None
+        if not 0 <= found < self.nodes:
+            raise NetworkError(f"{found} is no node of {self.spec}: nodes go from 0 to {self.nodes - 1}")
+        return found
+
+    def neighbors(self, u: NodeName) -> list[int]:
+        """Return the nodes that an arc from ``u`` leads to, in the order of their ports; ``u`` is a node or its label."""
+        there = self.neighbor(self.node(u), np.arange(self.ports))
+        return [int(v) for v in there if v >= 0]
+
+    def degree_at(self, u: NodeName) -> int:
+        """Return the number of arcs that leave ``u``."""
+        return len(self.neighbors(u))
+
+    def __getitem__(self, u: NodeName) -> list[int]:
+        """Return the neighbors of a node, as ``network["2143"]``."""
+        return self.neighbors(u)
+
+    def __len__(self) -> int:
+        return self.nodes
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.nodes))
+
+    def __contains__(self, node: object) -> bool:
+        try:
+            return self.node(node) >= 0
+        except NetworkError:
+            return False
