@@ -143,7 +143,8 @@ def test_pictures_of_other_things(tmp_path):
     [
         ({"kind": "map"}, "'map' is no kind of picture: write one of trees, space-time, network, steps, sources"),
         ({"tree": 7}, "the schedule has no tree 7; it has 0, 1, 2"),
-        ({"kind": "steps"}, r"steps cannot be drawn as text: write to a file that ends in \.svg, \.png, \.pdf"),
+        ({"kind": "explorer"}, r"explorer cannot be drawn as text: write to a file that ends in \.html"),
+        ({"kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
         ({"output": "a.svg", "kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
         ({"output": "a.svg", "kind": "sources"}, "no picture of kind sources: star:4 is no mesh; draw"),
         ({"output": "a.gif"}, r"'a.gif' is no picture: its name must end in \.svg, \.png, \.pdf, \.html, \.txt"),

@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     # imported late: Ctrl-C is heeded from the first moment
-    from cyclopts import CycloptsError, UnusedCliTokensError
+    from cyclopts import CycloptsError
 
     from treecast.cli.app import app
     from treecast.cli.output import drop_output, flush
@@ -30,12 +30,11 @@ def _run(arguments: list[str]) -> int:
         status = app(arguments, exit_on_error=False, print_error=False)
         flush()
         return status if isinstance(status, int) else 0
-    except UnusedCliTokensError as error:
-        extra = " ".join(error.unused_tokens or [])
-        _fail(
-            f"error: {extra!r} is one argument too many: 'treecast {' '.join(arguments[:1])} --help' says what there is"
-        )
-    except (TreecastError, CycloptsError) as error:
+    except CycloptsError as error:
+        from treecast.cli.slips import spell_slip
+
+        _fail(f"error: {spell_slip(error)}")
+    except TreecastError as error:
         _fail(f"error: {error}")
     except SystemExit as leaving:  # a signal ended a job over MPI; or rich exits, when whoever read the help has left
         return leaving.code if isinstance(leaving.code, int) and leaving.code > 128 else 0

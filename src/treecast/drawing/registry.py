@@ -138,7 +138,10 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
             reasons[entry.kind] = reason
             fitting += [] if reason else [entry]
     if kind not in (None, *reasons) or not reasons:
-        raise _refuse_medium([entry for entry in known if kind in (None, entry.kind)], medium)
+        called = [entry for entry in known if kind in (None, entry.kind)]
+        if kind is None or any(not entry.fits(what, view) for entry in called):
+            raise _refuse_medium(called, medium)
+        reasons[kind] = called[0].fits(what, view)  # another medium would not do either
     if kind is None:
         raise TreecastError("there is no picture of this: " + "; ".join(f"{k}: {why}" for k, why in reasons.items()))
     instead = ", ".join(dict.fromkeys(entry.kind for entry in fitting))
