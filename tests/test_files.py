@@ -135,7 +135,11 @@ def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
     for taken in ("new", "file"):
         with pytest.raises(FormatError, match="is there already, and not empty: name a new folder"):
             write_folder(tmp_path / taken, [("a", b"3")])
-    for path, files in ((tmp_path / "none" / "new", [("a", b"1")]), (tmp_path / "other", [("a", b"1"), ("b/c", b"2")])):
+    for path, files in (
+        (tmp_path / "none" / "new", [("a", b"1")]),
+        (tmp_path / "other", [("a", b"1"), ("b/c", b"2")]),
+        (tmp_path / "other", [("../a", b"1")]),
+    ):
         with pytest.raises(FormatError, match="cannot be written"):
             write_folder(path, files)
     with pytest.raises(FormatError, match="cannot go to standard output"):

@@ -62,6 +62,8 @@ def write_folder(path: str | os.PathLike[str], files: Iterable[tuple[str, bytes]
         try:
             temporary.mkdir()
             for name, data in files:
+                if name != os.path.basename(name) or name in ("", ".", ".."):
+                    raise ValueError(f"{name!r} is no name of a file")
                 (temporary / name).write_bytes(data)
             temporary.replace(target)
         finally:

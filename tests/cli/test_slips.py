@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from treecast.cli import main
+from treecast.networks import network
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +22,47 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("simulate p.tc --kill-nodes", "--kill-nodes requires at least 1"),
-        ("simulate p.tc --cut-links", "--cut-links requires at least 1"),
+        ("plna broadcast star:3", "there is no verb 'plna': 'treecast --help' lists the verbs; did you mean 'plan'?"),
+        ("lab ran star:3", "there is no verb 'ran': 'treecast lab --help' says what there is"),
+        ("plan", "COLLECTIVE is missing: 'treecast plan --help' says what there is"),
+        ("run p.tc", "--input is missing: 'treecast run --help' says what there is"),
+        (
+            "plan broadcast star:3 --mesages 5",
+            "plan has no option --mesages: 'treecast plan --help' says what there is; did",
+        ),
+        ("plan broadcast star:3 --survive", "--survive has no value: 'treecast plan --help' says what there is"),
+        ("plan broadcast star:3 --survive x", "--survive x will not do: write a whole number"),
+        ("plan broadcast star:3 --survive 1 --survive 1", "--survive is given twice: give it once"),
+        ("simulate p.tc --startup x", "--startup x will not do: write a number"),
+        (
+            "verify p.tc --sweep node",
+            "--sweep node will not do: write one of nodes, arcs, links, nodes+arcs, nodes+links; did",
+        ),
+        ("simulate p.tc --kill-nodes", "--kill-nodes has no value: write one or more behind it"),
+        ("simulate p.tc --cut-links", "--cut-links has no value: write one or more behind it"),
+        ("run p.tc --input p.tc --lying-nodes", "--lying-nodes has no value: write one or more behind it"),
+        ("plan broadcst star:3", "did you mean 'broadcast'?"),
+        ("plan Broadcast star:3", "did you mean 'broadcast'?"),
+        ("plan broadcast Star:3", "write star:N, as in star:5; did you mean 'star:3'?"),
+        ("plan broadcast strar:3", "did you mean 'star:3'?"),
+        ("plan broadcast Mesh:4,4", "did you mean 'mesh:4x4'?"),
+        ("plan broadcast tree:2x2", "did you mean 'tree:2,2'?"),
+        ("plan broadcast p.tc", "'p.tc' is a file, no network: write file:p.tc"),
+        ("plan broadcast star:4 --survive 9", "survive 9 dead nodes needs 10 node-disjoint ways"),
+        ("plan broadcast star:3 --order 1,0", "takes order (dimension-order needs a hypercube;"),
+        ("plan broadcast star:3 --fault-free", "takes fault-free (dimension-order needs a hypercube;"),
+        ("plan allgather star:3 --initiator 1", "takes initiator (four-phases needs a hypercube;"),
+        ("verify p.tc --most 2", "--most says how to sweep"),
+        ("verify p.tc --keep-going", "--keep-going says how to sweep"),
         ("simulate p.tc --kill-nodes 213,312", "'213,312' is no node of star:3: put spaces between nodes"),
-        ("plan broadcast star:4 --root 1235", "nodes go from 0 to 23, with labels like 4321"),
-        ("plan broadcast mesh:4X4", "'mesh:4X4' is no network: write mesh:AxBx…, as in mesh:8x8x8"),
+        (
+            "plan broadcast star:4 --root 1235",
+            "a label has each of the symbols 1 to 4 once, as 4321: 5 is none of them",
+        ),
+        ("plan broadcast star:4 --root 1233", "as 4321: 3 stands twice"),
+        ("plan broadcast star:4 --root 99", "nodes go from 0 to 23, with labels like 4321"),
+        ("plan broadcast mesh:4x4 --root 4,0", "coordinates go from 0,0 to 3,3"),
+        ("plan broadcast mesh:4X4", "write mesh:AxBx…, as in mesh:8x8x8; did you mean 'mesh:4x4'?"),
         ("plan broadcast star:3 -o plan.png", "'treecast draw' makes pictures"),
         ("plan broadcast star:3 -o plan.json", "--json prints findings"),
         ("plan broadcast star:3 star:4", "'star:4' is one argument too many: 'treecast plan --help'"),
@@ -38,6 +75,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan scatterv tree:2,2 --lengths random:3 --seed -1", "--seed -1 will not do"),
         ("plan multicast mesh:4x4 --targets 0,0", "the root 0,0 has the data and is no target"),
         ("plan multicast mesh:4x4 --targets 1,1 1,1", "target 1,1 is named twice"),
+        ("plan broadcast mesh:3000x3000x3000", "'program' still gives one node's rows of the broadcast"),
+        ("plan broadcast complete:40000", "a schedule can name 32,768; take a network of less degree"),
+        ("program broadcast complete:1048576 5", "a schedule can name 32,768; take a network of less degree"),
+        ("draw p.tc --kind steps", "star:3 is neither mesh nor torus; draw trees, space-time"),
+        ("draw p.tc --kind sources -o a.png", "star:3 is no mesh"),
+        ("run p.tc --input p.tc --output .", "'.' is there already, and not empty: name a new folder"),
+        ("run p.tc --input p.tc --output out --lying-nodes 213", "--output writes what arrives, not what is elected"),
+        ("run sv.tc --input .", "'p.tc' belongs to no node of path:4: call files like nodes, as in 0"),
         ("draw p.tc --ascii -o a.png", "--ascii is for text"),
         ("draw sv.tc --kind sources -o a.png", "it shows wormhole broadcasts, and this is none"),
         ("show p.tc --tree 9", "there is no tree 9: the schedule has tree 0, tree 1"),
@@ -87,6 +132,58 @@ def test_files_that_windows_has_touched_are_read(how: str, folder: Path, tmp_pat
     assert main(["verify", str(tmp_path / "w.tc")]) == 0
     (tmp_path / "w.tc").write_bytes(data.replace(b"0+", b"1+", 1))
     assert main(["verify", str(tmp_path / "w.tc")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("u.tc", "treecast 2\n".encode("utf-16"), "'u.tc' is text in UTF-16: save it as UTF-8"),
+        ("u.edges", "a b\n".encode("utf-16"), "it is text in UTF-16: save it as UTF-8"),
+        ("l.edges", "ä b\n".encode("latin-1"), "it is no text in UTF-8, and no GraphML: write two names"),
+        ("b.edges", bytes(range(256)), "it is no text in UTF-8, and no GraphML"),
+        ("b.graphml", bytes(range(256)), "it is no GraphML"),
+        ("t.graphml", b"hello", "it is no GraphML"),
+        (
+            "m.tc",
+            b"treecast 2\nnetwork star:3\ncollective broadcast\nmessages -4\nrows 0\n",
+            "from 1 to 2147483647, not '-4'",
+        ),
+    ],
+)
+def test_what_is_no_text_is_named(
+    name: str,
+    content: bytes,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(content)
+    assert main(["verify", name] if name.endswith(".tc") else ["plan", "broadcast", name]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["a b 2\nb c\n", "a,b,2\r\nb,c", "\ufeffa b 2\r\nb c"])
+def test_edge_lists_may_have_weights_commas_and_marks(text: str, tmp_path: Path) -> None:
+    (tmp_path / "net.edges").write_bytes(text.encode())
+    where = network(f"{tmp_path}/net.edges")
+    assert (where.labels(), where.arcs) == (["a", "b", "c"], 6)
+
+
+def test_a_run_writes_what_every_living_node_received(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(bytes(range(97)))
+    assert main(["plan", "scatter", "ring:4", "-o", str(tmp_path / "s.tc")]) == 0
+    for plan, faults, names in ((folder / "p.tc", ["--kill-nodes", "213@1"], 5), (tmp_path / "s.tc", [], 4)):
+        out = tmp_path / plan.stem
+        assert main(["run", str(plan), "--input", str(tmp_path / "data.bin"), "--output", str(out), *faults]) == 0
+        received = {path.name: path.read_bytes() for path in out.iterdir()}
+        assert len(received) == names
+        assert "213.bin" not in received
+        if faults:
+            assert set(received.values()) == {bytes(range(97))}
+        else:
+            assert b"".join(received[f"{node}.bin"] for node in range(4)) == bytes(range(97))
 
 
 def test_a_file_of_a_later_version_says_so(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

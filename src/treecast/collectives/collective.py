@@ -16,7 +16,7 @@ from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
 from treecast.ragged import runs
 
-_MOST_MESSAGES = 2**31 - 1
+MOST_MESSAGES = 2**31 - 1
 _MOST_CHUNKS = 2**62
 
 
@@ -89,8 +89,8 @@ class Collective:
             if not hasattr(value, "__index__"):
                 raise PlanError(f"{name} must be a whole number, not {value!r}")
         find_kind(self.kind)
-        if not 1 <= self.messages <= _MOST_MESSAGES:
-            raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {_MOST_MESSAGES}")
+        if not 1 <= self.messages <= MOST_MESSAGES:
+            raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {MOST_MESSAGES}")
         if not 0 <= self.root < self.nodes:
             raise PlanError(f"root {self.root} is no node: nodes go from 0 to {self.nodes - 1}")
         if list(self.relays) != sorted(set(self.relays)) or (self.relays and self.relays[-1] >= self.nodes):

@@ -51,7 +51,7 @@ def _node(network: Network, path: Path) -> int:
         except TreecastError:
             continue
     raise FormatError(
-        f"{spell_path(path)} is of no node of {network.spec}: call files like nodes, as in {network.label(0)}"
+        f"{spell_path(path)} belongs to no node of {network.spec}: call files like nodes, as in {network.label(0)}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,8 @@ from treecast.simulation.delivery import describe_delivery
 from treecast.simulation.faults import Faults, wanted
 
 _FEW = 32  # sends
+Take = Callable[[int, bytes], None]
+"""What is done with the bytes that a node ends with."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -126,13 +129,17 @@ def run(
     faults: Faults | None = None,
     *,
     progress: Progress | None = None,
+    take: Take | None = None,
 ) -> Execution:
-    """Carry out a schedule on ``data``, step by step, as ``treecast.run`` says; ``relay`` is for a scatterv or gatherv."""
+    """Carry out a schedule on ``data``, step by step, as ``treecast.run`` says; ``relay`` is for a scatterv or gatherv.
+
+    ``take`` is called at the end with each living node that ends with all it wants, and its bytes, in the order of the chunks.
+    """
     with reporting(progress):
-        return _run(schedule, data, faults or Faults())
+        return _run(schedule, data, faults or Faults(), take)
 
 
-def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execution:
+def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Take | None) -> Execution:
     began = time.perf_counter()
     faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
@@ -148,7 +155,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
         report(sends.step + 1, last, "steps")
     to_have = wanted(collective, faults)
     digests, true_digests = _digests(layout, state.memory, true, ranges_by_node(to_have, nodes))
-    return Execution(
+    done = Execution(
         schedule=schedule,
         faults=faults,
         size=len(data),
@@ -163,6 +170,12 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults) -> Execut
         lost_sends=transmissions - arrived,
         seconds=time.perf_counter() - began,
     )
+    if take is not None:
+        every = ranges_by_node(to_have, nodes)
+        for node in done.intact:
+            if every[node]:
+                take(node, b"".join(state.memory[node, layout.slice_of(*chunks)].data for chunks in every[node]))
+    return done
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,13 @@
 """Schedules carried out on files: one file for all nodes, or a folder with a file for each."""
 
+from pathlib import Path
+
 from treecast.errors import PlanError
 from treecast.execution.election import Election, elect
 from treecast.execution.folders import flits_of, node_files
 from treecast.execution.local import Execution, run
 from treecast.execution.relay import Relay, check_target, read_messages, relay, write_messages
-from treecast.files import read_whole
+from treecast.files import read_whole, write_folder
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
@@ -21,7 +23,7 @@ def run_on_files(
 ) -> Execution | Election | Relay:
     """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
 
-    A scatterv or gatherv takes a folder with a file for each node instead, and writes what arrives into another.
+    A scatterv or gatherv takes a folder with a file for each node instead.
 
     Parameters
     ----------
@@ -34,7 +36,8 @@ def run_on_files(
     flit : int
         The bytes of a flit of a scatterv or gatherv.
     output : str, optional
-        The folder that what arrives is written to; default: nothing is written.
+        The new folder that what arrives is written to, a file for each living node that has all it wants, called like the
+        node; default: nothing is written. Sums are numbers of 8 bytes.
 
     Raises
     ------
@@ -49,10 +52,22 @@ def run_on_files(
                 "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
             )
         return _run_on_folder(schedule, path, faults, flit, output)
-    if output is not None:
-        raise PlanError("--output takes the files of a scatterv or gatherv: leave it out")
-    data = read_whole(path)
-    return elect(schedule, data, liars, faults) if len(liars) else run(schedule, data, faults)
+    if len(liars):
+        if output is not None:
+            raise PlanError("--output writes what arrives, not what is elected: leave it out, or the liars")
+        return elect(schedule, read_whole(path), liars, faults)
+    if output is None:
+        return run(schedule, read_whole(path), faults)
+    check_target({}, output)
+    received, suffix = list[tuple[str, bytes]](), "" if schedule.collective.sums else Path(path).suffix
+    done = run(
+        schedule,
+        read_whole(path),
+        faults,
+        take=lambda node, contents: received.append((schedule.network.label(node) + suffix, contents)),
+    )
+    write_folder(output, received)
+    return done
 
 
 def _run_on_folder(schedule: Schedule, folder: str, faults: Faults, flit: int, output: str | None) -> Relay:

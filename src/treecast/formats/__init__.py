@@ -4,6 +4,7 @@ is registered (``registry``).
 A loaded schedule is verified again. A changed byte of a file is noticed.
 """
 
+import codecs
 import os
 import sys
 from collections.abc import Callable
@@ -197,6 +198,8 @@ def _bytes_of(path: str | os.PathLike[str]) -> bytes:
 
 
 def _refuse_head(head: bytes) -> str:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "is text in UTF-16: save it as UTF-8"
     known = ", ".join(importers())
     return "" if format_of_bytes(head) else f"is no treecast file: it does not begin like one ({known})"
 

@@ -48,7 +48,7 @@ def run(
         The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
         adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder.
     output
-        Of scatterv and gatherv: write what arrives into this folder, a file for each node.
+        Write what arrives into this new folder, a file for each node. Over MPI: of scatterv and gatherv only.
     """
     from treecast.description import describe
     from treecast.execution.on_files import run_on_files

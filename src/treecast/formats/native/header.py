@@ -6,6 +6,7 @@ import numpy as np
 
 from treecast.against import AGAINST, Against
 from treecast.collectives import Collective, Lengths
+from treecast.collectives.collective import MOST_MESSAGES
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
 from treecast.machine import model
@@ -116,7 +117,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
         collective = Collective.over(
             where,
             header["collective"],
-            number(header, "messages"),
+            number(header, "messages", MOST_MESSAGES, 1),
             root=root,
             targets=targets,
             lengths=_lengths(header, where),
@@ -188,11 +189,11 @@ def _check(header: Header) -> None:
             )
 
 
-def number(header: Header, word: str, most: int = 10**18) -> int:
-    """Return the number that a word of a header has (1 by default). Raises FormatError when it is no number up to ``most``."""
+def number(header: Header, word: str, most: int = 10**18, least: int = 0) -> int:
+    """Return the number that a word of a header has (1 by default). Raises FormatError for none from ``least`` to ``most``."""
     text = header.get(word, "1")
-    if not (text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= most):
-        raise FormatError(f"{word} is a whole number up to {most}, not {shorten(text)!r}")
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and least <= int(text) <= most):
+        raise FormatError(f"{word} is a whole number from {least} to {most}, not {shorten(text)!r}")
     return int(text)
 
 

@@ -56,7 +56,7 @@ def find_source(network: Network, collective: Collective, name: str, flit: int, 
         if output is not None:
             check_target(source.files or {}, output)
     elif output is not None:
-        raise PlanError("--output takes the files of a scatterv or gatherv: leave it out")
+        raise PlanError("over MPI --output takes the files of a scatterv or gatherv: leave it out, or --mpi")
     else:
         path = Path(name)
         try:
