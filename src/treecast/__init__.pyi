@@ -7,7 +7,7 @@ from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep
 from treecast.api import verify as verify
-from treecast.collectives.collective import Collective as Collective
+from treecast.collectives import Collective as Collective
 from treecast.drawing.look import Look as Look
 from treecast.drawing.pictures import draw as draw
 from treecast.errors import TreecastError as TreecastError
