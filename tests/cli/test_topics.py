@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
@@ -77,3 +78,13 @@ def test_help_of_a_verb_is_that_of_the_verb() -> None:
 def test_an_unknown_topic(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "rule"]) == 2
     assert "did you mean 'rules'?" in capsys.readouterr().err
+
+
+def test_every_variable_that_the_sources_name_is_explained() -> None:
+    from treecast.cli.topics.environment import VARIABLES
+
+    name = r"(?:TREECAST|NUMBA|XDG|OMPI|OMP|PMIX|PMI)_\w*[A-Za-z]"
+    package = Path(treecast.__file__).parent
+    texts = [path.read_text() for path in package.rglob("*.py") if path != package / "cli/topics/environment.py"]
+    named = {found for text in texts for found in re.findall(rf"""["'$]({name})\b""", text)} - {"OMPI_COMM_WORLD"}
+    assert named == {found for row in VARIABLES for cell in row for found in re.findall(rf"\b{name}", cell)}

@@ -1,12 +1,14 @@
 """What the rules ask that 'verify' names in a report."""
 
+import ast
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from treecast.description import Description, Table
 
-_RULE = re.compile(r'"""Rule ``([a-z-]+)``(?:, ([^:]*))?: ((?:[^\n]|\n(?!\n|\s*"""))+?\.)(?="""|\n| [A-Z])')
+_RULE = re.compile(r"Rule ``([a-z-]+)``(?:, ([^:]*))?: (.+?\.)(?:\s+([A-Z].*))?$", re.DOTALL)
 _ABOUT = {
     "links": "links",
     "spreading": "data that spreads",
@@ -16,19 +18,39 @@ _ABOUT = {
     "calling": "copies, sparing schedules",
     "wormhole": "wormhole switching",
     "bufferless": "no buffers",
+    "verifier": "what the builder says",
 }
 
 
-def topic() -> Description:
-    """Return every rule with its sentence, read from the functions that judge it."""
+class Rule(NamedTuple):
+    """A rule: its name, where it applies, what it asks in a sentence, what else there is to say, and the file that judges it."""
+
+    name: str
+    of: str
+    asks: str
+    more: str
+    file: str
+
+
+def read_rules() -> list[Rule]:
+    """Return every rule, read from the docstrings of the functions that judge it."""
     spec = find_spec("treecast.verification")
     folder = Path((spec and spec.origin) or "").parent
-    files = [*(folder / "rules" / f"{name}.py" for name in _ABOUT), folder / "verifier.py"]
-    rows = [
-        (name, when or _ABOUT.get(file.stem, "what the builder says"), " ".join(sentence.replace("``", "").split()))
-        for file in files
-        for name, when, sentence in _RULE.findall(file.read_text("utf-8"))
-    ]
+    found = list[Rule]()
+    for stem, about in _ABOUT.items():
+        path = folder / "verifier.py" if stem == "verifier" else folder / "rules" / f"{stem}.py"
+        for node in ast.parse(path.read_text("utf-8")).body:
+            match = isinstance(node, ast.FunctionDef) and _RULE.match(ast.get_docstring(node) or "")
+            if match:
+                name, when, asks, more = match.groups()
+                plain = " ".join(asks.replace("``", "").split())
+                found.append(Rule(name, when or about, plain, more or "", stem))
+    return found
+
+
+def topic() -> Description:
+    """Return every rule with its sentence."""
+    rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
     table = Table(columns=("rule", "of", "asks that"), rows=rows, of="rules")
     notes = (
         "A schedule obeys those that its model and its collective call for; 'verify' prints which.",

@@ -1,0 +1,28 @@
+"""Which environment variables treecast reads, and which it sets for the programs that it starts."""
+
+from treecast.description import Description, Table
+
+VARIABLES = (
+    ("NUMBA_CACHE_DIR", "you", "where compiled code is kept, if not beside the package or in the user's cache folder"),
+    ("NUMBA_DISABLE_JIT", "you", "1: nothing is compiled, and large work takes long"),
+    ("XDG_CACHE_HOME", "you", "the user's cache folder, if it is not ~/.cache"),
+    ("TREECAST_NETWORK", "the lab", "the network that was built"),
+    ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
+    ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
+    ("TREECAST_JOB", "launch, the lab", "the file into which a rank that fails writes the exit status of the job"),
+    ("TREECAST_ON_ERROR", "wrap(on_error=…)", "die: a rank that fails leaves the others alive"),
+    ("OMPI_MCA_mpi_ft_enable", "mpirun --with-ft ulfm", "1: MPI outlives dead ranks; survive asks for it"),
+    ("OMPI_MCA_mpi_yield_when_idle", "launch", "1: there may be more ranks than cores"),
+    ("OMPI_ALLOW_RUN_AS_ROOT", "launch", "1, as OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: mpirun works for root"),
+    ("OMPI_COMM_WORLD_RANK", "mpirun", "the rank of a process"),
+    ("OMPI_COMM_WORLD_SIZE", "mpirun", "as PMIX_RANK or PMI_RANK: the program runs under MPI"),
+    ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
+)
+"""Their names, who sets them, and what they say."""
+
+
+def topic() -> Description:
+    """Return every variable."""
+    columns = ("variable", "set by", "says")
+    figures = [dict(zip(columns, row, strict=True)) for row in VARIABLES]
+    return Description(figures, tables=(Table(columns=columns, rows=VARIABLES, of="variables"),))
