@@ -6,8 +6,8 @@ Inside, positions and symbols count from 0; labels and dimensions count from 1, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from functools import cached_property, lru_cache
 from math import comb, factorial
 from random import Random
 from typing import ClassVar
@@ -180,17 +180,9 @@ class Star(Rotational):
                 count = factorial(self.n - 1)
                 for length, times in Counter(others).items():
                     count //= length**times * factorial(times)
-                found[self._of_cycles((own, *others))] = count
+                found[_of_cycles(self.n, (own, *others))] = count
         del found[0]
         return found
-
-    def _of_cycles(self, lengths: Iterable[int]) -> int:
-        """Return the node whose cycles have these lengths and go over the positions from the first on, one behind the other."""
-        symbols = list[int]()
-        for length in lengths:
-            begin = len(symbols)
-            symbols += [*range(begin + 1, begin + length), begin]
-        return int(perm.rank(perm.pack(symbols), self.n))
 
     def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:
         """Return the node of ``types`` with such cycles as ``u``, and where positions go: cycles onto cycles, turned any way."""
@@ -203,7 +195,7 @@ class Star(Rotational):
             others = [cycle[turn:] + cycle[:turn] for cycle in others for turn in [chance.randrange(len(cycle))]]
         others.sort(key=len, reverse=True)
         names = [symbol for cycle in (own, *others) for symbol in cycle]
-        return self._of_cycles(map(len, (own, *others))), tuple(symbol - 1 for symbol in names[1:])
+        return _of_cycles(self.n, tuple(map(len, (own, *others)))), tuple(symbol - 1 for symbol in names[1:])
 
     def first_child_port(self, tree: int) -> int:
         """Return ``tree``: the paper's order of children in T_k is dimension k, k+1, …, n, 2, …"""
@@ -267,6 +259,16 @@ class Star(Rotational):
     def port_name(self, port: int) -> str:
         """Return the dimension, ``port`` + 2."""
         return str(port + 2)
+
+
+@lru_cache(1024)
+def _of_cycles(n: int, lengths: tuple[int, ...]) -> int:
+    """Return the node whose cycles have these lengths and go over the positions from the first on, one behind the other."""
+    symbols = list[int]()
+    for length in lengths:
+        begin = len(symbols)
+        symbols += [*range(begin + 1, begin + length), begin]
+    return int(perm.rank(perm.pack(symbols), n))
 
 
 def _partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:

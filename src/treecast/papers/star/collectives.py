@@ -1,6 +1,7 @@
 """Statements of Fragopoulou & Akl, section 4: why translates never collide, and what the other collectives cost."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -20,9 +21,16 @@ _TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
 """What the paper scatters over."""
 
 
+@lru_cache(1)
+def _translates(star: Star) -> Ints:
+    """Return where each translation carries each node: int64, shape (N, N)."""
+    every = np.arange(star.nodes)
+    return star.translate(every[:, None], every)
+
+
 def _used_twice(star: Star, sources: Ints, ports: Ints) -> int:
     """Return how many arcs all translates of some arcs use more than once."""
-    moved = star.translate(np.arange(star.nodes)[:, None], sources[None, :])
+    moved = _translates(star)[:, sources]
     used = np.bincount(star.arc(moved, ports[None, :]).reshape(-1), minlength=star.arcs)
     return int((used > 1).sum())
 

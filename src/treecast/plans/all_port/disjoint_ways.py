@@ -11,6 +11,7 @@ used equally. The hops to these nodes are packed by a list schedule, with a few 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from random import Random
 from typing import NamedTuple
@@ -56,7 +57,7 @@ def over_disjoint_ways(job: Job[Rotational]) -> Built:
     parts, table, done, sent = list[list[Ints]](), list[list[tuple[int, int]]](), 0, 0
     if network.nodes == 1:
         return assembled(network, parts, table, 0, 0)
-    search, begin = _Search(network, job.copies), np.arange(network.nodes) * messages
+    search, begin = _search(network, job.copies), np.arange(network.nodes) * messages
     for layers, run in lengths_of_runs(messages, network.ports):
         packed, count = search.best(layers), layers * run
         whole = list(chain.from_iterable(search.whole[packed.spared :]))
@@ -169,6 +170,12 @@ class _Search:
         number, _, port = _flat(ways)
         began, steps = schedule_hops(number, port, np.ones_like(port), k)
         return _Packed(ways, began, steps, steps - layers * _hops(spare), spared)
+
+
+@lru_cache(8)
+def _search(network: Rotational, copies: int) -> _Search:
+    """Return what is known of the ways; however many messages go over them, they are the same."""
+    return _Search(network, copies)
 
 
 def _evened(uses: list[Ints], chance: Random) -> list[int]:

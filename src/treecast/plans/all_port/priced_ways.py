@@ -48,7 +48,8 @@ def _why_not(job: Job[Network]) -> str:
     count = (network.rank_count - 1) * (network.rank_count if job.collective.all_source else 1)
     if network.nodes * network.degree * count * copies > _MOST_WORK:
         return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
-    for source in network.ranks.tolist() if job.collective.all_source else [job.collective.root]:
+    sources = network.ranks[: 1 if network.seen_alike else None].tolist()
+    for source in sources if job.collective.all_source else [job.collective.root]:
         few = _fewest(network, source, copies)
         if few is not None:
             node, found = few
