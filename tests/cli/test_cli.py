@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -621,8 +622,7 @@ def test_a_terminal_is_not_flooded(files):
     assert command("show", "large.tc").stdout.count("port=") == 476
 
 
-@pytest.fixture(scope="module")
-def all_compiled():
+def compile_all():
     """Compiled functions are kept on disk; compiling them is the one thing that cannot be cut short."""
     with policy("compile"):
         assert main(["plan", "broadcast", "star:4", "--copies", "3"]) == 0
@@ -633,20 +633,25 @@ THEOREMS = "theorems star --up-to 11"
 LARGE_PLAN = "plan broadcast star:9 --messages 1000 --copies 8 -o large.tc"
 
 
-@pytest.mark.usefixtures("all_compiled")
 @pytest.mark.parametrize(
-    ("command", "after"),
+    ("command", "after", "compiled"),
     [
-        (THEOREMS, 0),
-        (LARGE_PLAN, 1.5),
-        *(pytest.param(*job, marks=pytest.mark.long) for job in ((THEOREMS, 1.5), (LARGE_PLAN, 0))),
+        (THEOREMS, 0, False),
+        (LARGE_PLAN, 1.5, False),
+        *(
+            pytest.param(command, after, True, marks=pytest.mark.long)
+            for command, after in product((THEOREMS, LARGE_PLAN), (0, 1.5))
+        ),
     ],
 )
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
-def test_ctrl_c(tmp_path, command, after):
+def test_ctrl_c(tmp_path, command, after, compiled):
+    if compiled:
+        compile_all()
     program = subprocess.Popen(
-        [*TREECAST, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
+        [*TREECAST, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        env=os.environ | ({} if compiled else {"NUMBA_DISABLE_JIT": "1"}),
+    )  # fmt: skip
     while "numpy" not in Path(f"/proc/{program.pid}/maps").read_text():  # before that Python itself starts
         time.sleep(0.01)
     time.sleep(after)

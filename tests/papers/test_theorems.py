@@ -28,6 +28,7 @@ def test_every_statement_of_the_star_paper_holds(up_to):
     found = check_theorems("star", up_to=up_to, progress=lambda *args: told.append(args))
     assert all(f.as_known for f in found), [f for f in found if not f.as_known]
     assert [f.name for f in found] == [s.name for s in PAPERS["star"]]
+    assert {f.name for f in found if not f.holds} == {"section 4.4", "… tolerance"}
     assert {"Lemma 1", "Lemma 2", "Lemma 3", "Lemma 4", "Lemma 5", "Lemma 6.1", "Lemma 6.4"} <= {f.name for f in found}
     assert {"Lemma 7", "allgather", "scatter", "alltoall"} <= {f.name for f in found}
     assert {f.checked for f in found} >= {f"n = 3 … {up_to}"}
@@ -94,14 +95,6 @@ def test_the_formulas_of_the_star_paper():
     assert verdict("erratum: acks", 4).detail == "1243 dead, 1342 never hears 1234"
     assert not verdict("erratum: acks", 3).holds  # on a ring both ways round lead on
     assert verdict("Table 4", 4).holds
-
-
-def test_what_the_papers_say_and_is_false():
-    false = {paper: {f.name for f in check_theorems(paper, up_to=4) if not f.holds} for paper in ("star", "hypercube")}
-    assert false == {
-        "star": {"section 4.4", "… tolerance"},
-        "hypercube": {"section 4", "… sends", "… shouting"},
-    }
 
 
 def test_statements_by_name():
@@ -193,6 +186,7 @@ def test_every_statement_of_the_hypercube_paper_holds(up_to, sizes):
     found = check_theorems("hypercube", up_to=up_to, progress=lambda *args: told.append(args))
     assert all(f.as_known for f in found), [f for f in found if not f.as_known]
     assert [f.name for f in found] == [s.name for s in PAPERS["hypercube"]]
+    assert {f.name for f in found if not f.holds} == {"section 4", "… sends", "… shouting"}
     assert {f.checked for f in found} >= {f"d = {size}" for size in sizes}
     assert {what for _, _, what in told} >= {f"Theorem 1, d = {up_to}"}
 
