@@ -95,6 +95,27 @@ def _as_bits(has, order, word, ranked):
             ranked[u, w] = word[u]
 
 
+@njit
+def in_order(sends, slots, arcs, rows):
+    """Put what ``hear`` has filled in, which is in the order of steps, in the order of some list of arcs within each step.
+
+    ``sends``: int32 (sends, 3). ``slots``, ``arcs``: int64 (arcs,), the arcs in their order, as ``hear`` numbers them and as they
+    are to be written. Fill ``rows``, int32 (3, sends), with steps, arcs and chunks.
+    """
+    at, row, count = np.full(len(slots), -1, np.int64), 0, len(sends)
+    while row < count:
+        end, step = row, sends[row, 0]
+        while end < count and sends[end, 0] == step:
+            at[sends[end, 1]] = end
+            end += 1
+        for i in range(len(slots)):
+            send = at[slots[i]]
+            if send >= 0:
+                rows[0, row], rows[1, row], rows[2, row] = step, arcs[i], sends[send, 2]
+                at[slots[i]] = -1
+                row += 1
+
+
 @njit(work=lambda tail, head, into, each, *others: 2.0 * ((len(into) - 1) ** 2 * each) ** 2 / max(1, len(tail)))
 def hear(tail, head, into, each, state, rows):
     """Let every node hear all chunks of all nodes, node v beginning with ``each`` of them: those from v · each on.

@@ -167,9 +167,10 @@ def check_payloads(table: Payloads, given: dict[str, NDArray[Any]]) -> None:
     payload = given["payload"]
     if payload.size and int(payload.max()) >= len(table):
         raise ScheduleError(f"a row names payload {int(payload.max())} of {len(table)}")
-    wrong = (given["steps"] != 1) & (given["steps"] != table.lengths[payload])
-    if bool(wrong.any()):
-        row = int(np.argmax(wrong))
+    long = np.flatnonzero(given["steps"] != 1)
+    wrong = long[given["steps"][long] != table.lengths[payload[long]]]
+    if len(wrong):
+        row = int(wrong[0])
         raise ScheduleError(
             f"a row sends {int(table.lengths[payload[row]])} chunks in {int(given['steps'][row])} steps: "
             "a stream takes one step per chunk, a combined message takes one step"

@@ -121,7 +121,8 @@ class Rows:
             given |= {name: given[name].astype(np.int64, copy=False) for name in ("src", "dst")}
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
             raise ScheduleError("the columns of a schedule must be one-dimensional and of one length")
-        if int(np.add(given["step"], given["steps"], dtype=np.int64).max(initial=0)) >= NEVER:
+        ends_late = sum(int(given[name].max(initial=0)) for name in ("step", "steps")) >= NEVER
+        if ends_late and int(np.add(given["step"], given["steps"], dtype=np.int64).max()) >= NEVER:
             given["step"] = given["step"].astype(np.int64)
         check_payloads(payloads, given)
         # payloads are numbered by their contents for as long as rows are sorted, so that the order depends on nothing else
@@ -247,13 +248,15 @@ def _keeps_order(where: Any) -> bool:
 
 def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
     """Return the order that sorts the rows, or None when they are sorted. Payloads are numbered by their contents."""
-    keys = [given[name].astype(np.int64) for name in ("step", "src", "dst", "tree")]
-    keys[3] += 1
-    bits = [int(key.max(initial=0)).bit_length() for key in keys]
+    columns = [given[name] for name in ("step", "src", "dst", "tree")]
+    # a tree of -1 becomes 0
+    bits = [(int(column.max(initial=0)) + (column is columns[3])).bit_length() for column in columns]
     if sum(bits) <= 62:
-        key = keys[0]
-        for other, width in zip(keys[1:], bits[1:], strict=True):
-            key = (key << width) | other
+        key = columns[0].astype(np.int64)
+        for column, width in zip(columns[1:], bits[1:], strict=True):
+            key <<= width
+            key += column
+        key += 1
         if bool((key[1:] > key[:-1]).all()):
             return None
         order = np.argsort(key, kind="stable")
@@ -261,8 +264,8 @@ def _sorted_order(given: dict[str, NDArray[Any]]) -> Ints | None:
         if bool((found[1:] > found[:-1]).all()):
             return order
     else:  # too wide for one integer
-        order = np.lexsort(keys[::-1])
-        if bool(np.any([np.diff(key[order]) != 0 for key in keys], axis=0).all()):
+        order = np.lexsort(columns[::-1])
+        if bool(np.any([np.diff(column[order]) != 0 for column in columns], axis=0).all()):
             return order
     # rows of one tree, arc and step: ordered by all they say
-    return np.lexsort([given[name] for name in ("payload", "steps", "port")] + keys[::-1])
+    return np.lexsort([given[name] for name in ("payload", "steps", "port")] + columns[::-1])

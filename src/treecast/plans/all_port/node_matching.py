@@ -8,7 +8,7 @@ others until it takes as few steps as a lower bound, or the work allowed is done
 
 from functools import lru_cache
 from math import gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
 from treecast.machine import model
 from treecast.networks import Network
-from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -33,14 +32,14 @@ _MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
 
 
 class _Plan(NamedTuple):
-    """An allgather of so many messages of each node, and its sends: int64 (3, sends), step, arc as in ``arcs_of``, chunk.
+    """An allgather of so many messages of each node, and its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
 
     They are in the order of steps, then of the ends of arcs.
     """
 
     messages: int
     steps: int
-    sends: Ints
+    sends: NDArray[np.int32]
 
 
 class _Part(NamedTuple):
@@ -126,23 +125,19 @@ def matched(network: Network, messages: int) -> _Plan:
             fewest, found = steps, sends
         if _is_least(fewest, network, messages):
             break
-    return _Plan(messages, fewest, _in_order(arcs, fewest, found))
+    return _Plan(messages, fewest, _in_order(arcs, found))
 
 
-def _in_order(arcs: Arcs, steps: int, sends: NDArray[np.int32]) -> Ints:
-    """Return sends by step, then by the ends of their arcs; given as (step, slot of ``entering``, chunk), at most one of an arc.
+def _in_order(arcs: Arcs, sends: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return sends by step, then by the ends of their arcs; given by step, as (step, slot of ``entering``, chunk)."""
+    from treecast.kernels.hearing import in_order
 
-    They are put in a table of steps and arcs, which takes less than to sort them.
-    """
-    count = len(arcs.head)
     order = np.lexsort((arcs.head, arcs.tail))
-    column = np.empty(count, np.int64)
-    column[order] = np.arange(count)
-    table = np.full(steps * count, -1, np.int32)
-    table[sends[:, 0] * count + column[arcs.entering][sends[:, 1]]] = sends[:, 2]
-    at = np.flatnonzero(table >= 0)
-    step, column = np.divmod(at, max(count, 1))
-    return np.stack([step, order[column], table[at]]).astype(np.int64)
+    slot = np.empty(len(order), np.int64)
+    slot[arcs.entering] = np.arange(len(order))
+    rows = np.empty((3, len(sends)), np.int32)
+    in_order(sends, slot[order], order, rows)
+    return rows
 
 
 def _tries(chunks: int, nodes: int, arcs: int) -> int:
@@ -152,15 +147,15 @@ def _tries(chunks: int, nodes: int, arcs: int) -> int:
 
 def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
     """Return the rows of plans, one after the other."""
-    none, begin, known = np.empty(0, np.int64), 0, 0
-    columns: dict[str, list[Ints]] = {name: [none] for name in ("step", "steps", "arc", "payload")}
-    first, stop = [none], [none]
+    none, begin, known = np.empty(0, np.int32), 0, 0
+    columns: dict[str, list[NDArray[Any]]] = {name: [none] for name in ("step", "steps", "arc", "payload")}
+    first, stop = [none.astype(np.int64)], [none.astype(np.int64)]
     for plan, size, before in parts:
         step, arc, chunk = plan.sends
-        columns["step"].append(begin + step * size)
-        columns["steps"].append(np.full(len(step), size))
+        columns["step"].append(begin + step.astype(np.int64) * size)
+        columns["steps"].append(np.full(len(step), size, np.int32))
         columns["arc"].append(arc)
-        columns["payload"].append(known + chunk)
+        columns["payload"].append(chunk + known)
         node, place = np.divmod(np.arange(network.nodes * plan.messages), plan.messages)
         first.append(node * messages + before + place * size)
         stop.append(first[-1] + size)
@@ -168,4 +163,4 @@ def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
     step, steps, arc, payload = (np.concatenate(column) for column in columns.values())
     arcs, table = arcs_of(network), Payloads.of_ranges(np.concatenate(first), np.concatenate(stop))
     ends = {"src": arcs.tail[arc], "dst": arcs.head[arc], "port": arcs.port[arc]}
-    return Rows.of(table, step=step, steps=steps, **ends, tree=np.full(len(arc), -1), payload=payload)
+    return Rows.of(table, step=step, steps=steps, **ends, tree=np.full(len(arc), -1, np.int16), payload=payload)
