@@ -13,8 +13,8 @@ class Job:
     """M messages over x ways on a network, under a model; what several proofs need of it.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
-    several ways: ways are counted, then. ``against``: what the ways must not share. ``quick``: whether proofs that search for
-    cuts, flows or prices are left out.
+    several ways: ways are counted, then. ``against``: what the ways must not share. ``quick``: whether proofs that take
+    longer than to count ports are left out: those that search for cuts, flows or prices, or look at every node.
     """
 
     network: Network

@@ -159,9 +159,11 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
+    found = [sends, _through_any(job.reversed), _work(job, sends)]
+    if job.quick:
+        return found
     spread = [best(_broadcast(job, v), "steps") for v in _spreading_late(job)]
-    found = [sends, _through_any(job.reversed), best(spread, "steps"), _work(job, sends)]
-    return found if job.quick else [*found, *cuts.into_cuts(job)]
+    return [*found, best(spread, "steps"), *cuts.into_cuts(job)]
 
 
 def _spreading_late(job: Job) -> Sequence[int]:

@@ -70,9 +70,9 @@ class Graph(Network):
             raise NetworkError(f"{self.spec!r} has a link from {name!r} to itself: leave it out")
         self.relays = self._check_relays(relays)
         self.parallel_arcs = bool((keys[1:] == keys[:-1]).any())
-        self.connected = self._is_connected()
         self._degree = int(np.diff(self._first).max())
         self._recent: tuple[tuple[tuple[int, bool], NDArray[np.int32]], ...] = ()
+        self.connected = self._is_connected()
 
     @classmethod
     def of(cls, what: Any, spec: str | None = None) -> Self:
@@ -208,6 +208,8 @@ class Graph(Network):
         last few are remembered. Raises NetworkError when ``u`` or ``v`` is no node.
         """
         u, v, back = self._check_nodes(u), self._check_nodes(v), False
+        if not u.ndim:
+            return ints(self._levels_from(int(u), back)[0, v])
         roots, goals = np.unique(u), np.unique(v)
         if goals.size < roots.size:
             u, v, roots, back = v, u, goals, True
@@ -287,11 +289,8 @@ class Graph(Network):
 
     def _is_connected(self) -> bool:
         """Whether one rank reaches all others, also with all arcs turned round: then every rank reaches every other."""
-        root = self.ranks[:1]
-        onward = _levels(self._first, self._targets, root)[0, self.ranks]
-        return bool((onward >= 0).all()) and (
-            self.both_ways or bool((_levels(*self._turned, root)[0, self.ranks] >= 0).all())
-        )
+        ways = (False,) if self.both_ways else (False, True)
+        return all(bool((self._levels_from(int(self.ranks[0]), back)[0, self.ranks] >= 0).all()) for back in ways)
 
     @cached_property
     def _turned(self) -> tuple[Ints, NDArray[np.int32]]:

@@ -108,7 +108,7 @@ class Without(Graph):
             v = int(whole.neighbor(u, port))
             if (u, port) in done or u in self.gone or v in self.gone:
                 continue
-            there, back = ports_to(whole, u, v), ports_to(whole, v, u)
+            there, back = ports_to(whole, u, v) if whole.parallel_arcs else [port], ports_to(whole, v, u)
             cable = there.index(port)
             number = f"#{cable}" if max(len(there), len(back)) > 1 else ""
             other = (v, back[cable]) if cable < len(back) else None

@@ -177,6 +177,8 @@ def new_arcs(before: Network, network: Network, node: Ints) -> Ints:
     def named(tail: Ints, head: Ints) -> Ints:
         """Return numbers that tell arcs apart: by their ends, and how many there are before them."""
         pair = tail * network.nodes + head
+        if not before.parallel_arcs:
+            return pair
         order = np.argsort(pair, kind="stable")
         first = np.searchsorted(pair[order], pair)
         place = np.empty_like(pair)
@@ -186,7 +188,7 @@ def new_arcs(before: Network, network: Network, node: Ints) -> Ints:
     lives = np.flatnonzero((node[was.tail] >= 0) & (node[was.head] >= 0))
     then = named(node[was.tail[lives]], node[was.head[lives]])
     today = named(now.tail.astype(np.int64), now.head.astype(np.int64))
-    order = np.argsort(today)
+    order = np.argsort(today, kind="stable")  # sorted already, as a rule
     at = np.minimum(np.searchsorted(today[order], then), len(today) - 1)
     found = np.full(len(was.tail), -1, np.int64)
     found[lives] = np.where(today[order[at]] == then, order[at], -1) if len(today) else -1
