@@ -4,13 +4,14 @@
     python benchmarks/ways.py -n 8 -e 1M        8 ranks, up to 1 MiB
 
 Each figure is a ratio of medians, in brackets of the least times, which a loaded machine disturbs less: one call at a time,
-after a barrier, the slowest rank counts, the ways take turns.
+after a barrier, the slowest rank counts, the ways take turns in any order.
 ``survive 0`` is what a program gets: below the threshold MPI's call itself, and the column ``way`` says so. ``own`` is the
 straight way at any size. Sizes are bytes: the buffer of a Bcast or a sum, all blocks of a rank together of the others.
 """
 
 import argparse
 import os
+import random
 import statistics
 import sys
 import time
@@ -70,8 +71,11 @@ def measured(
 ) -> dict[str, list[float]]:
     """Return the seconds of each run of each way, in ascending order; the same on all ranks."""
     times: dict[str, list[float]] = {what: [] for what in ways}
+    order, draw = [*ways], random.Random(1)
     for run in range(runs + 1):
-        for what, call in ways.items():
+        draw.shuffle(order)  # what a way comes after can matter as much as what it is
+        for what in order:
+            call = ways[what]
             for _ in range(repeat):
                 comm.Barrier()
                 began = time.perf_counter()
@@ -99,7 +103,11 @@ def sweep(given: argparse.Namespace) -> None:
             if size > given.e:
                 continue
             found = measured(
-                MPI, comm, ways_of(MPI, comm, wrapped, (name, size)), given.runs, 5 if size <= 1 << 16 else 1
+                MPI,
+                comm,
+                ways_of(MPI, comm, wrapped, (name, size)),
+                given.runs,
+                10 if size <= 1 << 16 else 3 if size <= 1 << 20 else 1,
             )
             if comm.rank == 0:
                 ours = wrapped.last.way

@@ -26,7 +26,7 @@ made = [cloned, idup, world.Dup(), world.Split(me % 2), world.Split_type(MPI.COM
 if me < size - 1:
     made.append(world.Create_group(group))
 for comm in made:
-    assert (type(comm) is treecast.mpi.Comm) == (comm != MPI.COMM_NULL)
+    assert isinstance(comm, treecast.mpi.Comm) == (comm != MPI.COMM_NULL)
     if comm != MPI.COMM_NULL:
         numbers = np.full(3, me)
         comm.Bcast(numbers)

@@ -32,6 +32,7 @@ LONG = pytest.mark.long
     [
         (3, {"own": True}, 60),
         (4, {"survive": 1}, 30),
+        (4, {}, 80),
         pytest.param(1, {"own": True}, 400, marks=LONG),
         pytest.param(2, {"own": True}, 400, marks=LONG),
         pytest.param(5, {"survive": 2}, 400, marks=LONG),

@@ -39,9 +39,19 @@ def _comm() -> "type[Comm]":
     return Comm
 
 
+def _around(comm: Any, options: Options) -> "Comm":
+    """Return a communicator as one of treecast's, when its ranks are of one group."""
+    from treecast.mpi.library import load_mpi
+
+    load_mpi()
+    from treecast.mpi.comm.plain import around
+
+    return around(comm, options)
+
+
 def _call(comm: Any, name: str, options: Keywords, *arguments: Any) -> tuple[int, ...]:
     """Call a method of a wrapped communicator; return the ranks that failed and whose data did not come."""
-    wrapped = _comm().around(comm, Options(**options))
+    wrapped = _around(comm, Options(**options))
     getattr(wrapped, name)(*arguments)
     return wrapped.last.failed
 
@@ -95,7 +105,7 @@ def wrap(
     from treecast.mpi.comm.ending import end_with_the_job
     from treecast.mpi.library import load_mpi
 
-    wrapped = _comm().around(comm, Options(survive, deadline, network, on_error, own)).check_alike()
+    wrapped = _around(comm, Options(survive, deadline, network, on_error, own)).check_alike()
     end_with_the_job(on_error, load_mpi())
     return wrapped
 

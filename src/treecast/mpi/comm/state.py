@@ -1,5 +1,7 @@
 """What treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
+from itertools import count
+
 from mpi4py import MPI
 
 from treecast.mpi.arguments.reader import Reader
@@ -11,13 +13,14 @@ from treecast.mpi.ways.call import Call
 class State:
     """What the calls on one communicator share.
 
-    ``number``: how many collectives have been called. ``call``: over a duplicate of the communicator, which all ranks make
+    ``take_number()``: the number of the next collective. ``call``: over a duplicate of the communicator, which all ranks make
     together when it is first needed. ``near``: whether all ranks share one memory. ``worker``: for nonblocking calls.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
-        self.number, self.size = 0, int(comm.size)
+        self.take_number = count(1).__next__
+        self.size = int(comm.size)
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
         self.near = False
         self.worker = Worker()

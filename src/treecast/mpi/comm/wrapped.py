@@ -1,10 +1,10 @@
 """The communicator: mpi4py's own class, with treecast's way to carry out collectives put before MPI's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, Self
 
 from mpi4py import MPI
 
@@ -14,16 +14,14 @@ from treecast.mpi.comm.again import Again
 from treecast.mpi.comm.jobs import JOBS, Given, Job, Rank
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.objects import OBJECT_JOBS
-from treecast.mpi.comm.options import Options, check_options
+from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import ways_of
 from treecast.mpi.comm.ways import STRAIGHT, Ways
 from treecast.mpi.engine.communicator import communicator_of
 from treecast.mpi.ways.call import Call
-from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM, goes_straight
+from treecast.mpi.ways.thresholds import least_bytes
 
-_SIZED_BY_SECOND = ("Allgather", "Alltoall", "Gather")  # the receive buffer has all blocks
-_NEVER = 1 << 62
 del _sums
 
 
@@ -43,33 +41,22 @@ class Comm(MPI.Intracomm):
     """
 
     _options: Options = Options()
-    _plain: bool = True  # whether short calls are MPI's
+    _least: dict[str, int] = least_bytes(near=False)  # until it is known whether all ranks share one memory
     _kept: State | None = None
-    _last: tuple[tuple[int, ...], str, str, float, float] = ((), "", "", 0.0, 0.0)
-
-    @classmethod
-    def around(cls, comm: Any, options: Options) -> "Comm":
-        """Return a communicator as one of this class. Raises PlanError for one that has no ranks of one group."""
-        if not isinstance(comm, MPI.Comm):
-            raise PlanError(
-                f"a communicator of mpi4py can be wrapped, not {type(comm).__name__}: give MPI.COMM_WORLD, say"
-            )
-        if comm == MPI.COMM_NULL:
-            raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
-        if comm.Is_inter():
-            raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
-        return cls(comm)._with(check_options(options))
+    _last: tuple[Any, ...] = (0.0, 0.0, (), "", "")
 
     @property
     def last(self) -> Last:
         """What became of the last collective that was called on this object."""
-        failed, way, network, began, ended = self._last
+        began, ended, *what = self._last
+        failed, way, network = what or ((), "MPI", "")
         return Last(failed, way, network, ended - began)
 
     # -- other communicators -----------------------------------------------------------------------------------------
 
-    def _with(self, options: Options) -> "Comm":
-        self._options, self._plain = options, not options.straight_always
+    def with_options(self, options: Options) -> Self:
+        """Return this communicator with options that are known to make sense; all its ranks call this together."""
+        self._options = options
         if options.survive:  # after a death it is too late to make duplicates
             _ = self._state.call
         if options.network is not None:
@@ -83,7 +70,7 @@ class Comm(MPI.Intracomm):
             return STRAIGHT
         return ways_of(communicator_of(state.comm), name, options)
 
-    def check_alike(self) -> "Comm":
+    def check_alike(self) -> Self:
         """Return this communicator. Raises PlanError at all ranks when they have wrapped it with different options."""
         options = self._options
         said = (options.survive, options.deadline, str(options.network), options.own)
@@ -96,7 +83,7 @@ class Comm(MPI.Intracomm):
         if made == MPI.COMM_NULL:
             return made
         alike = made.size == self.size  # another number of ranks is joined otherwise
-        return type(self)(made)._with(self._options if alike else self._options._replace(network=None))
+        return type(self)(made).with_options(self._options if alike else self._options._replace(network=None))
 
     def Dup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
         return self._like_this(super().Dup(info))
@@ -109,12 +96,12 @@ class Comm(MPI.Intracomm):
 
     def Idup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
         made, request = super().Idup(info)
-        made._options, made._plain = self._options, self._plain  # it cannot be used before the request is over
+        made._options = self._options  # it cannot be used before the request is over
         return made, request
 
     def Idup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
         made, request = super().Idup_with_info(info)
-        made._options, made._plain = self._options, self._plain
+        made._options = self._options
         return made, request
 
     def Create(self, group: MPI.Group) -> Any:  # noqa: N802, D102
@@ -139,6 +126,11 @@ class Comm(MPI.Intracomm):
         if self._kept is None:
             self._kept = state_of(self)
         return self._kept
+
+    def _take_number(self) -> int:
+        """Return the number of this call; the next time it is the counter itself that is asked."""
+        vars(self)["_take_number"] = take = self._state.take_number
+        return take()
 
     def _carry_out(self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any]) -> Any:
         """Carry a call out, and return what ``carry`` does. Raises what is wrong with the arguments when the others know it."""
@@ -172,13 +164,30 @@ class Comm(MPI.Intracomm):
             return failed
 
         failed = self._carry_out(number, read, carry)
-        self._last = (failed, ways.name, ways.network, began, perf_counter())
+        self._last = (began, perf_counter(), failed, ways.name, ways.network)
+
+    def _go_by_size(self, name: str, number: int, arguments: tuple[Any, ...], **named: Any) -> None:
+        """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
+        parents = partial(BY_MPI[name], self, *arguments, **named)
+        if name not in self._least:
+            return parents()
+        state = self._state
+        try:
+            job = JOBS[name](state.rank, *arguments, **named)
+            given = job.read()
+        except Exception:
+            return parents()  # which raises the same
+        if given.total >= self._least[name]:  # all ranks find so, and may ask together who shares a memory
+            self._least = least_bytes(near=self._options.network is None and bool(state.call) and state.near)
+        if given.total < self._least[name]:
+            return parents()
+        state.worker.wait()
+        return self._do(job, self._ways(name), number, lambda: given)
 
     def _begin(self, name: str, job: Job) -> MPI.Request:
         """Have the worker carry out a call; the arguments are read at once."""
         state = self._state
-        state.number += 1
-        number, ways = state.number, self._ways(name)
+        number, ways = self._take_number(), self._ways(name)
         wrong: list[Exception] = []
         given: list[Given] = []
         try:
@@ -203,50 +212,24 @@ class Comm(MPI.Intracomm):
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
         for name in JOBS:
-            setattr(cls, name, cls._own_method(name, 1 if name in _SIZED_BY_SECOND else 0))
+            setattr(cls, name, cls._own_method(name))
             setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
             setattr(cls, f"{name}_init", cls._persistent_method(name))
         for name in OBJECT_JOBS:
             setattr(cls, name, cls._object_method(name))
 
     @staticmethod
-    def _own_method(name: str, place: int) -> Callable[..., None]:
-        """Return the method of a collective; the bytes of the argument at ``place`` tell at once that a call is too short."""
-        parent, make, by_mpi = getattr(MPI.Intracomm, name), JOBS[name], Comm._parents_method(name)
-        least, is_mpis = min(OWN_FROM.get(name, _NEVER), FAR_FROM), name not in OWN_FROM
+    def _own_method(name: str) -> Callable[..., None]:
+        """Return the method of a collective."""
+        make, parents = JOBS[name], BY_MPI[name]
 
-        @wraps(parent)
+        @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            began, state = perf_counter(), self._kept or self._state
-            state.number += 1
-            if not self._plain:
-                return carry_out(self, state, arguments, named)
-            try:
-                short = is_mpis or arguments[place].nbytes < least // state.size
-            except (AttributeError, IndexError):
-                short = len(arguments) > place and _bytes_of(arguments[place]) < least // state.size
-            if not short:
-                return maybe(self, state, arguments, named)
-            parent(self, *arguments, **named)
-            self._last = ((), "MPI", "", began, perf_counter())
-            return None
-
-        def maybe(self: Comm, state: State, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-            number = state.number
-            try:
-                given = make(state.rank, *arguments, **named).read()
-            except Exception:
-                return by_mpi(self, *arguments, **named)  # which raises the same
-            near = self._options.network is None and given.total >= least and bool(state.call) and state.near
-            if given.total < least or not goes_straight(name, given.total, near=near):
-                return by_mpi(self, *arguments, **named)
-            state.worker.wait()
-            return self._do(make(state.rank, *arguments, **named), self._ways(name), number, lambda: given)
-
-        def carry_out(self: Comm, state: State, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            state, number = self._state, self._take_number()
+            if not self._options.straight_always:
+                return self._go_by_size(name, number, arguments, **named)
             if name == "Barrier" and not self._options.survive:
-                return by_mpi(self)
-            number = state.number
+                return parents(self)
             state.worker.wait()
             job = _job_of(make, state.rank, arguments, named)
             self._do(job, self._ways(name), number, job.read)
@@ -257,18 +240,18 @@ class Comm(MPI.Intracomm):
     @staticmethod
     def _object_method(name: str) -> Callable[..., Any]:
         """Return the method of a collective of objects."""
-        make, by_mpi = OBJECT_JOBS[name], Comm._parents_method(name)
+        make, parents = OBJECT_JOBS[name], BY_MPI[name]
 
-        @wraps(by_mpi)
+        @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             state, options = self._state, self._options
-            state.number += 1
+            number = self._take_number()
             if not options.straight_always or (name == "barrier" and not options.survive):
-                return by_mpi(self, *arguments, **named)
+                return parents(self, *arguments, **named)
             state.worker.wait()
             began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
-            found = self._carry_out(state.number, job.read, partial(job.carry, STRAIGHT))
-            self._last = (found[1], STRAIGHT.name, "", began, perf_counter())
+            found = self._carry_out(number, job.read, partial(job.carry, STRAIGHT))
+            self._last = (began, perf_counter(), found[1], STRAIGHT.name, "")
             state.worker.tell()
             return found[0]
 
@@ -277,13 +260,13 @@ class Comm(MPI.Intracomm):
     @staticmethod
     def _nonblocking_method(name: str) -> Callable[..., MPI.Request]:
         """Return the method of a nonblocking collective: of a worker's where failures are to be survived."""
-        make, by_mpi = JOBS[name], Comm._parents_method(f"I{name.lower()}")
+        make, parents = JOBS[name], Comm.by_mpi(f"I{name.lower()}")
 
-        @wraps(by_mpi)
+        @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Request:
             state = self._state
             if not self._options.survive:
-                return by_mpi(self, *arguments, **named)
+                return parents(self, *arguments, **named)
             return self._begin(name, _job_of(make, state.rank, arguments, named))
 
         return method
@@ -291,29 +274,29 @@ class Comm(MPI.Intracomm):
     @staticmethod
     def _persistent_method(name: str) -> Callable[..., MPI.Prequest]:
         """Return the method of a persistent collective, each start of which is a nonblocking one."""
-        make, by_mpi = JOBS[name], Comm._parents_method(f"{name}_init")
+        make, parents = JOBS[name], Comm.by_mpi(f"{name}_init")
 
-        @wraps(by_mpi)
+        @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Prequest:
             state = self._state
             if not self._options.survive:
-                return by_mpi(self, *arguments, **named)
+                return parents(self, *arguments, **named)
             named.pop("info", None)
             if arguments and isinstance(arguments[-1], MPI.Info):
                 arguments = arguments[:-1]
-            state.number += 1
+            number = self._take_number()
             state.worker.wait()
             began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
             # what is wrong is said now, and to all: a start is too late for that
-            self._carry_out(state.number, job.read, lambda call, _: STRAIGHT.barrier(call))
-            self._last = ((), STRAIGHT.name, "", began, perf_counter())
+            self._carry_out(number, job.read, lambda call, _: STRAIGHT.barrier(call))
+            self._last = (began, perf_counter(), (), STRAIGHT.name, "")
             state.worker.tell()
             return Again.of(lambda: self._begin(name, job))
 
         return method
 
     @staticmethod
-    def _parents_method(name: str) -> Callable[..., Any]:
+    def by_mpi(name: str) -> Callable[..., Any]:
         """Return a method that calls MPI's, and keeps that it did."""
         parent = getattr(MPI.Intracomm, name)
 
@@ -321,10 +304,14 @@ class Comm(MPI.Intracomm):
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
             began = perf_counter()
             result = parent(self, *arguments, **named)
-            self._last = ((), "MPI", "", began, perf_counter())
+            self._last = began, perf_counter()
             return result
 
         return method
+
+
+BY_MPI = {name: Comm.by_mpi(name) for name in (*JOBS, *OBJECT_JOBS)}
+"""By the name of mpi4py's method: one that calls MPI's."""
 
 
 def _job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -339,19 +326,6 @@ def _job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], na
 
     needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
     return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
-
-
-def _bytes_of(argument: Any) -> int:
-    """Return the bytes of an ordinary argument; more than any when it is not."""
-    try:
-        if isinstance(argument, list | tuple):
-            items = cast("Sequence[Any]", argument)
-            if len(items) == 3:
-                return items[1] * items[2].size if type(items[1]) is int else _NEVER
-            return items[0].nbytes
-        return argument.nbytes
-    except (AttributeError, TypeError, IndexError):
-        return _NEVER
 
 
 Comm.add_methods()

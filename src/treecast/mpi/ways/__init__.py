@@ -18,5 +18,5 @@ back, and raises its own error then.
     sums.scan(call, mine, out, how), sums.exscan(call, mine, out, how)
     outcome.barrier(call)
     outcome.settle(call, lacking)                    after a transfer by others: the one outcome of what each rank lacks
-    thresholds.goes_straight(name, bytes, survive, near)    or is left to MPI
+    thresholds.least_bytes(near)[name]               from which on a call goes so that is to survive nothing, and is not MPI's
 """

@@ -29,26 +29,15 @@ FAR_FROM = 64 * _KIB
 """The same for all of these between hosts, or over a network that the program names."""
 
 
-def goes_straight(name: str, count: int, survive: int = 0, near: bool = True) -> bool:
-    """Return whether a call goes the straight ways; else it is MPI's.
+def least_bytes(near: bool) -> dict[str, int]:
+    """Return from how many bytes on a call goes straight that is to survive nothing, by its name in mpi4py; others are MPI's.
 
-    Parameters
-    ----------
-    name : str
-        Of mpi4py's method.
-    count : int
-        Bytes: the whole buffer of a broadcast or a sum, all blocks of a rank together of the others.
-    survive : int
-        How many failures the call is to survive: with any it goes straight.
-    near : bool
-        Whether all ranks share one memory, and no network is named.
+    Bytes are those of the whole buffer of a broadcast or a sum, all blocks of a rank together of the others.
+    ``near``: whether all ranks share one memory, and no network is named.
 
     Examples
     --------
-    >>> goes_straight("Bcast", 1 << 20), goes_straight("Bcast", 8), goes_straight("Bcast", 8, survive=1)
-    (True, False, True)
+    >>> least_bytes(near=True)["Bcast"], least_bytes(near=False)["Bcast"], "Scan" in least_bytes(near=True)
+    (262144, 65536, False)
     """
-    if survive:
-        return True
-    least = OWN_FROM.get(name)
-    return least is not None and count >= (least if near else FAR_FROM)
+    return dict(OWN_FROM) if near else dict.fromkeys(OWN_FROM, FAR_FROM)
