@@ -1,7 +1,7 @@
 """Measure broadcasts across emulated networks: treecast beside every algorithm of Open MPI, and past a link cut in mid-run.
 
-    make bench-lab                      as root, on Linux: hypercube:3, star:4, and cuts
-    make bench-lab ARGS="--only cut"    one of: hypercube, star, cut
+    make bench-lab                         as root, on Linux: hypercube:3, star:4, one switch, and cuts
+    make bench-lab ARGS="--only switch"    one of: hypercube, star, switch, cut
 
 MPI does not know the network: its ranks are the nodes in order, and what it sends to no neighbour is routed over several links.
 """
@@ -22,6 +22,25 @@ def across(network: str, rate: str, size: int, runs: int) -> int:
     """Measure broadcasts of so many bytes on a network with links of that rate; return the exit status."""
     program = [sys.executable, MPI, "--collectives", "broadcast", "-b", str(size), "--runs", str(runs)]
     return subprocess.run([*TREECAST, "lab", "run", network, "--rate", rate, "--", *program], check=False).returncode
+
+
+def behind_a_switch(hosts: int, rate: str, size: int, runs: int) -> int:
+    """Measure broadcasts of so many bytes where each host has one port of that rate; return the exit status."""
+    lab = [*TREECAST, "lab", "run", f"complete:{hosts}", "--switch", "--rate", rate]
+    # whole messages pass no port while the next one comes: with segments every algorithm is faster
+    program = [
+        sys.executable,
+        MPI,
+        "--collectives",
+        "broadcast",
+        "-b",
+        str(size),
+        "--runs",
+        str(runs),
+        "--segments",
+        "64K",
+    ]
+    return subprocess.run([*lab, "--", *program], check=False).returncode
 
 
 def past_a_cut(network: str, rate: str, size: int, messages: int, link: str, seconds: float, deadline: float) -> int:
@@ -52,7 +71,7 @@ def past_a_cut(network: str, rate: str, size: int, messages: int, link: str, sec
 def main() -> int:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["hypercube", "star", "cut"], help="only this")
+    parser.add_argument("--only", choices=["hypercube", "star", "switch", "cut"], help="only this")
     parser.add_argument("--nice", type=int, default=-10, help="priority of everything measured, -20 (highest) to 19")
     chosen = parser.parse_args()
     try:
@@ -64,6 +83,9 @@ def main() -> int:
         status = status or across("hypercube:3", "100mbit", 12_500_000, 4)
     if chosen.only in (None, "star"):
         status = status or across("star:4", "20mbit", 5_000_000, 2)
+    if chosen.only in (None, "switch"):
+        status = status or behind_a_switch(8, "20mbit", 12_500_000, 3)
+        status = status or behind_a_switch(16, "20mbit", 12_500_000, 3)
     if chosen.only in (None, "cut"):
         status = status or past_a_cut("hypercube:3", "100mbit", 12_500_000, 288, "0b000-0b001", 0.2, 2.0)
         status = status or past_a_cut("star:4", "20mbit", 2_500_000, 192, "1234-2134", 0.2, 2.0)

@@ -11,7 +11,8 @@ where ranks share a clock, of the run whose slowest rank is fastest. algbw: size
 The bound, in a lab: bytes that have to cross the links of one node, headers with them, less what its buckets hold. Elsewhere a
 yardstick: as many bytes as the ranks have to get, copied by all of them at once, measured in the same run. Where all read the
 same bytes, as in a broadcast, caches can make a collective a little faster than that.
-Every algorithm is tried with whole messages and with segments of 64 KiB, which some of them ignore; the faster is shown.
+Every algorithm is tried with whole messages and with segments of 64 KiB (--segments), which some of them ignore; the faster is
+shown. One whose first run takes more than twice as long as treecast is not run again.
 """
 
 import argparse
@@ -29,7 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 COLLECTIVES = ("broadcast", "scatter", "gather", "allgather", "alltoall", "allreduce")
-SEGMENTS = (0, 1 << 16)
+SEGMENTS = "0,64K"
+HOPELESS = 2.0  # times the time of treecast in the first run, after which an algorithm is not run again
 DYNAMIC = "OMPI_MCA_coll_tuned_use_dynamic_rules"
 FRAME, DATA = 1514, 1448  # bytes of an Ethernet frame, and of what TCP carries in it
 
@@ -58,7 +60,13 @@ class Job(NamedTuple):
 
 
 def measure(
-    comm: Any, collective: str, size: int, runs: int, survive: int = 0, network: str | None = None
+    comm: Any,
+    collective: str,
+    size: int,
+    runs: int,
+    survive: int = 0,
+    network: str | None = None,
+    segments: str = SEGMENTS,
 ) -> list[Line]:
     """Measure one collective of one size on all ranks of a communicator; the lines are the same on all of them."""
     import tuned
@@ -67,23 +75,24 @@ def measure(
         size = max(1, size // comm.size) * comm.size  # as many bytes to each rank
     job, least = prepared(comm, collective, size, survive, network), bound(comm, collective, size)
     lines = [timed(comm, f"treecast{f', survive {survive}' if survive else ''}", size, job, job.ours, runs, least)]
-    lines.append(timed(comm, "MPI, its own choice", size, job, lambda: job.theirs(comm), runs, least))
+    slow = HOPELESS * lines[0].slowest
+    lines.append(timed(comm, "MPI, its own choice", size, job, lambda: job.theirs(comm), runs, least, slow))
     for number, name in tuned.algorithms(collective).items():
         if name == "two_proc" and comm.size != 2:
             continue
         tried: list[Line] = []
-        for segment in SEGMENTS:
+        for segment in map(_bytes, segments.split(",")):
             with tuned.chosen(comm, collective, number, segment) as other:
                 what = f"MPI {name}{f', {segment >> 10} KiB' if segment else ''}"
-                tried.append(timed(comm, what, size, job, lambda other=other: job.theirs(other), runs, least))
+                tried.append(timed(comm, what, size, job, lambda other=other: job.theirs(other), runs, least, slow))
         lines.append(min(tried, key=lambda line: line.slowest))
     return lines
 
 
 def timed(
-    comm: Any, what: str, size: int, job: Job, work: Callable[[], object], runs: int, least: float
+    comm: Any, what: str, size: int, job: Job, work: Callable[[], object], runs: int, least: float, slow: float = float("inf")
 ) -> Line:  # fmt: skip
-    """Run once to open connections, and then ``runs`` times."""
+    """Run once to open connections, and then ``runs`` times, but not again what took longer than ``slow`` seconds."""
     best, wrong = (float("inf"), 0.0, 0.0), 0
     one_clock = len(set(comm.allgather(Path("/proc/sys/kernel/random/boot_id").read_text()))) == 1
     for run in range(runs + 1):
@@ -95,9 +104,12 @@ def timed(
         found = comm.allgather((began, ended))
         first = min(b for b, _ in found)
         times = [e - (first if one_clock else b) for b, e in found]
-        if run:
+        ends = not run and max(times) > slow
+        if run or ends:
             best = min(best, (max(times), sum(times) / len(times), min(times)))
         wrong += sum(comm.allgather(job.wrong()))
+        if ends:
+            break
     slowest, average, fastest = best
     return Line(what, size, job.steps if what.startswith("treecast") else 0, fastest, average, slowest, least, wrong)
 
@@ -156,14 +168,12 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
 
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
-    from treecast.mpi.engine.choose import Operation, messages_of, schedule_of
+    from treecast.mpi.engine.choose import schedule_of
     from treecast.mpi.engine.communicator import communicator_of
 
-    ours = communicator_of(comm)
-    where = ours.network(collective, options["survive"], options["network"])
-    data = size if collective == "broadcast" else size // comm.size
-    count = messages_of(collective, where, data, options["survive"], ours.rate(where))
-    return schedule_of(Operation(collective, where, 0, count, options["survive"])).steps
+    ours, data = communicator_of(comm), size if collective == "broadcast" else size // comm.size
+    named = options["network"] or (f"complete:{comm.size}" if ours.near else None)  # in one memory it goes straight
+    return schedule_of(ours.operation(collective, 0, data, options["survive"], named)).steps
 
 
 def bound(comm: Any, collective: str, size: int) -> float:
@@ -176,13 +186,14 @@ def bound(comm: Any, collective: str, size: int) -> float:
     import treecast
     from treecast.lab.wiring import bucket
 
-    where = treecast.network(os.environ["TREECAST_NETWORK"])
-    degrees = [where.degree_at(u) for u in range(where.nodes)]
+    name = os.environ.get("TREECAST_NETWORK")  # none behind a switch, where a host has one port
+    where = treecast.network(name or f"complete:{n}")
+    degrees = [where.degree_at(u) if name else 1 for u in range(where.nodes)]
     most = min(degrees) if collective in ("allgather", "allreduce") else degrees[0]
     across = {
         "broadcast": size / most, "scatter": (n - 1) * block / most, "gather": (n - 1) * block / most,
         "allgather": (n - 1) * block / most, "allreduce": 2 * (n - 1) * block / most,
-        "alltoall": block * sum(int(where.distance(u, np.arange(n)).sum()) for u in range(n)) / where.arcs,
+        "alltoall": block * sum(int(where.distance(u, np.arange(n)).sum()) for u in range(n)) / sum(degrees),
     }[collective]  # fmt: skip
     return max(0.0, (across * FRAME / DATA - bucket(int(rate))) * 8 / rate)
 
@@ -313,6 +324,9 @@ def main() -> None:
     parser.add_argument("--collectives", default=",".join(COLLECTIVES))
     parser.add_argument("--survive", type=int, default=0)
     parser.add_argument(
+        "--segments", default=SEGMENTS, help="of MPI's algorithms, in bytes, behind commas; 0: whole messages"
+    )
+    parser.add_argument(
         "--network", default=os.environ.get("TREECAST_NETWORK"), help="by default what treecast chooses"
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON for each measurement")
@@ -350,7 +364,7 @@ def sweep(given: argparse.Namespace) -> None:
     for collective in given.collectives.split(","):
         for size in sizes:
             survive = given.survive if collective != "allreduce" else 0
-            lines = measure(MPI.COMM_WORLD, collective, size, given.runs, survive, given.network)
+            lines = measure(MPI.COMM_WORLD, collective, size, given.runs, survive, given.network, given.segments)
             if MPI.COMM_WORLD.rank == 0 and given.json:
                 print(
                     *(json.dumps({"collective": collective, **line._asdict()}) for line in lines), sep="\n", flush=True

@@ -278,7 +278,6 @@ CLAIMS: dict[str, dict[str, object]] = {
         "the paper's in the best order": DEFINITION,
     },
     "docs/mpi.md": {
-        "It never does so in place of": DESIGN,
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
         "others kept busy (load 2.1)": Measured("make bench-mpi"),

@@ -1,7 +1,7 @@
 """Run by mpirun: every collective of treecast.mpi against MPI's own, bit by bit. Rank 0 prints how many cases agreed.
 
-usage: api_cases.py SIZES [ROOTS]: sizes in bytes, behind commas; ROOTS "all" or numbers. Each case four times: over the network
-that treecast chooses and over that of the papers with so many nodes; with no failure to survive and with two, or as many as go.
+usage: api_cases.py SIZES [ROOTS]: sizes in bytes, behind commas; ROOTS "all" or numbers. Each case ten times: in one memory, over
+a network that is named, and taking ranks for those of several hosts; with no failure to survive and with two, or as many as go.
 """
 
 import sys
@@ -10,7 +10,9 @@ import numpy as np
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.mpi.engine.choose import most_survived, paper_network
+from treecast.mpi.comm.state import state_of
+from treecast.mpi.engine.choose import ONE_PORT, most_survived
+from treecast.mpi.engine.communicator import communicator_of
 from treecast.networks import network
 
 comm = MPI.COMM_WORLD
@@ -89,14 +91,59 @@ def alike(length, options):
 lengths = [int(text) for text in sys.argv[1].split(",")]
 roots = range(size) if sys.argv[2:] == ["all"] else [int(r) % size for r in sys.argv[2:]] or [0, size - 1]
 kinds = ("broadcast", "scatter", "gather", "allgather", "alltoall", "scatterv", "gatherv", "allreduce")
-for spec in (None, paper_network(size).spec):
+NAMED = {
+    2: "path:2",
+    6: "star:3",
+    8: "hypercube:3",
+    12: "torus:3x4",
+    16: "hypercube:4",
+    24: "star:4",
+    64: "hypercube:6",
+}
+WAYS = {
+    "circulant": "complete:{hosts}", "shifted-trees": "complete:{ranks}", "one-by-one": "complete:{ranks}",
+    "binomial": "complete:{hosts}", "trees": NAMED.get(size, f"ring:{size}"), "straight": "", "MPI": "",
+}  # fmt: skip
+
+
+def takes_ranks_for_hosts(hosts):
+    """Have treecast take ranks for those of several hosts: ``hosts[r]`` is the first rank on the host of rank r."""
+    state, between = state_of(comm), communicator_of(comm)
+    assert state.call
+    state.near, between.near, between.hosts = False, False, hosts
+
+
+def check_last(length, hosts):
+    """Check what is told of a broadcast."""
+    told = ours.wrap(comm)
+    data = np.full(max(length, 1 << 16), me, np.uint8)
+    told.Bcast(data, root=size - 1)
+    same("who speaks", data, np.full(len(data), size - 1, np.uint8))
+    several = len(set(hosts))
+    network_named = WAYS[told.last.way].format(hosts=several, ranks=size)
+    if (told.last.way, told.last.network) != ("circulant", network_named):
+        wrong.append(told.last)
+
+
+for spec, hosts in (
+    (None, None),
+    (NAMED.get(size, f"ring:{size}"), None),
+    (None, [*range(size)]),
+    (None, [rank - rank % 2 for rank in range(size)]),
+    (None, [rank % 3 if rank % 3 < 2 else rank for rank in range(size)]),  # in turns, and hosts of one rank
+):
+    if hosts is not None:
+        takes_ranks_for_hosts(hosts)
     for most in (0, 2):
         where = network(spec or f"complete:{size}")
-        options = {kind: {"survive": min(most, most_survived(kind, where)), "network": spec} for kind in kinds}
+        model = {"model": ONE_PORT} if hosts else {}
+        options = {kind: {"survive": min(most, most_survived(kind, where, **model)), "network": spec} for kind in kinds}
         for length in lengths:
             for root in roots:
                 rooted(length, root, options)
             alike(length, options)
+            if hosts is not None:
+                check_last(length, hosts)
 other = comm.Split(me % 2, -me)  # any communicator will do
 numbers = np.full(3, me, np.int32)
 ours.Bcast(other, [numbers, 3, MPI.INT], root=0)

@@ -80,7 +80,7 @@ def wrap(
         Seconds without any message after which a rank that is waited for counts as silent; by default it is waited for for ever.
     network : str, Network or networkx.Graph, optional
         What joins the ranks, rank r at node r (``torus:4x8``, or a graph with its nodes in that order); long calls go down its
-        trees. By default a complete network in one memory, else one of the papers that has so many nodes.
+        trees. By default ranks on several hosts have one port each, that of their host, behind a switch.
     on_error : str
         What an exception that nobody catches, or ``sys.exit`` with a status, does on one rank: ``abort`` ends the job, ``die``
         counts as the death of this rank.

@@ -11,9 +11,10 @@ class Last(NamedTuple):
     failed : tuple of int
         The ranks whose data did not come because they have failed; the same on all living ranks.
     way : str
-        Who carried it out: ``MPI`` for the library's own call, else the name of treecast's way.
+        Who carried it out: ``MPI`` for the library's own call, else the name of treecast's way: ``straight``, ``trees`` over a
+        network that was named, or between hosts the builder of the one-port plan.
     network : str
-        What joins the ranks, where the way goes over a network of its own; "" otherwise.
+        What joins the ranks, or their hosts, where the way goes by a plan; "" otherwise.
     seconds : float
         How long this rank was in the call.
     """

@@ -1,8 +1,7 @@
-"""The ways down the trees of a network: for ranks on several hosts, and wherever a program names what joins its ranks."""
+"""The ways by a schedule: down the trees of a network that a program names, and over one port each between hosts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,13 @@ from treecast.errors import DeliveryError, PlanError
 from treecast.execution.layout import Bytes, even_layout
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.ways import STRAIGHT, Ways
-from treecast.mpi.engine.choose import Operation, messages_of, program_of
-from treecast.mpi.engine.communicator import Communicator
-from treecast.mpi.engine.engine import Outcome, Part, failed_ranks
+from treecast.mpi.engine.choose import Operation, Program
+from treecast.mpi.engine.communicator import Communicator, builder_of
+from treecast.mpi.engine.deaths import failed_ranks
+from treecast.mpi.engine.engine import Outcome, Part
 from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle
 from treecast.mpi.ways.sums import Sums
-from treecast.networks import Network
 
 _DOWN_TREES = {"Bcast", "Allgather", "Alltoall", "Scatter", "Gather", "Allreduce"}
 KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
@@ -39,23 +38,25 @@ class Blocks:
 
 
 def ways_of(ours: Communicator, name: str, options: Options) -> Ways:
-    """Return the ways of a call of mpi4py's: down trees where that is right for it, straight elsewhere.
+    """Return the ways of a call of mpi4py's: by a schedule where that is right for it, straight elsewhere.
 
+    Their name is ``trees`` over a network that was named; between hosts with one port each it is that of the builder.
     Raises PlanError when the network does not fit, or survives too little.
     """
     kind = KINDS.get(name)
     if kind is None or (options.network is None and ours.near) or (COLLECTIVES[kind].adds and options.survive):
         return STRAIGHT
     where = ours.network(kind, options.survive, options.network)
-    trees = Trees(ours, where, options)
-    return STRAIGHT._replace(name="trees", network=where.spec, **{kind: getattr(trees, kind)})
+    trees = Trees(ours, options)
+    name = builder_of(kind, where, options.survive) if options.network is None else "trees"
+    return STRAIGHT._replace(name=name, network=where.spec, **{kind: getattr(trees, kind)})
 
 
 class Trees:
-    """Collectives down the trees of one network; each takes what the straight way of its name takes."""
+    """Collectives by the schedules of one network; each takes what the straight way of its name takes."""
 
-    def __init__(self, ours: Communicator, where: Network, options: Options) -> None:
-        self._ours, self._where, self._options = ours, where, options
+    def __init__(self, ours: Communicator, options: Options) -> None:
+        self._ours, self._options = ours, options
 
     def broadcast(self, call: Call, data: Piece | None, root: int) -> Failed:
         """Bring the bytes of the root to all ranks."""
@@ -130,8 +131,8 @@ class Trees:
             call.copy(out, mine)
         received, me = bytes_of(out), call.rank
         item = len(received) // how.entries if how.entries else 1
-        count = messages_of("allreduce", self._where, -(-len(received) // call.size), 0, self._ours.rate(self._where))
-        program = program_of(Operation("allreduce", self._where, 0, count), me, self._ours.tags)
+        what = self._ours.operation("allreduce", 0, -(-len(received) // call.size), 0, self._options.network)
+        program, count = self._ours.program(what, 0), what.messages
         sums = program.collective.sums
         # chunks are cut across the whole vector; a finished sum takes the place of the contribution, which is gone by then
         layout = even_layout(len(received), sums, item)
@@ -144,7 +145,7 @@ class Trees:
             how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
 
         own = {c: sums + c for c in range(me * count, (me + 1) * count)}
-        outcome = self._run(call, program.transfers, Part(view, (), program.missing, own, add))
+        outcome = self._run(call, what, program, Part(view, (), program.missing, own, add))
         if any(chunk not in outcome.held for chunk in range(sums, 2 * sums)):
             raise DeliveryError(f"allreduce: rank {me} lacks parts of the sum; survive=0 outlives no failure")
         return ()
@@ -157,20 +158,19 @@ class Trees:
 
     def _move(self, call: Call, shape: Shape, blocks: Blocks) -> Failed:
         root = 0 if shape.source is None and shape.target is None else max(shape.source or 0, shape.target or 0)
-        count = messages_of(shape.name, self._where, blocks.size, call.survive, self._ours.rate(self._where))
-        what = Operation(shape.name, self._where, root, count, call.survive)
-        program = program_of(what, call.rank, self._ours.tags)
+        what = self._ours.operation(shape.name, root, blocks.size, call.survive, self._options.network)
+        program, count = self._ours.program(what, root), what.messages
 
         def chunks(of: Iterable[int]) -> Iterable[int]:
             return (chunk for block in of for chunk in range(block * count, (block + 1) * count))
 
         memory = _Memory(blocks, count)
-        outcome = self._run(call, program.transfers, Part(memory, chunks(blocks.held), passing=memory.passing))
+        outcome = self._run(call, what, program, Part(memory, chunks(blocks.held), passing=memory.passing))
         return settle(call, _sources_of_missing(program.collective, outcome, chunks(blocks.wanted)), shape)
 
-    def _run(self, call: Call, transfers: Any, part: Part) -> Outcome:
+    def _run(self, call: Call, what: Operation, program: Program, part: Part) -> Outcome:
         self._ours.epoch = call.number  # the same at all ranks, whatever each of them has refused before
-        outcome = self._ours.run(transfers, part, self._options.deadline)
+        outcome = self._ours.run(what, program, part, self._options.deadline)
         call.fallen |= {*outcome.dead, *failed_ranks(self._ours.mpi, self._ours.comm)}
         call.suspects |= outcome.cut
         return outcome

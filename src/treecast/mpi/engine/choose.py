@@ -1,14 +1,15 @@
-"""Choosing the network for a number of ranks, the number of chunks, and what each rank does; results are kept."""
+"""Choosing the number of chunks, and what each rank does; results are kept."""
 
 from functools import lru_cache
-from math import factorial, isqrt
+from math import isqrt
 from typing import NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
 from treecast.execution.layout import missing_contributions_at
 from treecast.mpi.engine.transfers import Transfer, transfers_of
-from treecast.networks import Network, network
+from treecast.mpi.engine.turns import AT_ONCE
+from treecast.networks import Network
 from treecast.plans import builders, plan, program
 from treecast.schedule import Schedule
 
@@ -18,56 +19,14 @@ _SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choic
 _WHOLE = 1 << 16  # bytes that go as one chunk
 _MOST = 1 << 30  # bytes of a message that every MPI can send
 _KEPT = 64
+ALL_PORT, ONE_PORT = "all-port", "one-port"
 
 
-@lru_cache(_KEPT)
-def network_of(kind: str, ranks: int, survive: int, near: bool) -> Network:
-    """Return the network that is used for ``ranks`` ranks.
-
-    ``near``: whether the ranks share one memory; then the network is complete. Otherwise 2^d ranks are a hypercube, n! ranks a
-    star network, others a torus or ring; the network is complete where these do not survive so many failures. Raises
-    PlanError when no network does.
-    """
-    where = network(f"complete:{ranks}") if near else paper_network(ranks)
-    if survive > most_survived(kind, where):
-        where = network(f"complete:{ranks}")
-    check_survive(kind, where, survive)
-    return where
-
-
-def paper_network(ranks: int) -> Network:
-    """Return the network of the papers with so many nodes: 2^d a hypercube, n! a star, others a torus or a ring."""
-    if ranks & (ranks - 1) == 0:
-        return network(f"hypercube:{ranks.bit_length() - 1}")
-    for n in range(3, 13):
-        if factorial(n) == ranks:
-            return network(f"star:{n}")
-    sides = _sides(ranks)
-    return network("torus:" + "x".join(map(str, sides)) if len(sides) > 1 else f"ring:{ranks}")
-
-
-def _sides(ranks: int) -> list[int]:
-    """Return the sides of a torus of so many nodes: each at least 3, prime factors joined where they are 2."""
-    factors: list[int] = []
-    left, prime = ranks, 2
-    while left > 1:
-        if left % prime:
-            prime += 1
-        else:
-            factors.append(prime)
-            left //= prime
-    twos, sides = factors.count(2), [factor for factor in factors if factor > 2]
-    sides += [4] * (twos // 2)
-    if twos % 2:
-        sides[0] *= 2
-    return sorted(sides)
-
-
-def check_survive(kind: str, where: Network, survive: int) -> None:
+def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT) -> None:
     """Raise PlanError when ``survive`` failures cannot be survived, with how many can."""
     if survive < 0:
         raise PlanError(f"survive is a number of failures from 0, not {survive}")
-    most = most_survived(kind, where)
+    most = most_survived(kind, where, model)
     if survive > most:
         why = ""
         if COLLECTIVES[kind].lengths:
@@ -79,24 +38,30 @@ def check_survive(kind: str, where: Network, survive: int) -> None:
         raise PlanError(f"{kind} on {where.spec} survives at most {most} failures, not {survive}{why}")
 
 
-def most_survived(kind: str, where: Network) -> int:
+def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
     if COLLECTIVES[kind].lengths:
         return 0
-    return max(1, *(b.most_copies(where) for b in builders(kind, where) if "all-port" in b.models), 1) - 1
+    return max(1, *(b.most_copies(where) for b in builders(kind, where) if model in b.models), 1) - 1
 
 
-def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0) -> int:
+def messages_of(kind: str, where: Network, size: int, survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
     """Return in how many chunks ``size`` bytes go: the data of a root, or the block of each source or pair.
 
     ``rate``: bytes per second over a link; 0 of ranks that share one memory, where what goes straight to its target is best
     left whole. Data of b bytes on d arcs, one behind the other, in chunks of c, takes (b/c + d) (c/rate + overhead): least for
-    c = sqrt(b · overhead · rate / d).
+    c = sqrt(b · overhead · rate / d). Over one port a chunk of a broadcast takes as many turns for each of ⌈log2 N⌉ arcs as
+    messages are under way at once; all else goes straight, and is cut only for the sake of memory.
     """
+    if model == ONE_PORT and kind != "broadcast":
+        return max(1, -(-size // _LARGEST))
     if not rate and not survive and where.every_pair_joined:
         return max(1, -(-size // _MOST))
     if size <= _WHOLE:
         return 1
+    if model == ONE_PORT:
+        arcs = AT_ONCE * max(1, (where.nodes - 1).bit_length())
+        return -(-size // chunk_of(size * (survive + 1), arcs, rate))
     trees = trees_of(where, survive) if COLLECTIVES[kind].one_to_all else 1
     share = -(-size * (survive + 1) // trees)
     count = -(-size // chunk_of(share, where.diameter + 1, rate))
@@ -123,13 +88,16 @@ def _most_ways(where: Network, *, by_rule: bool = False) -> int:
 
 
 class Operation(NamedTuple):
-    """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures."""
+    """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures, and
+    under which model.
+    """
 
     kind: str
     network: Network
     root: int
     messages: int
     survive: int = 0
+    model: str = ALL_PORT
 
 
 class Program(NamedTuple):
@@ -143,11 +111,12 @@ class Program(NamedTuple):
 @lru_cache(_KEPT)
 def program_of(what: Operation, rank: int, tags: int) -> Program:
     """Return what one rank does in an operation; tags are from 0 to ``tags`` - 1."""
-    kind, where, root, messages, survive = what
-    check_survive(kind, where, survive)
+    kind, where, root, messages, survive, model = what
+    check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
-    if COLLECTIVES[kind].one_to_all and not straight and _most_ways(where, by_rule=True) > max(1, survive):
-        mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model="all-port")
+    several = not straight and _most_ways(where, by_rule=True) > max(1, survive)
+    if COLLECTIVES[kind].one_to_all and (several if model == ALL_PORT else kind == "broadcast" and not survive):
+        mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
         mine = schedule_of(what).at(rank)
     missing: list[int] = missing_contributions_at(mine, rank).tolist()
@@ -157,7 +126,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
 @lru_cache(8)
 def schedule_of(what: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    kind, where, root, messages, survive = what
-    straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive
+    kind, where, root, messages, survive, model = what
+    straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
     builder = "direct" if straight else None
-    return plan(kind, where, root=root, messages=messages, survive=survive, model="all-port", builder=builder)
+    return plan(kind, where, root=root, messages=messages, survive=survive, model=model, builder=builder)

@@ -6,9 +6,19 @@ from typing import Any
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.mpi.engine.choose import check_survive, network_of
+from treecast.mpi.engine.choose import (
+    ALL_PORT,
+    ONE_PORT,
+    Operation,
+    Program,
+    check_survive,
+    messages_of,
+    program_of,
+    schedule_of,
+)
 from treecast.mpi.engine.engine import Endpoint, Engine, Outcome, Part
-from treecast.mpi.engine.transfers import Transfer
+from treecast.mpi.engine.hosts import broadcast_program
+from treecast.mpi.engine.turns import AT_ONCE, Turns
 from treecast.mpi.library import load_mpi, tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
@@ -31,42 +41,53 @@ class Communicator:
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
         here = self.comm.Split_type(mpi.COMM_TYPE_SHARED)
         self.near = int(here.Get_size()) == self.size
+        self.hosts: list[int] = [0] * self.size if self.near else self.comm.allgather(here.bcast(self.rank))
         here.Free()
-        self._rates: dict[Network, float] = {}
+        self._rates: dict[tuple[Network, str], float] = {}
         self._named: dict[str, Network] = {}
 
-    def rate(self, where: Network) -> float:
-        """Return how many bytes a link of the network carries in a second, measured once; 0 where ranks share one memory.
+    def rate(self, where: Network, model: str) -> float:
+        """Return how many bytes a link, or a port, carries in a second, measured once; 0 where ranks share one memory.
 
-        Every rank sends to one neighbour, all at once: the slowest counts, of the faster of two runs.
+        Every rank sends to one neighbour, all at once; where hosts have one port, one rank of each does. The slowest counts, of
+        the faster of two runs.
         """
         if self.near or self.size == 1:
             return 0.0
-        if where not in self._rates:
+        if (where, model) not in self._rates:
             # over the last port, since the first may lead to the same host
-            aims = [where.neighbors(u)[-1] for u in range(self.size)]
-            sources = [u for u, aim in enumerate(aims) if aim == self.rank]
-            self._time_probe(1, aims[self.rank], sources)  # opens connections
-            self._rates[where] = _PROBE / min(self._time_probe(_PROBE, aims[self.rank], sources) for _ in range(2))
-        return self._rates[where]
+            aims = {u: where.neighbors(u)[-1] for u in range(self.size)} if model == ALL_PORT else self._next_hosts()
+            sources = [u for u, aim in aims.items() if aim == self.rank]
+            aim = aims.get(self.rank)
+            self._time_probe(1, aim, sources)  # opens connections
+            self._rates[where, model] = _PROBE / min(self._time_probe(_PROBE, aim, sources) for _ in range(2))
+        return self._rates[where, model]
 
-    def _time_probe(self, size: int, aim: int, sources: list[int]) -> float:
-        """Return the seconds until every rank has sent ``size`` bytes to one rank and got as many from each of some."""
+    def _next_hosts(self) -> dict[int, int]:
+        """Return the first rank of each host, and that of the next."""
+        first = sorted(set(self.hosts))
+        return dict(zip(first, [*first[1:], first[0]], strict=True))
+
+    def _time_probe(self, size: int, aim: int | None, sources: list[int]) -> float:
+        """Return the seconds until all have sent ``size`` bytes to a rank each, or to none, and got as many from each of some."""
         probe, places = np.zeros(size, np.uint8), [np.empty(size, np.uint8) for _ in sources]
         self.comm.Barrier()
         began = time.monotonic()
         waiting = [self.comm.Irecv(place, source) for place, source in zip(places, sources, strict=True)]
-        waiting.append(self.comm.Isend(probe, aim))
+        waiting += [] if aim is None else [self.comm.Isend(probe, aim)]
         self.mpi.Request.Waitall(waiting)
         return float(self.comm.allreduce(time.monotonic() - began, self.mpi.MAX))
 
     def network(self, kind: str, survive: int, given: Any) -> Network:
-        """Return the network that the ranks are taken for: the one given, if any is (a spelling, a Network, a networkx graph).
+        """Return the network that the ranks are taken for: the one given, or a complete one.
 
-        Raises PlanError when the one that is given has another number of nodes, or none survives so many failures.
+        ``given``: a spelling, a Network, a networkx graph. Where it is None, a broadcast that is to survive nothing has a node
+        for each host. Raises PlanError when the network has another number of nodes, or does not survive so many failures.
         """
         if given is None:
-            return network_of(kind, self.size, survive, self.near)
+            where = find_network(f"complete:{self.size if survive or kind != 'broadcast' else len(set(self.hosts))}")
+            check_survive(kind, where, survive, ONE_PORT)
+            return where
         if isinstance(given, str) and given not in self._named:
             self._named[given] = find_network(given)  # reading a file again and again would cost more than sending
         where = self._named[given] if isinstance(given, str) else find_network(given)
@@ -78,11 +99,37 @@ class Communicator:
         check_survive(kind, where, survive)
         return where
 
-    def run(self, transfers: tuple[Transfer, ...], part: Part, deadline: float | None) -> Outcome:
+    def operation(self, kind: str, root: int, size: int, survive: int, given: Any) -> Operation:
+        """Return how a collective of ``size`` bytes a block is carried out; ``given``: the network that was named, or None.
+
+        Collective when links have to be measured.
+        """
+        where, model = self.network(kind, survive, given), ALL_PORT if given is not None else ONE_PORT
+        count = messages_of(kind, where, size, survive, self.rate(where, model), model=model)
+        if where.nodes != self.size:
+            root = sorted(set(self.hosts)).index(self.hosts[root])
+        return Operation(kind, where, root, count, survive, model)
+
+    def program(self, what: Operation, root: int) -> Program:
+        """Return what this rank does; ``root``: the rank that sends or receives all."""
+        if what.model == ONE_PORT and what.kind == "broadcast" and not what.survive:
+            return broadcast_program(what, self.hosts, root, self.rank, self.tags)
+        return program_of(what, self.rank, self.tags)
+
+    def run(self, what: Operation, program: Program, part: Part, deadline: float | None) -> Outcome:
         """Carry out one operation, with tags that no operation shortly before it had."""
         self.epoch = (self.epoch + 1) % _EPOCHS
         patience = _FOREVER if deadline is None else deadline
-        return Engine(Endpoint(self.mpi, self.comm, self.epoch * self.tags), transfers, part, patience).run()
+        here = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
+        # a silent rank would keep its turn: so where failures are to be survived there are none
+        turns = Turns[Any](AT_ONCE, here) if what.model == ONE_PORT and not what.survive else None
+        endpoint = Endpoint(self.mpi, self.comm, self.epoch * self.tags)
+        return Engine(endpoint, program.transfers, part, patience, turns=turns).run()
+
+
+def builder_of(kind: str, where: Network, survive: int) -> str:
+    """Return the name of the builder by which a collective goes over one port."""
+    return schedule_of(Operation(kind, where, 0, 1, survive, ONE_PORT)).builder
 
 
 _KEY: list[int] = []  # under which a communicator keeps what we know of it

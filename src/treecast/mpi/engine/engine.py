@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.execution.layout import Bytes
+from treecast.mpi.engine.deaths import deaths
 from treecast.mpi.engine.memory import Memory, Part
 from treecast.mpi.engine.transfers import Expected, Transfer
+from treecast.mpi.engine.turns import Turns
 
-__all__ = ["WINDOW", "Endpoint", "Engine", "Outcome", "Part", "deaths", "failed_ranks"]
+__all__ = ["WINDOW", "Endpoint", "Engine", "Outcome", "Part"]
 
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
@@ -97,7 +99,7 @@ class Engine:
 
     ``patience``: when nothing has moved for so many seconds, all neighbours that are waited for count as cut off; four times as
     long while the rank still lacks something. A dead link is noticed by nothing else. ``kill_at``: the process kills itself in
-    the middle of its first message of this step or a later one.
+    the middle of its first message of this step or a later one. ``turns``: how many sends may be under way at once.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Engine:
         patience: float,
         *,
         kill_at: int | None = None,
+        turns: Turns["_Active"] | None = None,
     ) -> None:
         self._mpi, self._comm, self._first_tag = endpoint
         self._part, self._patience, self._kill_at = part, patience, kill_at
@@ -120,6 +123,7 @@ class Engine:
         self._expected = Expected(transfer for transfer in transfers if not transfer.sends)
         self._void: set[int] = set()  # sums that lack a contribution for good
         self._memory = Memory(part, (transfer for transfer in transfers if transfer.sends))
+        self._turns = turns or Turns["_Active"]()
         self._left: list[tuple[Any, Bytes]] = []  # what was under way with whom nothing more is expected
         self._last_moved, self._idle = 0.0, 0
         self._earliest = 0  # the step of the next receive, where that matters
@@ -136,7 +140,7 @@ class Engine:
         while going:
             moved = False
             self._earliest = self._first_step(going)
-            for active in going:
+            for active in self._turns.worth_a_look(going):
                 if active.waits and self._poll(active):
                     moved = True
             if moved:
@@ -169,16 +173,22 @@ class Engine:
                 if buffer is None:
                     self._awaiting.setdefault(chunk, []).append(active)
                     return
+                if not self._turns.take(active, transfer.step_of(chunk), transfer.peer):
+                    return
             elif self._memory.waits(chunk, self._is_apart(chunk)) and not self._is_there(transfer, chunk):
                 active.looks = not active.closed
                 return
             else:
                 buffer, lands = self._memory.receive(chunk, self._is_apart(chunk))
             try:
-                begin = self._comm.Isend if transfer.sends else self._comm.Irecv
+                # where sends take turns, one ends when it is there
+                send = self._comm.Issend if self._turns.limits(transfer.peer) else self._comm.Isend
+                begin = send if transfer.sends else self._comm.Irecv
                 request = begin([buffer, self._mpi.BYTE], transfer.peer, self._first_tag + transfer.tag_of(chunk))
             except self._mpi.Exception as error:
-                if not transfer.sends:
+                if transfer.sends:
+                    self._turns.end(transfer.peer)
+                else:
                     self._memory.give_up(chunk, buffer, lands)
                 self._note_failure(transfer.peer, error)
                 return
@@ -186,6 +196,11 @@ class Engine:
                 self._die_at(transfer.step_of(chunk))
             active.under_way.append(_Message(request, chunk, buffer, lands))
             active.next += 1
+
+    def _send_next(self) -> None:
+        """Begin what waited for its turn."""
+        while (active := self._turns.next()) is not None:
+            self._post(active)
 
     def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
         """Return what is sent of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
@@ -238,6 +253,7 @@ class Engine:
             if transfer.sends:
                 self.outcome.sent += 1
                 self._memory.sent(message.chunk)
+                self._turns.end(transfer.peer)
             else:
                 self._die_at(transfer.step_of(message.chunk))
                 self.outcome.received += 1
@@ -247,6 +263,7 @@ class Engine:
             begun = active.next
             self._post(active)
             moved = moved or active.next != begun or active.closed
+            self._send_next()
         return moved
 
     def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
@@ -343,7 +360,9 @@ class Engine:
             lost, sends = active.outstanding(), active.transfer.sends
             under_way = {message.chunk for message in active.under_way}
             for message in active.under_way:
-                if not sends:
+                if sends:
+                    self._turns.end(peer)
+                else:
                     self._memory.give_up(message.chunk, message.buffer, message.lands)
                     self._cancel(message.request)
                 self._left.append((message.request, message.buffer))
@@ -353,6 +372,7 @@ class Engine:
                     self._memory.sent(chunk, chunk in under_way)
                 else:
                     self._note_void(active.transfer, chunk)
+        self._send_next()
 
     def _cancel(self, request: Any) -> None:
         try:
@@ -377,22 +397,3 @@ class Engine:
 
 
 _ABANDONED: list[tuple[Any, Bytes]] = []  # MPI may still write there
-
-
-def deaths(mpi: Any) -> tuple[int, ...]:
-    """Return the error classes by which MPI says that a process has failed; under other names when it notices by its socket."""
-    names = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_OTHER", "ERR_INTERN", "ERR_UNKNOWN")
-    return tuple(getattr(mpi, name) for name in names if hasattr(mpi, name))
-
-
-def failed_ranks(mpi: Any, comm: Any) -> list[int]:
-    """Return the ranks of a communicator that are known to have failed; none where MPI cannot tell."""
-    try:
-        comm.Ack_failed()
-        failed = comm.Get_failed()
-        count = failed.Get_size()
-        found: list[int] = mpi.Group.Translate_ranks(failed, list(range(count)), comm.Get_group()) if count else []
-        failed.Free()
-    except (mpi.Exception, NotImplementedError, AttributeError):
-        return []
-    return [int(rank) for rank in found if rank >= 0]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.execution.layout import Bytes
-from treecast.mpi.engine.engine import failed_ranks
+from treecast.mpi.engine.deaths import failed_ranks
 from treecast.networks import Network
 
 _RECORD = 1 << 16  # bytes that a rank's closing words may have

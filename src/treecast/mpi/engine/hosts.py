@@ -1,0 +1,63 @@
+"""Ranks on several hosts with one port each: a broadcast brings one copy to each host, whose ranks hand it on among themselves.
+
+Between hosts it is a one-port broadcast on the complete network of hosts, for each of which one rank speaks. On a host the
+data passes from rank to rank, through memory, chunk by chunk.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from treecast.mpi.engine.choose import Operation, Program, program_of
+from treecast.mpi.engine.transfers import Transfer
+
+Hosts = Sequence[int]
+"""Of each rank, the first rank on its host."""
+
+
+def speakers_of(hosts: Hosts, root: int) -> list[int]:
+    """Return the rank that speaks for each host, in the order of their first ranks: the root, or else the first.
+
+    Examples
+    --------
+    >>> speakers_of([0, 1, 1, 0, 4], root=2)
+    [0, 2, 4]
+    """
+    return [root if first == hosts[root] else first for first in sorted(set(hosts))]
+
+
+def broadcast_program(what: Operation, hosts: Hosts, root: int, rank: int, tags: int) -> Program:
+    """Return what one rank does in a broadcast from ``root``. ``what``: the broadcast between hosts.
+
+    Parameters
+    ----------
+    what : Operation
+        The broadcast on the complete network of hosts, from that of the root.
+    hosts : sequence of int
+        Of each rank, the first rank on its host.
+    root, rank : int
+        The rank that sends, and the one whose part is asked for.
+    tags : int
+        Tags are from 0 to ``tags`` - 1.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> what = Operation("broadcast", treecast.network("complete:2"), 0, 5, model="one-port")
+    >>> for transfer in broadcast_program(what, [0, 1, 1], 0, 2, 100).transfers:
+    ...     print("to" if transfer.sends else "from", transfer.peer, transfer.first, transfer.stop)
+    from 1 0 5
+    """
+    speakers, here = speakers_of(hosts, root), [r for r, host in enumerate(hosts) if host == hosts[rank]]
+    speaks = next(r for r in speakers if r in here)
+    chain = [speaks, *(r for r in here if r != speaks)]
+    place, latest = chain.index(rank), 2 * (len(speakers) - 1).bit_length()  # steps that a chunk is behind its number
+    program = program_of(what, speakers.index(speaks), tags)
+    between = (each._replace(peer=speakers[each.peer]) for each in program.transfers) if rank == speaks else ()
+
+    def pass_on(sends: bool, peer: int, step: int) -> Transfer:
+        return Transfer(sends, peer, 0, what.messages, step, 1, -1, 0, min(what.messages, tags))
+
+    within = [pass_on(False, chain[place - 1], latest + place - 1)] if place else []
+    within += [pass_on(True, chain[place + 1], latest + place)] if place + 1 < len(chain) else []
+    collective = replace(program.collective, nodes=len(hosts), root=root)
+    return Program(collective, tuple(sorted([*between, *within], key=lambda each: each.step)), {})
