@@ -147,7 +147,7 @@ def test_pictures_of_other_things(tmp_path):
         ({"kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
         ({"output": "a.svg", "kind": "steps"}, "kind steps: star:4 is neither mesh nor torus; draw trees, space-time"),
         ({"output": "a.svg", "kind": "sources"}, "no picture of kind sources: star:4 is no mesh; draw"),
-        ({"output": "a.gif"}, r"'a.gif' is no picture: its name must end in \.svg, \.png, \.pdf, \.html, \.txt"),
+        ({"output": "a.bmp"}, r"'a.bmp' is no picture: its name must end in \.svg, \.png, \.pdf, \.gif, /, \.html, \.txt"),
         ({"output": ".svg"}, "is no picture"),
         ({"output": "a.svg", "ax": object()}, "into a file or into axes"),
     ],
@@ -287,7 +287,7 @@ def test_what_is_listed_is_what_is_registered(of):
 
 
 def test_what_cannot_be_a_file_has_no_suffix():
-    assert suffixes() == (".svg", ".png", ".pdf", ".html", ".txt")
+    assert suffixes() == (".svg", ".png", ".pdf", ".gif", "/", ".html", ".txt")
 
 
 def test_a_new_file_is_all_that_a_picture_needs(tmp_path):

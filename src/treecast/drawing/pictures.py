@@ -5,6 +5,7 @@ bytes.
 """
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -13,9 +14,10 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from treecast.drawing.frames import GIF, MOVING, check_frames, write_frames, write_gif
 from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import PLAIN, Look, drawn_on
-from treecast.drawing.registry import FIGURE, View, choose, medium_of
+from treecast.drawing.registry import FIGURE, Picture, View, choose, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE
 from treecast.drawing.svg import describe
 from treecast.errors import TreecastError
@@ -25,6 +27,7 @@ from treecast.simulation.faults import Faults
 
 __all__ = ["draw", "save"]
 
+_DPI = 150
 # dates and versions are left out, so that the same picture is the same bytes
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
@@ -43,6 +46,7 @@ def draw(
     ascii: bool = False,  # noqa: A002
     ax: Any = None,
     look: Look = PLAIN,
+    steps: tuple[int, int] | None = None,
 ) -> Any:
     """Draw a schedule: into a file, into axes of matplotlib, or as text.
 
@@ -52,8 +56,8 @@ def draw(
         What to draw. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures too. Of a schedule that is
         an orbit, what happens to node 0's data is drawn.
     output : str or os.PathLike, optional
-        The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, or
-        ``.html`` for a page that replays the schedule by itself.
+        The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, ``.gif``, or
+        ``.html`` for a page that replays the schedule by itself. A folder (``frames/``) gets a file for each step.
     kind : str, optional
         The kind of picture: ``trees``, ``space-time``, ``network`` (the trees laid over it), ``steps`` (who sends to
         whom, of a wormhole broadcast), ``sources`` (the total distance of wormhole broadcasts on a mesh, by source),
@@ -66,6 +70,8 @@ def draw(
         Draw text without box-drawing characters.
     ax : matplotlib.axes.Axes, optional
         Draw into these axes. The picture keeps its proportions and its fonts shrink with it.
+    steps : tuple of int, optional
+        The first of the steps to draw and the one behind the last; by default all.
     look : Look
         The ground, the size and the title of a figure, as in ``Look(dark=True, size=(8, 4.5))``.
 
@@ -108,17 +114,21 @@ def draw(
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
     medium = "axes" if ax is not None else "text" if output is None else medium_of(output)
-    _check(what, tree, faults)
-    entry = choose(what, medium, kind, View(faults or None, tree, ascii))
+    _check(what, tree, faults, steps)
+    view = View(faults or None, tree, ascii, steps=steps)
+    entry = choose(what, medium, kind, view)
+    if medium in MOVING and output is not None:
+        _draw_moving(what, output, (entry, view, look))
+        return None
     if medium not in FIGURE:
         if not look.plain:
             raise TreecastError(f"a {medium} has no look of a figure: write to {', '.join(_METADATA)}")
-        contents = entry.draw(what, View(faults or None, tree, ascii))
+        contents = entry.draw(what, view)
         if output is None:
             return contents
         write_whole(output, f"{contents}\n".encode())
         return None
-    page = drawn_on(lambda page: entry.draw(what, View(faults or None, tree, ascii, page)), look, ax)
+    page = drawn_on(lambda page: entry.draw(what, replace(view, page=page)), look, ax)
     if ax is not None:
         return ax
     if output is not None:
@@ -126,11 +136,32 @@ def draw(
     return None
 
 
-def _check(what: object, tree: int | None, faults: Faults | None) -> None:
+def _draw_moving(what: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:
+    """Draw a picture for each step, and what there is in the end."""
+    entry, view, look = how
+    if medium_of(output) == GIF and look.transparent:
+        raise TreecastError("a GIF has a ground: leave out transparent, or write frames/")
+    first, stop = view.steps or (0, what.steps + 1)
+    steps = check_frames(first, min(stop - 1, what.steps))
+
+    def frame(step: int, format: str) -> bytes:  # noqa: A002
+        page = drawn_on(lambda page: entry.draw(what, replace(view, page=page, step=step)), look)
+        dpi = 100 if medium_of(output) == GIF else _DPI
+        return figure_bytes(page.figure, format, f"{entry.what}, in step {step}", (look.transparent, dpi))
+
+    (write_gif if medium_of(output) == GIF else write_frames)(output, steps, frame)
+
+
+def _check(what: object, tree: int | None, faults: Faults | None, steps: tuple[int, int] | None) -> None:
     if not isinstance(what, Schedule):
-        if tree is not None or faults:
-            raise TreecastError("only pictures of schedules show faults, or one tree")
-    elif tree is not None and tree not in (used := np.unique(what.rows.tree[what.rows.tree >= 0]).tolist()):
+        if tree is not None or faults or steps is not None:
+            raise TreecastError("only pictures of schedules show faults, one tree or some steps")
+        return
+    if steps is not None and not 0 <= steps[0] < min(steps[1], what.steps + 1):
+        raise TreecastError(
+            f"there are no steps {steps[0]} … {steps[1] - 1}: the schedule has steps 0 … {what.steps - 1}"
+        )
+    if tree is not None and tree not in (used := np.unique(what.rows.tree[what.rows.tree >= 0]).tolist()):
         raise TreecastError(f"the schedule has no tree {tree}; it has {', '.join(map(str, used)) or 'none'}")
 
 
@@ -142,18 +173,21 @@ def save(figure: Any, path: str | os.PathLike[str], what: str = "", transparent:
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:
         raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(_METADATA)}")
-    write_whole(path, figure_bytes(figure, suffix[1:], what, transparent))
+    write_whole(path, figure_bytes(figure, suffix[1:], what, (transparent, _DPI)))
 
 
-def figure_bytes(figure: Any, format: str, what: str = "", transparent: bool = False) -> bytes:  # noqa: A002
-    """Return the file that a figure is in a format: ``svg``, ``png`` or ``pdf``. The same figure gives the same bytes."""
+def figure_bytes(figure: Any, format: str, what: str, how: tuple[bool, int]) -> bytes:  # noqa: A002
+    """Return the file that a figure is in a format: ``svg``, ``png`` or ``pdf``. The same figure gives the same bytes.
+
+    ``how``: whether its ground is left out, and how many dots there are in an inch.
+    """
     matplotlib: Any = import_module("matplotlib")
     data = BytesIO()
     if format != "svg":
         lend_letters(figure)
     with matplotlib.rc_context({"svg.hashsalt": "treecast", "svg.fonttype": "none"}), catch_warnings():
         simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
-        figure.savefig(data, format=format, dpi=150, metadata=_METADATA[f".{format}"], transparent=transparent)
+        figure.savefig(data, format=format, dpi=how[1], metadata=_METADATA[f".{format}"], transparent=how[0])
     if format != "svg":
         return data.getvalue()
     title, more = (_written(figure, gid) for gid in (TITLE, SUBTITLE))

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecast.discovery import decorators, import_all
+from treecast.drawing.frames import FRAMES, MOVING, is_folder
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ FIGURE = ("svg", "png", "pdf", "axes")
 USUAL_RANK = 50
 TEXT = ("text",)
 """The medium of a picture made of characters."""
-_SUFFIXES = {"text": ".txt", "axes": ""}  # of other media: a dot and their name
+_SUFFIXES = {"text": ".txt", "axes": "", FRAMES: "/"}  # of other media: a dot and their name
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,18 @@ class View:
         Whether text keeps to ASCII.
     page
         What matplotlib draws the picture on: an empty figure, or axes that the caller gave. None for other pictures.
+    steps
+        The first of the steps to draw and the one behind the last; None for all.
+    step
+        The one step of which this is a frame; None where nothing moves.
     """
 
     faults: "Faults | None" = None
     tree: int | None = None
     ascii: bool = False
     page: Any = None
+    steps: tuple[int, int] | None = None
+    step: int | None = None
 
 
 Draw = Callable[[Any, View], str | None]
@@ -72,6 +79,8 @@ class Picture:
         The default is the kind of lowest rank that fits.
     draw
         Draws it on ``View.page``, or, where no page is needed, returns the contents of a file.
+    by_step
+        Whether it can show some steps only, and so be drawn as frames.
     """
 
     kind: str
@@ -81,6 +90,7 @@ class Picture:
     what: str
     rank: int
     draw: Draw
+    by_step: bool = False
 
 
 _PICTURES: list[Picture] = []
@@ -98,11 +108,15 @@ def picture(
     what: str,
     fits: Callable[[Any, View], str] = _fits_all,
     rank: int = USUAL_RANK,
+    by_step: bool = False,
 ) -> Callable[[_Draw], _Draw]:
     """Register the function below as what draws a kind of picture."""
 
     def register(draw: _Draw) -> _Draw:
-        _PICTURES.append(Picture(kind=kind, of=of, into=into, fits=fits, what=what, rank=rank, draw=draw))
+        media = (*into, *MOVING) if by_step else into
+        _PICTURES.append(
+            Picture(kind=kind, of=of, into=media, fits=fits, what=what, rank=rank, draw=draw, by_step=by_step)
+        )
         return draw
 
     return register
@@ -132,7 +146,8 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     fitting: list[Picture] = []
     for entry in known:
         if medium in entry.into:
-            reason = entry.fits(what, view)
+            reason = "" if entry.by_step or view.steps is None else "it shows all steps"
+            reason = reason or entry.fits(what, view)
             if not reason and kind in (None, entry.kind):
                 return entry
             reasons[entry.kind] = reason
@@ -177,6 +192,8 @@ def medium_of(path: str | os.PathLike[str]) -> str:
         When no picture can be written to a file of this name.
     """
     suffix = PurePath(path).suffix.lower()
+    if is_folder(path):
+        return FRAMES
     media = {suffix_of(medium): medium for entry in all_pictures() for medium in entry.into}
     if not suffix or suffix not in media:
         raise TreecastError(f"{os.fspath(path)!r} is no picture: its name must end in {', '.join(suffixes())}")

@@ -6,7 +6,7 @@ from warnings import catch_warnings
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import FaultOptions, File, Flag, Output, load
+from treecast.cli.arguments import FaultOptions, File, Flag, Output, load, read_steps
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 
@@ -27,16 +27,18 @@ def draw(
     dark: Flag = False,
     transparent: Flag = False,
     size: str | None = None,
+    steps: str | None = None,
     title: str | None = None,
 ) -> int:
-    """Draw a schedule: into an SVG, PNG, PDF or text file, as text in the terminal, or as a page to explore.
+    """Draw a schedule: into an SVG, PNG, PDF, GIF or text file, as frames, as text in the terminal, or as a page to explore.
 
     Example: treecast draw plan.tc --kind space-time -o picture.svg
 
     Parameters
     ----------
     output
-        The picture to write; its ending chooses the format. Without it, text on standard output.
+        The picture to write; its ending chooses the format. A GIF moves; a folder (frames/, or frames/%d.svg) gets a
+        file for each step. Without it, text on standard output.
     tree
         Draw this tree only.
     in_ascii
@@ -47,6 +49,8 @@ def draw(
         Let what lies behind a figure show through.
     size
         The width and height of a figure in inches, as in 13.3x7.5, or 30x17cm; or its width alone. Letters grow with it.
+    steps
+        Draw the steps A:B only (B not included).
     title
         What stands above a figure, instead of what it says of itself.
     """
@@ -57,9 +61,12 @@ def draw(
         raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
     schedule, _ = load(file)
     faults = failing.read(schedule)
+    some = None if steps is None else read_steps(steps)
     look = Look(dark=dark, transparent=transparent, size=None if size is None else read_size(size), title=title)
     with catch_warnings(record=True) as warned:
-        text = pictures.draw(schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii, look=look)
+        text = pictures.draw(
+            schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii, look=look, steps=some
+        )
     for warning in warned:
         console.warn(f"{warning.message}")
     if output is None:

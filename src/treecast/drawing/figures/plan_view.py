@@ -3,6 +3,7 @@
 A link that would run through another node is bent. Arcs of several trees over one link lie beside one another.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ class PlanView(NamedTuple):
     radius: float
 
     @staticmethod
+    @lru_cache(2)  # frames of one network follow one another
     def of(network: Network, root: int) -> "PlanView":
         """Look at a network, whose picture is no wider and higher than a page."""
         points, even = layout_of(network, root)

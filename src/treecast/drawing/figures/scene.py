@@ -1,0 +1,156 @@
+"""A network on a page: its links, its nodes and what fails, on which pictures lay what moves."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
+from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, short_label
+from treecast.networks.core import Ints
+from treecast.schedule import Schedule
+from treecast.simulation.faults import Faults
+
+_AROUND = 0.45  # inches around the outermost nodes
+IDLE = "#C4C4C4"
+
+
+class Scene(NamedTuple):
+    """A figure of a network: its page, the axes whose unit is an inch, and where everything lies."""
+
+    figure: Any
+    axes: Any
+    view: PlanView
+
+    @staticmethod
+    def on(figure: Any, view: PlanView) -> "Scene":
+        """Return the scene of a network on a page, whose size becomes that of the network."""
+        head, foot = 0.75, 0.42
+        inner = max(view.size[0] + 2 * _AROUND, 5.5), view.size[1] + 2 * _AROUND
+        width, height = inner[0] + 2 * MARGIN, inner[1] + head + foot
+        figure.set_size_inches(width, height)
+        axes = figure.add_axes((MARGIN / width, foot / height, inner[0] / width, inner[1] / height))
+        left = (inner[0] - view.size[0]) / 2
+        axes.set(xlim=(-left, inner[0] - left), ylim=(view.size[1] + _AROUND, -_AROUND))
+        axes.set_axis_off()
+        return Scene(figure, axes, view)
+
+
+def stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return over which arcs rows go: for each arc the place of the row among ``mine``, and both ends.
+
+    That is one arc for each row, or the route that the network chooses.
+    """
+    rows, network = schedule.rows, schedule.network
+    if network.routed and schedule.model.routing and bool((rows.port[mine] < 0).any()):
+        of, arc = network.channels(rows.src[mine].astype(np.int64), rows.dst[mine].astype(np.int64))
+        src = arc // network.ports
+        return of, src, network.neighbor_table()[src, arc % network.ports].astype(np.int64)
+    return np.arange(len(mine)), rows.src[mine].astype(np.int64), rows.dst[mine].astype(np.int64)
+
+
+def draw_links(scene: Scene) -> None:
+    """Draw all links of the network, thin and grey."""
+    links = scene.view.links
+    add_curves(scene, scene.view.curves(links[:, 0], links[:, 1], np.zeros(len(links))), "links", color=IDLE, width=0.8)
+
+
+def add_curves(
+    scene: Scene, curves: Floats, gid: str, *, color: Any, width: Any, dash: Any = "-", order: int = 1
+) -> None:
+    """Draw curves."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    paths = [Path(curve, [Path.MOVETO, Path.CURVE3, Path.CURVE3]) for curve in curves]
+    found = PathCollection(paths, facecolors="none", edgecolors=color, linestyles=[dash], zorder=order)
+    found.set(linewidth=width, gid=gid)
+    scene.axes.add_collection(found, autolim=False)
+
+
+def draw_heads(scene: Scene, curves: Floats, gid: str, ink: str, larger: float = 1.0) -> None:
+    """Draw the head of an arrow on each curve, nearer its end, where there is room."""
+    from matplotlib.collections import PolyCollection
+
+    length = np.hypot(*(curves[:, 2] - curves[:, 0]).T)
+    size = np.clip(0.16 * (length - 2 * scene.view.radius), 0, 0.085)[:, None] * larger
+    shown = size[:, 0] > 0.015
+    at, way = points_on(curves[shown], 0.64)
+    size, across = size[shown], np.column_stack([-way[:, 1], way[:, 0]])
+    tip, back = at + way * size, at - way * size * 0.5
+    heads = np.stack([tip, back + across * size * 0.55, back - across * size * 0.55], axis=1)
+    scene.axes.add_collection(
+        PolyCollection(list(heads), facecolors=ink, linewidths=0, zorder=3, gid=gid), autolim=False
+    )
+
+
+def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str]] | None = None) -> None:
+    """Draw the nodes, with their labels where these have room. ``fills``: colours of the inside and of the letters."""
+    network, view = schedule.network, scene.view
+    fills = dict(fills or {})
+    fills.setdefault(schedule.part.root, (DARK, "white"))
+    relays: set[int] = set() if network.relays is None else set(np.flatnonzero(network.relays).tolist())
+    if not view.font:
+        inks = [fills.get(u, (GREY, ""))[0] for u in range(network.nodes)]
+        edges = [DARK if ink.lower() in ("white", "#ffffff") else ink for ink in inks]
+        scene.axes.scatter(
+            *view.at.T, s=(2 * view.radius * 72) ** 2, c=inks, edgecolors=edges, linewidths=0.4, zorder=5, gid="nodes"
+        )
+        return
+    for u, (x, y) in enumerate(view.at.tolist()):
+        fill, ink = fills.get(u, ("white", DARK))
+        shape = "square,pad=0.3" if u in relays else "round,pad=0.3"
+        box = {"boxstyle": shape, "facecolor": fill, "edgecolor": GREY if u in relays else DARK, "linewidth": 0.9}
+        look: dict[str, Any] = {"fontsize": view.font, "family": MONO, "ha": "center", "va": "center"}
+        scene.axes.text(x, y, short_label(network, u), color=ink, bbox=box, zorder=5, parse_math=False, **look)
+
+
+def draw_faults(scene: Scene, schedule: Schedule, faults: Faults, by: int | None = None) -> list[Any]:
+    """Cross out what fails, until step ``by`` or at all; return the entries of the legend."""
+    last = schedule.steps if by is None else by
+    dead = [u for u, step in faults.nodes.items() if step <= last]
+    cut = [arc for arc, step in faults.arcs.items() if step <= last]
+    handles: list[Any] = []
+    ink = colour(5)
+    if dead:
+        size = 700 if scene.view.font else (4 * scene.view.radius * 72) ** 2  # behind a label, or over a dot
+        order = 4 if scene.view.font else 7
+        scene.axes.scatter(*scene.view.at[dead].T, s=size, c=ink, marker="x", linewidths=2, zorder=order, gid="dead")
+        handles.append(_mark(ink, "x", "dies"))
+    if cut:
+        src = np.array([u for u, _ in cut], np.int64)
+        dst = np.array([int(schedule.network.neighbor(u, port)) for u, port in cut], np.int64)
+        at, _ = points_on(scene.view.curves(src, dst, np.zeros(len(cut))), 0.64)
+        scene.axes.scatter(*at.T, s=40, c=ink, marker="X", linewidths=0, zorder=7, gid="cut")
+        handles.append(_mark(ink, "X", "cut"))
+    return handles
+
+
+def draw_legend(scene: Scene, handles: list[Any]) -> None:
+    """Draw the legend below the network, in as many lines as it needs."""
+    width, height = scene.figure.get_size_inches()
+    long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
+    if handles:
+        scene.figure.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(MARGIN / width, 0.06 / height),
+            frameon=False,
+            fontsize=8,
+            ncols=len(handles) if long < width else max(1, int(width / 1.5)),
+            handlelength=2.6,
+            columnspacing=1.4,
+            borderpad=0,
+        )
+
+
+def line(ink: str, width: float, dash: Any, label: str) -> Any:
+    """Return the entry of a legend that is a line."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=ink, linewidth=width, linestyle=dash or "-", label=label)
+
+
+def _mark(ink: str, marker: str, label: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=ink, marker=marker, linestyle="none", markersize=6, label=label)

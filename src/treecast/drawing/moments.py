@@ -1,0 +1,75 @@
+"""What happens in one step of a run: which arcs carry which chunks, and what each node has at the beginning of the step."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.core import Ints
+from treecast.simulation.replay import Trace
+from treecast.steps import NEVER
+
+NOTHING, SOME, ALL, DEAD = range(4)
+"""What a node has: nothing, a part of what it gets, all that it wants, or it has died."""
+
+
+class Moment(NamedTuple):
+    """What is sent in a step: chunk ``chunk[i]`` by row ``row[i]``, or a control flit where it is -1, and whether it arrives.
+
+    int64 and bool (sends,). ``has``: what each node has at the beginning of the step, int64 (N,).
+    """
+
+    step: int
+    row: Ints
+    chunk: Ints
+    arrives: NDArray[np.bool_]
+    has: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The moments of a run."""
+
+    trace: Trace
+
+    def at(self, step: int) -> Moment:
+        """Return what happens in a step; behind the last step, what nodes have in the end."""
+        trace, moves = self.trace, self.trace.moves
+        atom, size = self._atom, trace.atoms.lengths
+        shift = trace.atoms.shift[atom]
+        stop = moves.time + np.where(shift == 1, size[atom], 1)
+        now = np.flatnonzero((moves.time <= step) & (step < stop) & trace.moved)
+        count = np.where(shift[now] == 1, 1, size[atom[now]])
+        which = np.repeat(now, count)
+        first = trace.atoms.bounds[atom[which]] + np.where(shift[which] == 1, step - moves.time[which], 0)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        rows = trace.schedule.rows
+        control = np.flatnonzero(rows.control & (rows.step == step))
+        return Moment(
+            step,
+            np.concatenate([moves.row[which], control]),
+            np.concatenate([first + place, np.full(len(control), -1)]),
+            np.concatenate([trace.arrived[which], np.ones(len(control), np.bool_)]),
+            self._has(step),
+        )
+
+    @cached_property
+    def _atom(self) -> Ints:
+        return np.repeat(np.arange(len(self.trace.atoms)), np.diff(self.trace.moves.start))
+
+    @cached_property
+    def _begun(self) -> Ints:
+        """The step from which each node has anything: int64 (N,)."""
+        return self.trace.arrival.min(axis=0, initial=NEVER).astype(np.int64)
+
+    def _has(self, step: int) -> Ints:
+        trace = self.trace
+        done = trace.completion
+        has = np.where(self._begun <= step, SOME, NOTHING)
+        has[(done > 0) & (done <= step)] = ALL
+        dies = np.full(len(has), NEVER)
+        dies[list(trace.faults.nodes)] = list(trace.faults.nodes.values())
+        has[dies <= step] = DEAD
+        return has.astype(np.int64)
