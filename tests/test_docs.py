@@ -48,7 +48,7 @@ def commands_of(page):
 
 def sooner(arguments):
     """Return a command whose theorems are checked for the smallest sizes only."""
-    return [*arguments[:-1], "3"] if "--up-to" in arguments[:-1] else arguments
+    return ["3" if before == "--up-to" else word for before, word in zip(["", *arguments], arguments, strict=False)]
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)], ids=["soon", "whole"])
