@@ -27,7 +27,7 @@ print(depth.tolist(), file=sys.stdout)
 """
 
 
-def python(code, *, before=None, **environment):
+def python(code, *, before=None, cwd=None, **environment):
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -35,6 +35,7 @@ def python(code, *, before=None, **environment):
         check=False,
         env=os.environ | environment,
         preexec_fn=before,
+        cwd=cwd,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -55,15 +56,19 @@ def fresh():
     return Kernel(counted.function, counted.work)
 
 
-def test_small_work_imports_no_compiler():
-    out = python("""
+def test_small_work_imports_no_compiler(tmp_path):
+    out = python(
+        """
 import sys
 from treecast.cli import main
 assert main(["plan", "broadcast", "star:4", "--messages", "60", "--copies", "3"]) == 0
-assert main(["plan", "scatterv", "torus:6x6", "--lengths", "random:9", "--builder", "cover"]) == 0
-print("numba" in sys.modules)
-""")
-    assert out.splitlines()[-1] == "False"
+assert main(["plan", "scatterv", "torus:6x6", "--lengths", "random:9", "--builder", "cover", "-o", "plan.tc"]) == 0
+assert main(["verify", "plan.tc"]) == 0
+print([name for name in ("numba", "networkx", "urllib.request") if name in sys.modules])
+""",
+        cwd=tmp_path,
+    )
+    assert out.splitlines()[-1] == "[]"
 
 
 def test_large_work_is_compiled_at_once(fresh):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -40,6 +39,8 @@ class _Arc(NamedTuple):
 @exporter("graphml", suffix=".graphml", what="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
 def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule as GraphML."""
+    from xml.sax.saxutils import escape, quoteattr  # it imports an HTTP client
+
     network, names = schedule.network, _names(load)
     lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in names]
     lines.append(f'<graph id={quoteattr(network.spec)} edgedefault="directed">')

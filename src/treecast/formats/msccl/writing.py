@@ -6,7 +6,6 @@ steps, and both ends of a connection go by steps, so nothing waits in a circle, 
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -150,6 +149,8 @@ def _too_much(schedule: Schedule, what: str, found: int, most: int) -> FormatErr
 
 def _spell(schedule: Schedule, blocks: list[list[_Block]], buffers: Buffers) -> bytes:
     """Return the file."""
+    from xml.sax.saxutils import quoteattr  # it imports an HTTP client
+
     at = dict[Transfer, tuple[int, int]]()  # the threadblock and step that receive a transfer
     for of_gpu in blocks:
         for number, block in enumerate(of_gpu):

@@ -6,14 +6,15 @@ have something to one who wants it than it wants, no contents of the messages wi
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import cast
-
-import networkx as nx
+from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
 from treecast.formats.operations.program import RECEIVE, Program
 from treecast.formats.operations.timing import Pairs
 from treecast.ragged import Ints
+
+if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imports all formats
+    import networkx as nx
 
 _MOST_WORK = 3_000_000
 """How many messages times flows are looked at."""
@@ -95,6 +96,8 @@ def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, in
 
 def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
     """Return what happens as a network of knowledge: from each beginning by operations and messages to each end."""
+    import networkx as nx
+
     graph: nx.DiGraph[object] = nx.DiGraph()
     ranks = program.rank.tolist()
     for late, early, whole in program.waits.tolist():
@@ -114,6 +117,8 @@ def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
 
 def _flow(graph: "nx.DiGraph[object]", sources: dict[tuple[str, int], int], sinks: dict[tuple[str, int], int]) -> int:
     """Return how much can flow from some ranks' beginnings to some ranks' ends."""
+    import networkx as nx
+
     added = [("all", one, need) for one, need in sources.items()] + [(one, "end", need) for one, need in sinks.items()]
     for tail, head, need in added:
         graph.add_edge(tail, head, capacity=need)
