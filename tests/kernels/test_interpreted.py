@@ -25,7 +25,7 @@ from treecast.networks.flows import arcs_of
 from treecast.plans.trees.rotated_tables import table
 
 CALLS = 40  # of each kernel
-DEAR = 1.5  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
+DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
 
 
 def all_kernels():
@@ -193,6 +193,7 @@ def test_walks_up_the_trees_of_a_star(paper):
     agree(KERNELS["star.walk_trees"], (0, 24, permutations.place_values(4), 8, paper))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copies", [1, 2, 3, 4])
 def test_ways(copies):
     first, target, _ = network("star:4").arc_lists()
@@ -220,11 +221,13 @@ def test_worst_cuts_compiled(bridges):
     )
 
 
-def test_least_cuts():
+@pytest.mark.parametrize("both", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_least_cuts(both):
     graph = nx.disjoint_union(nx.complete_graph(5), nx.complete_graph(7))
     graph.add_edges_from([(0, 5), (1, 6)])
     inside, arcs = np.zeros(12, np.bool_), arcs_of(network(graph))
-    agree(KERNELS["cuts.least_cut"], (*arcs[:5], 3, 9, inside))
+    if both:
+        agree(KERNELS["cuts.least_cut"], (*arcs[:5], 3, 9, inside))
     assert KERNELS["cuts.least_cut"].interpret(*arcs[:5], 3, 9, inside) == 2
     assert np.flatnonzero(inside).tolist() == list(range(5, 12))
 
