@@ -1,7 +1,7 @@
 """Measure broadcasts across emulated networks: treecast beside every algorithm of Open MPI, and past a link cut in mid-run.
 
-    make bench-lab                         as root, on Linux: hypercube:3, star:4, one switch, and cuts
-    make bench-lab ARGS="--only switch"    one of: hypercube, star, switch, cut
+    make bench-lab                           as root, on Linux: hypercube:3, star:4, 8 and 16 hosts behind a switch, and cuts
+    make bench-lab ARGS="--only switch:8"    one of: hypercube, star, switch:8, switch:16, cut
 
 MPI does not know the network: its ranks are the nodes in order, and what it sends to no neighbour is routed over several links.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 
 TREECAST = [sys.executable, "-m", "treecast"]
 MPI = str(Path(__file__).with_name("mpi.py"))
+BEHIND_A_SWITCH = (8, 16)
 
 
 def across(network: str, rate: str, size: int, runs: int) -> int:
@@ -71,7 +72,11 @@ def past_a_cut(network: str, rate: str, size: int, messages: int, link: str, sec
 def main() -> int:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["hypercube", "star", "switch", "cut"], help="only this")
+    parser.add_argument(
+        "--only",
+        choices=["hypercube", "star", *(f"switch:{hosts}" for hosts in BEHIND_A_SWITCH), "cut"],
+        help="only this",
+    )
     parser.add_argument("--nice", type=int, default=-10, help="priority of everything measured, -20 (highest) to 19")
     chosen = parser.parse_args()
     try:
@@ -83,9 +88,9 @@ def main() -> int:
         status = status or across("hypercube:3", "100mbit", 12_500_000, 4)
     if chosen.only in (None, "star"):
         status = status or across("star:4", "20mbit", 5_000_000, 2)
-    if chosen.only in (None, "switch"):
-        status = status or behind_a_switch(8, "20mbit", 12_500_000, 3)
-        status = status or behind_a_switch(16, "20mbit", 12_500_000, 3)
+    for hosts in BEHIND_A_SWITCH:
+        if chosen.only in (None, f"switch:{hosts}"):
+            status = status or behind_a_switch(hosts, "20mbit", 12_500_000, 3)
     if chosen.only in (None, "cut"):
         status = status or past_a_cut("hypercube:3", "100mbit", 12_500_000, 288, "0b000-0b001", 0.2, 2.0)
         status = status or past_a_cut("star:4", "20mbit", 2_500_000, 192, "1234-2134", 0.2, 2.0)

@@ -23,6 +23,8 @@ from treecast.simulation.sweeps import Sweep
 from treecast.verification import verifier
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from treecast.execution.election import Election
     from treecast.execution.local import Execution
     from treecast.lower_bounds import Bound
@@ -190,6 +192,7 @@ def sweep(
     sample: int | None = None,
     seed: int = 0,
     keep_going: bool = False,
+    executor: "Executor | None" = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Replay a schedule under every set of at most ``most`` faults: does every living node get everything?
@@ -214,6 +217,9 @@ def sweep(
         The seed of the random sets, from 0.
     keep_going : bool
         Count all failing sets, instead of stopping at the first.
+    executor : concurrent.futures.Executor, optional
+        Who does the work: threads, processes (started by spawn), or the ranks of an ``mpi4py.futures.MPIPoolExecutor``. The
+        result is the same for all and for any number of workers. By default threads of this process.
     progress : callable, optional
         Told how many sets are done, how many there are, and what is counted.
 
@@ -228,6 +234,8 @@ def sweep(
         When there are no such sets, when there are too many, and for sums, which survive no fault.
     FormatError
         When the file holds no schedule, or a wrong one.
+    TreecastError
+        When the executor cannot do the work.
 
     Examples
     --------
@@ -237,7 +245,15 @@ def sweep(
     (True, 277, True)
     """
     return sweeps.sweep(
-        _schedule(schedule), most, kind, liars=liars, sample=sample, seed=seed, keep_going=keep_going, progress=progress
+        _schedule(schedule),
+        most,
+        kind,
+        liars=liars,
+        sample=sample,
+        seed=seed,
+        keep_going=keep_going,
+        executor=executor,
+        progress=progress,
     )
 
 

@@ -59,7 +59,7 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 
 @contextmanager
-def part_of(what: str = "", before: int = 0, total: int = 0) -> Generator[None]:
+def part_of(what: str = "", before: int = 0, total: int = 0, each: int = 1) -> Generator[None]:
     """Pass on the reports of this block as those of a part of longer work.
 
     Parameters
@@ -69,7 +69,9 @@ def part_of(what: str = "", before: int = 0, total: int = 0) -> Generator[None]:
     before
         How much was done before this part.
     total
-        How much there is in all; what the part says itself when it is 0.
+        How much there is in all; what the part says itself when it is 0. No more than that is told.
+    each
+        How much each of what the part counts stands for.
 
     Examples
     --------
@@ -80,7 +82,8 @@ def part_of(what: str = "", before: int = 0, total: int = 0) -> Generator[None]:
     watcher = _watching.get()
 
     def pass_on(done: int, of: int, inner: str) -> None:
-        watcher(before + done, total or of, what or inner)
+        most = total or each * of
+        watcher(min(before + each * done, most) if most else done, most, what or inner)
 
     with reporting(pass_on):
         yield

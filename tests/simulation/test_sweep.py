@@ -1,11 +1,15 @@
 """What copies claim, sweeps and plain replays confirm: every set of fewer faults than copies does no harm."""
 
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from math import comb
+from multiprocessing import get_context
 from random import Random
 
 import pytest
 
 from tests.oracles.plain import all_sends_of, lost_under
+from treecast import formats
 from treecast.errors import FaultError
 from treecast.plans import plan
 from treecast.simulation.faults import Faults
@@ -133,3 +137,58 @@ def test_a_sum_survives_no_fault(kind):
     for most in (None, 1):
         with pytest.raises(FaultError, match=r"^a sum has one copy[^\n]*$"):
             sweep(schedule, most)
+
+
+def found_of(swept):
+    return replace(swept, seconds=0.0), swept.counterexample, swept.lying
+
+
+CASES = [
+    ("broadcast", "star:4", {"copies": 2}, {"most": 4}),  # fails late
+    ("broadcast", "star:4", {"copies": 2}, {"most": 4, "keep_going": True}),
+    ("broadcast", "star:4", {"copies": 2}, {"most": 3, "sample": 30_000, "seed": 5, "keep_going": True}),
+    ("allgather", "hypercube:3", {"copies": 3}, {"kind": "nodes+links"}),
+    ("broadcast", "hypercube:4", {"copies": 4}, {"liars": 1, "most": 1}),
+    ("broadcast", "hypercube:4", {"copies": 4}, {"liars": 2, "most": 1}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]} {case[3]}")
+def test_a_sweep_finds_the_same_whoever_does_the_work(case):
+    kind, spec, options, how = case
+    schedule = plan(kind, spec, **options)
+    alone = found_of(sweep(schedule, **how))
+    for workers in (1, 2, 4):
+        with ThreadPoolExecutor(workers) as executor:
+            assert found_of(sweep(schedule, **how, executor=executor)) == alone
+
+
+def test_processes_find_the_same():
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        for kind, spec, options, how in CASES[1:2] + CASES[-1:]:
+            schedule = plan(kind, spec, **options)
+            assert found_of(sweep(schedule, **how, executor=executor)) == found_of(sweep(schedule, **how))
+
+
+def test_a_sweep_ends_with_the_block_of_the_first_that_fails():
+    schedule = plan("broadcast", "star:4", copies=2)
+    told = []
+    found = sweep(schedule, 4, progress=lambda *report: told.append(report))
+    assert (found.failing, found.exhaustive) == (61, False)  # of all sets of two nodes, which are one block
+    assert found.sets == 1 + 23 + 253
+    assert told[-1] == (277, 1 + 23 + 253 + 1771 + 8855, "fault sets")
+
+
+def test_what_workers_are_told_in_vain_is_refused(ask, tmp_path):
+    file = str(tmp_path / "x2.tc")
+    formats.save(plan("broadcast", "star:4", copies=2), file)
+    status, out, err = ask("verify", file, "--workers", "2")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--workers says how to sweep" in err
+    status, out, err = ask("verify", file, "--sweep", "nodes", "--workers", "0")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    one, two = (ask("verify", file, "--sweep", "nodes", "--most", "2", "--workers", n) for n in "12")
+    assert one[0] == two[0] == 1
+    assert [line for line in one[1].splitlines() if "fail" in line] == [
+        line for line in two[1].splitlines() if "fail" in line
+    ]

@@ -6,7 +6,7 @@ does not have it says so, and is sent it with the next task.
 
 import os
 import pickle
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -27,7 +27,12 @@ _kept: dict[bytes, Any] = {}  # what this process has been sent, by digest
 
 
 def spread(
-    work: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor | None = None, *, what: str = ""
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    executor: Executor | None = None,
+    *,
+    what: str = "",
+    until: Callable[[Result], bool] | None = None,
 ) -> list[Result]:
     """Return ``work(task)`` of all tasks, in their order: the same for any executor and any number of workers.
 
@@ -41,6 +46,8 @@ def spread(
         Who does it; by default threads of this process.
     what
         Under which name to report how many are done.
+    until
+        The first result of which this holds is the last that is returned; what comes behind it need not be done.
 
     Raises
     ------
@@ -48,29 +55,61 @@ def spread(
         When the executor has broken down or been shut down.
     """
     if executor is None:
-        from treecast.kernels.compiled import in_parallel
-
-        found = in_parallel(lambda first, stop: [work(task) for task in tasks[first:stop]], len(tasks), 1, what)
-        return [result for results in found for result in results]
+        return _prefix(_do_here(work, tasks, what, until), until)
     try:
-        return _submit_all(work, tasks, executor, what)
+        return _prefix(_submit_all(work, tasks, executor, what, until), until)
     except (RuntimeError, pickle.PicklingError) as error:  # BrokenProcessPool is one
         raise TreecastError(f"the executor cannot do the work: {' '.join(str(error).split())}") from error
 
 
-def _submit_all(work: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor, what: str) -> list[Result]:
+def _prefix(results: Mapping[int, Result], until: Callable[[Result], bool] | None) -> list[Result]:
+    """Return the results in order, to the first of which ``until`` holds."""
+    found = list[Result]()
+    for number in range(len(results)):
+        found.append(results[number])
+        if until is not None and until(found[-1]):
+            break
+    return found
+
+
+def _do_here(
+    work: Callable[[Task], Result], tasks: Sequence[Task], what: str, until: Callable[[Result], bool] | None
+) -> dict[int, Result]:
+    """Do all tasks in threads of this process; those that begin when the last one is known are left out."""
+    from treecast.kernels.compiled import in_parallel
+
+    results: dict[int, Result] = {}
+    ended = list[int]()  # tasks begin in order, so none before the last one is left out
+
+    def do(first: int, stop: int) -> None:
+        for number in range(first, stop):
+            if ended:
+                return
+            results[number] = work(tasks[number])
+            if until is not None and until(results[number]):
+                ended.append(number)
+
+    in_parallel(do, len(tasks), 1, what)
+    return results
+
+
+def _submit_all(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    executor: Executor,
+    what: str,
+    until: Callable[[Result], bool] | None,
+) -> dict[int, Result]:
     packed = pickle.dumps(work)
     name = blake2b(packed, digest_size=16).digest()
     results: dict[int, Result] = {}
     waiting: dict[Future[Any], int] = {}
-    workers, fresh = count_workers(executor), 0
+    workers, fresh, stop = count_workers(executor), 0, len(tasks)
     known = name in _given.setdefault(executor, set())
     _given[executor].add(name)
     try:
-        while len(results) < len(tasks):
-            while (
-                fresh < len(tasks) and len(waiting) < 2 * workers
-            ):  # few at a time, or all would ask for the work at once
+        while fresh < stop or any(number < stop for number in waiting.values()):
+            while fresh < stop and len(waiting) < 2 * workers:  # few at a time, or all would ask for the work at once
                 sent = packed if fresh < workers and not known else None
                 waiting[executor.submit(_do, name, tasks[fresh], sent)] = fresh
                 fresh += 1
@@ -78,14 +117,18 @@ def _submit_all(work: Callable[[Task], Result], tasks: Sequence[Task], executor:
                 number, done = waiting.pop(future), future.result()
                 if done is None:
                     waiting[executor.submit(_do, name, tasks[number], packed)] = number
-                else:
-                    results[number] = done[0]
-                    report(len(results), len(tasks), what)
+                    continue
+                results[number] = done[0]
+                if until is not None and until(done[0]):
+                    stop = min(stop, number + 1)
+                report(len(results), len(tasks), what)
     except BaseException:
         for future in waiting:
             future.cancel()
         raise
-    return [results[number] for number in range(len(tasks))]
+    for future in waiting:  # of tasks behind the last
+        future.cancel()
+    return {number: results[number] for number in range(stop)}
 
 
 def _do(name: bytes, task: Any, packed: bytes | None) -> tuple[Any] | None:

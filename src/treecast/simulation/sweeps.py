@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -11,12 +12,13 @@ from typing import NamedTuple
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.networks.core import Ints
-from treecast.progress import Progress, part_of, report, reporting
+from treecast.progress import Progress, part_of, reporting
 from treecast.schedule import Schedule
-from treecast.simulation.fault_sets import FaultSets, Kind
+from treecast.simulation.fault_sets import Elements, FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
 from treecast.simulation.set_replay import Hit, SetReplay
+from treecast.simulation.spreading import spread
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +140,7 @@ def sweep(
     sample: int | None = None,
     seed: int = 0,
     keep_going: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Replay a schedule under every set of at most ``most`` faults, or a sample of the sets, as ``treecast.sweep`` says."""
@@ -146,7 +149,8 @@ def sweep(
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
     if liars:
-        return _sweep_lies(schedule, most, kind, liars, choice=_Choice(sample, seed, keep_going), progress=progress)
+        choice = _Choice(sample, seed, keep_going, executor)
+        return _sweep_lies(schedule, most, kind, liars, choice=choice, progress=progress)
     most = schedule.copies - 1 if most is None else most
     choices = FaultSets(schedule, kind)
     if not 0 <= most <= choices.elements:
@@ -166,7 +170,7 @@ def sweep(
     first: Hit | None = None
     for count, sets in parts:
         with reporting(progress), part_of(before=tried, total=total):
-            done, fails, hit = _try_all(replay, count, sets, keep_going)
+            done, fails, hit = _try_all(_Trial(replay, sets), count, keep_going, executor)
         tried, failing, first = tried + done, failing + fails, first or hit
         if first and not keep_going:
             break
@@ -187,14 +191,16 @@ def sweep(
 
 
 class _Choice(NamedTuple):
-    """Which sets are tried: all, or a sample from a seed; and whether the first that fails ends it."""
+    """Which sets are tried: all, or a sample from a seed; whether the first that fails ends it; and who does the work."""
 
     sample: int | None
     seed: int
     keep_going: bool
+    executor: Executor | None
 
 
-_LYING_BLOCK = 1 << 11
+_LYING_BLOCK = 1 << 8
+_BLOCKS = 64  # that are spread over workers at once
 _MOST_LYING_SETS = 10**8
 
 
@@ -223,15 +229,15 @@ def _sweep_lies(
     )
     tried = failing = 0
     first: tuple[Faults, Faults, int] | None = None
+    trial = _LyingTrial(schedule, choices)
     with reporting(progress):
-        while block := list(islice(sets, _LYING_BLOCK)):
-            cases = [(choices.faults(lying), choices.faults(dead)) for dead, lying in block]
-            for (lying, dead), verdict in zip(cases, verdicts(schedule, cases), strict=True):
-                wrong = [*verdict.fooled, *verdict.undecided]
-                failing += bool(wrong)
-                first = first or ((lying, dead, wrong[0]) if wrong else None)
-            tried += len(block)
-            report(tried, total, "sets of faults and liars")
+        while more := list(islice(sets, _BLOCKS * _LYING_BLOCK)):
+            blocks = [more[start : start + _LYING_BLOCK] for start in range(0, len(more), _LYING_BLOCK)]
+            until = None if choice.keep_going else _fails
+            with part_of(before=tried, total=total), part_of(each=_LYING_BLOCK, total=len(more)):
+                found = spread(trial, blocks, choice.executor, what="sets of faults and liars", until=until)
+            tried, failing = tried + sum(each.tried for each in found), failing + sum(each.failing for each in found)
+            first = first or next((each.first for each in found if each.first), None)
             if first and not choice.keep_going:
                 break
     lying, dead, node = first or (None, None, -1)
@@ -252,6 +258,31 @@ def _sweep_lies(
     )
 
 
+class _LyingTally(NamedTuple):
+    """What became of some sets: how many there were, how many fail, and the first: liars, dead, and a node that is wrong."""
+
+    tried: int
+    failing: int
+    first: tuple[Faults, Faults, int] | None
+
+
+@dataclass(frozen=True)
+class _LyingTrial:
+    """Tries sets of which some elements fail and others lie: what a worker does."""
+
+    schedule: Schedule
+    choices: FaultSets
+
+    def __call__(self, block: list[tuple[Elements, Elements]]) -> _LyingTally:
+        cases = [(self.choices.faults(lying), self.choices.faults(dead)) for dead, lying in block]
+        wrong = [
+            (*case, [*verdict.fooled, *verdict.undecided][0])
+            for case, verdict in zip(cases, verdicts(self.schedule, cases), strict=True)
+            if verdict.fooled or verdict.undecided
+        ]
+        return _LyingTally(len(block), len(wrong), wrong[0] if wrong else None)
+
+
 _BLOCK = 1 << 13
 
 
@@ -262,20 +293,35 @@ _Sets = Callable[[int, int], Ints]
 """Gives the sets number start … stop-1 as rows of elements."""
 
 
-def _try_all(replay: SetReplay, count: int, sets: _Sets, keep_going: bool) -> tuple[int, int, Hit | None]:
-    """Try ``count`` sets; return how many were tried, how many of them fail, and the first that does."""
-    from treecast.kernels.compiled import in_parallel
+class _Tally(NamedTuple):
+    """What became of some sets: how many there were, how many fail, and the first that does."""
 
-    found: list[Hit] = []  # blocks begin in order, so that none before the first failing one is skipped
+    tried: int
+    failing: int
+    first: Hit | None
 
-    def work(start: int, stop: int) -> tuple[int, int, Hit | None]:
-        if found and not keep_going:
-            return 0, 0, None
-        lacking, hit = replay.try_sets(sets(start, stop))
-        if hit:
-            found.append(hit)
-        return stop - start, int((lacking > 0).sum()), hit
 
-    results = in_parallel(work, count, _BLOCK if count < 10**8 else 8 * _BLOCK, "fault sets")
-    first = next((hit for _, _, hit in results if hit), None)
-    return sum(r[0] for r in results), sum(r[1] for r in results), first
+@dataclass(frozen=True)
+class _Trial:
+    """Tries the sets number start … stop-1: what a worker does."""
+
+    replay: SetReplay
+    sets: _Sets
+
+    def __call__(self, task: tuple[int, int]) -> _Tally:
+        lacking, hit = self.replay.try_sets(self.sets(*task))
+        return _Tally(len(lacking), int((lacking > 0).sum()), hit)
+
+
+def _fails(found: _Tally | _LyingTally) -> bool:
+    return found.first is not None
+
+
+def _try_all(trial: _Trial, count: int, keep_going: bool, executor: Executor | None) -> _Tally:
+    """Try ``count`` sets: all, or those of the blocks up to the first in which one fails."""
+    block = _BLOCK if count < 10**8 else 8 * _BLOCK
+    tasks = [(start, min(start + block, count)) for start in range(0, count, block)]
+    with part_of(each=block, total=count):
+        found = spread(trial, tasks, executor, what="fault sets", until=None if keep_going else _fails)
+    first = next((each.first for each in found if each.first), None)
+    return _Tally(sum(each.tried for each in found), sum(each.failing for each in found), first)

@@ -19,6 +19,7 @@ def verify(
     sample: int | None = None,
     seed: Seed = 0,
     keep_going: Flag = False,
+    workers: int = 1,
     told: ToldOptions = ToldOptions(),
     output: Output = None,
     as_json: Json = False,
@@ -41,12 +42,15 @@ def verify(
         Instead of all sets, this many random ones of exactly that size.
     keep_going
         Count all failing sets, instead of stopping at the first.
+    workers
+        Spread the sweep over so many processes; the result is the same for any number.
     output
         Also write the schedule to this file if it is right.
     """
     from treecast import formats
     from treecast.description import describe
     from treecast.simulation import sweeps
+    from treecast.simulation.spreading import processes
     from treecast.verification import verifier
 
     check_numbers(seed=seed)
@@ -56,6 +60,7 @@ def verify(
             "--liars": liars,
             "--sample": sample is not None,
             "--keep-going": keep_going,
+            "--workers": workers != 1,
         }
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
@@ -70,8 +75,17 @@ def verify(
     report = verifier.verify(schedule, model, "expanded" if expanded else "fast")
     found = describe(report)
     if sweep is not None and report:
-        with console.progress("fault sets"):
-            swept = sweeps.sweep(schedule, most, sweep, liars=liars, sample=sample, seed=seed, keep_going=keep_going)
+        with processes(workers) as executor, console.progress("fault sets"):
+            swept = sweeps.sweep(
+                schedule,
+                most,
+                sweep,
+                liars=liars,
+                sample=sample,
+                seed=seed,
+                keep_going=keep_going,
+                executor=executor,
+            )
         found = found.joined(describe(swept), after="verified")
     if output and found.holds:
         formats.save(schedule, output)
