@@ -74,7 +74,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent / "src"), os.environ
     os.pathsep
 )
 os.environ["IPYTHONDIR"] = str(HERE / "site_extensions" / "ipython")
-os.environ["TREECAST_EXAMPLES"] = str(HERE.parent / "examples")
+os.environ["TREECAST_DOCS"] = str(HERE)
 os.environ |= {"COLUMNS": "110", "NO_COLOR": "1"}
 
 # --- pictures ---

@@ -1,0 +1,11 @@
+"""
+Mesh: total distance by root
+============================
+
+How far all messages of a broadcast go together, from each node of the mesh. The eyes of Cang & Wu are marked.
+"""
+
+import treecast
+
+mesh = treecast.network("mesh:16x16")
+treecast.draw(mesh, "mesh-sources.svg", kind="sources")
