@@ -9,6 +9,8 @@ True
 from importlib import import_module
 from typing import Any
 
+from treecast.description.notebook import show_also as _show_also
+
 _NAMES = {
     # nouns: where, what, on which machine, and how
     "networks": ("Network", "network"),
@@ -51,6 +53,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treecast' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"treecast.{_HOME[name]}"), name)
     return value
+
+
+def _page_of(result: object) -> str:
+    """Return the page that a notebook shows of a schedule: results lie below pictures, and know of none."""
+    return import_module("treecast.drawing.explorer.notebook").page_below(result)
+
+
+_show_also(_page_of)
 
 
 def __dir__() -> list[str]:

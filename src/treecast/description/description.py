@@ -183,6 +183,6 @@ class Described:
         return to_text(describe(self).lines)
 
     def _repr_html_(self) -> str:
-        from treecast.description.notebook import to_html
+        from treecast.description.notebook import more_of, to_html
 
-        return to_html(describe(self))
+        return to_html(describe(self)) + more_of(self)

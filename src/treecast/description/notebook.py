@@ -1,6 +1,6 @@
 """A description as HTML, for notebooks."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import cast
 
@@ -9,6 +9,18 @@ from treecast.description.words import spell
 
 _STYLES = {"good": "color: #1a7f37", "bad": "color: #c00; font-weight: bold", "quiet": "color: #888"}
 _LEFT = "text-align: left; white-space: pre-wrap"
+
+_MORE: list[Callable[[object], str]] = []
+
+
+def show_also(make: Callable[[object], str]) -> None:
+    """Have a notebook show below each result what ``make`` returns of it: a piece of HTML, or nothing."""
+    _MORE.append(make)
+
+
+def more_of(result: object) -> str:
+    """Return what a notebook shows below the description of a result."""
+    return "".join(make(result) for make in _MORE)
 
 
 def to_html(description: Description) -> str:
