@@ -13,7 +13,7 @@ from treecast.description.notebook import show_also as _show_also
 
 _NAMES = {
     # nouns: where, what, on which machine, and how
-    "networks": ("Network", "network"),
+    "networks": ("Network", "network", "families"),
     "collectives": ("Collective",),
     "machine": ("Model", "Cost"),
     "schedule": ("Schedule", "Rows", "Payloads", "Claims", "Recipe"),

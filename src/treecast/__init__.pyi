@@ -19,6 +19,7 @@ from treecast.lower_bounds import Bound as Bound
 from treecast.machine import Cost as Cost
 from treecast.machine import Model as Model
 from treecast.networks import Network as Network
+from treecast.networks import families as families
 from treecast.networks import network as network
 from treecast.papers import check_theorems as check_theorems
 from treecast.plans import alternatives as alternatives

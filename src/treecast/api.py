@@ -11,6 +11,7 @@ from treecast import formats, lower_bounds
 from treecast.execution import election, local
 from treecast.machine import Model
 from treecast.machine import model as find_model
+from treecast.networks import NodeName
 from treecast.networks import network as find_network
 from treecast.plans import against_of, collective_of, copies_of
 from treecast.progress import Progress, reporting
@@ -43,13 +44,13 @@ def bounds(
     collective: str,
     network: Any,
     *,
-    root: int | str | None = None,
+    root: NodeName | None = None,
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
     against: str | None = None,
     model: str | Model | None = None,
-    targets: Sequence[int | str] = (),
+    targets: Sequence[NodeName] = (),
     lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
 ) -> "list[Bound]":
     """Return the lower bounds that are known: what no schedule of a collective on a network can beat.
@@ -60,7 +61,7 @@ def bounds(
         What is to be done: ``"broadcast"``, ``"allgather"``, …
     network : Network, str or networkx graph
         Where: an object or its spelling, ``"star:5"``.
-    root : int or str, optional
+    root : int, str or tuple, optional
         The node, or its label, that all data comes from or goes to; the default is the first rank.
     messages : int
         The number of chunks of each source.
@@ -405,7 +406,6 @@ def compare(
 
 
 def _schedule(schedule: Planned) -> Schedule:
-    """Return a schedule, read from its file and verified where it is not one."""
     return schedule if isinstance(schedule, Schedule) else formats.load(schedule)
 
 

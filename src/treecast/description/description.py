@@ -1,5 +1,6 @@
 """What a description consists of, and where results register theirs."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
@@ -176,6 +177,10 @@ def node_table(
 
 class Described:
     """What is printed, and what a notebook shows, by itself, since it can be described."""
+
+    def to_json(self) -> str:
+        """Return its figures as JSON, as ``--json`` prints them."""
+        return json.dumps(describe(self).figures, ensure_ascii=False, indent=2, default=list)
 
     def __str__(self) -> str:
         from treecast.description.text import to_text

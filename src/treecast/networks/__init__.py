@@ -12,6 +12,7 @@ from treecast.networks.family import Family, families, no_network
 from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
+from treecast.networks.nodes import NodeName
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
 from treecast.networks.without import read_without
@@ -25,6 +26,7 @@ __all__ = [
     "Hypercube",
     "Mesh",
     "Network",
+    "NodeName",
     "Rotational",
     "Star",
     "Torus",
@@ -48,6 +50,8 @@ def network(what: Any) -> Network:
           ``capacity`` of a link is how many parallel cables it has, and nodes with the attribute ``relay`` take no part;
         - an adjacency matrix, of numpy, of scipy or as a list of lists: entry [u, v] is the capacity from u to v;
         - a mapping from each node to the nodes that arcs lead to, in a list, or in another mapping with their capacities.
+
+        - a list of links: tuples of two names, and a capacity where it is not 1; they lead both ways.
 
     Returns
     -------
@@ -77,6 +81,8 @@ def network(what: Any) -> Network:
     ['a', 'b', 'c']
     >>> network([[0, 3], [1, 0]]).arcs
     4
+    >>> network([("a", "b"), ("b", "c", 2)]).arcs
+    6
     """
     if isinstance(what, Network):
         return what

@@ -314,4 +314,8 @@ class Network(Nodes, Described):
 
 def ints(values: ArrayLike) -> Ints:
     """Return ``values`` as an int64 array."""
+    if isinstance(values, str):  # which numpy would take for a number
+        raise NetworkError(
+            f"{values!r} is no number of a node, or several: network.node({values!r}) finds that of a label"
+        )
     return np.asarray(values, dtype=np.int64)

@@ -57,6 +57,9 @@ class Family:
         """Return the spellings of its members with so many ranks that are worth a look: see ``members``."""
         return [f"{self.name}:{text}" if text else self.name for text in self.members(ranks)]
 
+    def __repr__(self) -> str:
+        return f"<family {self.spelling}: {self.what}>"
+
     @property
     def spelling(self) -> str:
         """How its members are spelled, as in ``star:N``."""
@@ -121,7 +124,14 @@ def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
 
 
 def families() -> Mapping[str, Family]:
-    """Return every family by its name: in alphabetical order, those without formulas last."""
+    """Return every family of networks by its name: in alphabetical order, those without formulas last.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> treecast.families()["mesh"]
+    <family mesh:AxBx…: grid without wrap-around>
+    """
     import_all("treecast.networks")
     return MappingProxyType(dict(sorted(_ENTRIES.items(), key=lambda entry: (not entry[1].nodes, entry[0]))))
 

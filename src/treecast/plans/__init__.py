@@ -5,6 +5,7 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.machine import Model
+from treecast.networks import NodeName
 from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps
 from treecast.plans.carried import carried, known_node
@@ -62,14 +63,14 @@ def plan(
     collective: str,
     network: Any,
     *,
-    root: int | str | None = None,
+    root: NodeName | None = None,
     messages: int | None = None,
     copies: int | None = None,
     survive: int | None = None,
     against: str | None = None,
     model: str | Model | None = None,
     builder: str | None = None,
-    targets: Sequence[int | str] = (),
+    targets: Sequence[NodeName] = (),
     lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
     bytes: int | str | None = None,  # noqa: A002
     latency: float | str | None = None,
@@ -177,9 +178,9 @@ def plan_again(schedule: Schedule) -> Schedule:
 def program(
     collective: str,
     network: Any,
-    node: int | str,
+    node: NodeName,
     *,
-    root: int | str | None = None,
+    root: NodeName | None = None,
     messages: int = 1,
     copies: int | None = None,
     survive: int | None = None,
@@ -332,7 +333,7 @@ def alternatives(collective: str, network: Any, **what: Any) -> Alternatives:
     return _alternatives(job, entries)
 
 
-def disjoint_trees(network: Any, root: int | str = 0, *, trees: str = "") -> TreeSet:
+def disjoint_trees(network: Any, root: NodeName = 0, *, trees: str = "") -> TreeSet:
     """Return the edge-disjoint spanning trees of a network at a root: as many as its degree, with node-disjoint ways.
 
     Parameters

@@ -13,7 +13,7 @@ from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
 from treecast.machine import MODELS, Model
 from treecast.machine import model as find_model
-from treecast.networks import Network
+from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of
 from treecast.plans.built import Built, memory
@@ -32,7 +32,7 @@ def collective_of(
     kind: str,
     network: Network,
     *,
-    root: int | str | None = None,
+    root: NodeName | None = None,
     messages: int = 1,
     targets: Any = (),
     lengths: Any = None,
@@ -87,7 +87,7 @@ def collective_of(
     return found
 
 
-def root_of(network: Network, root: int | str | None) -> int:
+def root_of(network: Network, root: NodeName | None) -> int:
     """Return the node that a root is given by: a number or label; by nothing, the first rank.
 
     Raises

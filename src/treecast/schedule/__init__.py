@@ -1,10 +1,11 @@
 """Schedules: who sends what to whom at which step, and what such rows are made of."""
 
 from treecast.schedule.description import describe_job
+from treecast.schedule.message_sizes import longest_messages
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
-from treecast.schedule.rows import COLUMNS, Pieces, Rows
-from treecast.schedule.schedule import Schedule, longest_messages
+from treecast.schedule.rows import COLUMNS, Pieces, Row, Rows
+from treecast.schedule.schedule import Schedule
 from treecast.schedule.sends import Claims, Send, Sends
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Payloads",
     "Pieces",
     "Recipe",
+    "Row",
     "Rows",
     "Schedule",
     "Send",

@@ -11,9 +11,10 @@ A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``st
 rows carry. A pipelined broadcast of a million messages has one row per arc of its trees.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, SupportsIndex, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,11 +52,23 @@ class Pieces(NamedTuple):
     place: Ints
 
 
+class Row(NamedTuple):
+    """One row; its payload is a number in the table of payloads."""
+
+    step: int
+    steps: int
+    src: int
+    dst: int
+    port: int
+    tree: int
+    payload: int
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The columns of a schedule, sorted by (step, src, dst, tree), and the table of payloads that they name.
 
-    ``Rows.of`` makes them from columns in any order.
+    ``Rows.of`` makes them from columns in any order. Rows are iterated, counted and sliced like a list of tuples.
 
     Parameters
     ----------
@@ -77,6 +90,8 @@ class Rows:
     >>> import treecast
     >>> treecast.plan("broadcast", "ring:5", messages=2).rows
     <Rows: 4 rows, 1 payload>
+    >>> treecast.plan("broadcast", "ring:5", messages=2).rows[-1]
+    Row(step=1, steps=2, src=4, dst=3, port=1, tree=0, payload=0)
     >>> print(treecast.plan("broadcast", "ring:5", messages=2).rows)
         step    steps      src      dst     port     tree  payload
            0        2        0        1        0        0        0
@@ -218,7 +233,29 @@ class Rows:
             np.array_equal(a, b) for a, b in ((mine.start, its.start), (mine.first, its.first), (mine.stop, its.stop))
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        table = self.payloads
+        arrays = (*self.columns().values(), table.start, table.first, table.stop)
+        return hash(tuple(array.astype(np.int64).tobytes() for array in arrays))
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows, as tuples of Python's numbers."""
+        columns = (column.tolist() for column in self.columns().values())
+        return map(Row._make, zip(*columns, strict=True))
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> Row: ...
+    @overload
+    def __getitem__(self, which: slice) -> "Rows": ...
+    def __getitem__(self, which: SupportsIndex | slice) -> "Row | Rows":
+        """Return one row, as a tuple, or some of them as ``rows[first:stop]``."""
+        if isinstance(which, slice):
+            return self.take(which)
+        return Row._make(int(column[which]) for column in self.columns().values())
 
 
 def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,10 @@ from treecast.collectives import Collective
 from treecast.description import Described, count_of
 from treecast.errors import ScheduleError
 from treecast.machine import Model
-from treecast.networks import Network
+from treecast.networks import Network, NodeName
 from treecast.ragged import Ints, explode, places, starts
+from treecast.schedule import conversions
+from treecast.schedule.message_sizes import longest_messages
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
 from treecast.schedule.rows import Rows
@@ -22,6 +24,7 @@ from treecast.schedule.sends import Claims, Send, Sends
 from treecast.schedule.sizes import Sizes
 from treecast.steps import NEVER
 
+_FUNCTIONS = ("verify", "simulate", "sweep", "run", "elect", "repair", "reliability", "save", "draw")
 _MOST_PLAIN_ROWS = 2**23
 _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
@@ -132,6 +135,9 @@ class Schedule(Described):
             raise ScheduleError(
                 f"a payload names chunk {int(rows.payloads.stop.max()) - 1}; chunks go from 0 to {chunks - 1}"
             )
+
+    def __hash__(self) -> int:
+        return hash((self.network, self.collective.kind, self.collective.messages, self.collective.root, self.rows))
 
     def __repr__(self) -> str:
         where, size = self.network.spec, f"{count_of(self.steps, 'step')}, {count_of(len(self), 'row')}"
@@ -283,7 +289,7 @@ class Schedule(Described):
         """
         return self.select(self.rows.tree == tree)
 
-    def at(self, node: int | str) -> "Schedule":
+    def at(self, node: NodeName) -> "Schedule":
         """Return what one node does: the rows that it sends or receives. Of an orbit, those of all sources.
 
         ``treecast.program`` derives them from the node's label alone, without the schedule.
@@ -384,17 +390,11 @@ class Schedule(Described):
             for send in zip(*(column.tolist() for column in columns), strict=True):
                 yield Send(sends.step, *send)
 
+    to_networkx, to_pandas = conversions.to_networkx, conversions.to_pandas
 
-def longest_messages(model: Model, step: Ints, steps: Ints, *, chunks: Ints, carrier: Ints, total: int) -> Ints:
-    """Return the most chunks that one message has in each of ``total`` steps, of sends that begin at ``step``, take ``steps``
-    and have that many ``chunks``; those of one ``carrier`` and step are one message, if messages combine in the model.
-    """
-    if not model.combining:
-        begun, over = (np.bincount(at, minlength=total + 1) for at in (step, step + steps))
-        return (np.cumsum(begun - over)[:total] > 0).astype(np.int64)
-    at = np.repeat(step, steps) + places(steps)
-    key, which = np.unique(np.repeat(carrier, steps) * (total + 1) + at, return_inverse=True)
-    together, sizes = np.zeros(len(key), np.int64), np.zeros(total, np.int64)
-    np.add.at(together, which, np.repeat(np.where(steps > 1, 1, chunks), steps))
-    np.maximum.at(sizes, key % (total + 1), together)
-    return sizes
+    if not TYPE_CHECKING:  # a type checker knows what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """Say how a function is called that people look for as a method."""
+            hint = f": write treecast.{name}(schedule)" if name in _FUNCTIONS else ""
+            raise AttributeError(f"a schedule has no {name!r}{hint}", name=name, obj=self)

@@ -12,6 +12,7 @@ from treecast.collectives import Collective, Holdings
 from treecast.description import count_of, list_few
 from treecast.errors import FaultError, NetworkError
 from treecast.networks import Network
+from treecast.networks import network as find_network
 from treecast.networks.core import Ints
 from treecast.networks.links import arcs_called, ports_to
 from treecast.ragged import places, runs
@@ -116,13 +117,13 @@ def wanted(collective: Collective, faults: Faults) -> Holdings:
     return Holdings(node[which], np.maximum(first[which], begins[part]), np.minimum(stop[which], behind[part]))
 
 
-def parse_faults(network: Network, nodes: Iterable[str] = (), links: Iterable[str] = ()) -> Faults:
+def parse_faults(network: Network | str, nodes: Iterable[str] = (), links: Iterable[str] = ()) -> Faults:
     """Return the faults that people write.
 
     Parameters
     ----------
-    network : Network
-        The network whose nodes and links fail.
+    network : Network or str
+        The network whose nodes and links fail, or its spelling.
     nodes : iterable of str
         Nodes, as ``2143``; ``2143@5`` fails from step 5 on, else it is dead from the start.
     links : iterable of str
@@ -141,9 +142,10 @@ def parse_faults(network: Network, nodes: Iterable[str] = (), links: Iterable[st
     Examples
     --------
     >>> import treecast
-    >>> treecast.parse_faults(treecast.network("star:4"), ["2143@5"], ["1234-2134"])
+    >>> treecast.parse_faults("star:4", ["2143@5"], ["1234-2134"])
     Faults(nodes={7: 5}, arcs={(0, 0): 0, (6, 0): 0})
     """
+    network = find_network(network)
     dead: dict[int, int] = {}
     cut_arcs: dict[tuple[int, int], int] = {}
     for text in nodes:

@@ -87,6 +87,8 @@ class Report(Described):
     <Report under all-port: holds, 307 steps, 142,800 transmissions>
     >>> bool(report), report.depth, sum(report.counts.values())
     (True, 8, 0)
+    >>> round(report.ratio, 4)
+    1.0066
     """
 
     schedule: Schedule = field(repr=False, compare=False)
@@ -106,6 +108,12 @@ class Report(Described):
     def holds(self) -> bool:
         """Whether no rule is broken."""
         return not any(self.counts.values())
+
+    @property
+    def ratio(self) -> float | None:
+        """The steps as a multiple of the lower bound; None where no bound is known."""
+        least = best(list(self.bounds), "steps").value if any(bound.of == "steps" for bound in self.bounds) else None
+        return None if least is None else self.steps / least if least else 1.0
 
     def __bool__(self) -> bool:
         return self.holds
@@ -157,6 +165,10 @@ def _figures(report: Report) -> dict[str, object]:
         **_against(report, "transmissions"),
         **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
         **({} if report.depth_contention is None else {"depth_contention": report.depth_contention}),
+        "bounds": [
+            {"of": bound.of, "value": bound.value, "formula": bound.formula, "source": bound.source}
+            for bound in report.bounds
+        ],
         "verified": report.holds,
         "method": report.method,
         "rules": report.counts,
@@ -219,5 +231,5 @@ def _against(report: Report, of: str) -> dict[str, object]:
     if of == "tcd":
         extra |= {"gap": (report.distance or 0) - bound, "minimal": report.holds and report.distance == bound}
     if of == "steps":
-        extra["ratio"] = round(report.steps / bound, 4) if bound else 1.0
+        extra["ratio"] = round(report.ratio or 1.0, 4)
     return extra

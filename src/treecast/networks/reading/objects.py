@@ -1,6 +1,6 @@
-"""Graphs that are objects in Python: of networkx, matrices of numpy or scipy, dicts."""
+"""Graphs that are objects in Python: of networkx, matrices of numpy or scipy, dicts, lists of links."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ from treecast.networks.reading.links import Links, Parts, label_of
 if TYPE_CHECKING:
     import networkx as nx
 
-_WHAT = "give a networkx graph, an adjacency matrix, a dict, or a text like star:5"
+_WHAT = "give a networkx graph, an adjacency matrix, a dict, a list of links, or a text like star:5"
 
 
 def parts_of(what: Any) -> Parts:
@@ -22,7 +22,8 @@ def parts_of(what: Any) -> Parts:
     what
         A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency
         matrix, of numpy, of scipy or a list of lists: entry [u, v] is the capacity from u to v, 0 where no arc leads. Or a
-        mapping from each node to the nodes that arcs lead to: in a list, or in another mapping with their capacities.
+        mapping from each node to the nodes that arcs lead to: in a list, or in another mapping with their capacities. Or a
+        list of links, tuples of two names and perhaps a capacity, which lead both ways.
 
     Raises
     ------
@@ -33,6 +34,8 @@ def parts_of(what: Any) -> Parts:
     """
     if isinstance(what, Mapping):
         return _of_mapping(cast("Mapping[Any, Any]", what))
+    if _is_links(what):
+        return _of_links(what)
     if hasattr(what, "tocoo") or isinstance(what, np.ndarray | list | tuple):
         return _of_matrix(what)
     import networkx as nx
@@ -48,6 +51,25 @@ def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
         links.add(name, relay)
     for u, v, capacity in graph.edges(data="capacity", default=1):
         links.join(u, v, capacity, one_way)
+    return links.parts()
+
+
+def _is_links(what: Any) -> bool:
+    """Return whether something is a list of tuples; the rows of a matrix are lists."""
+    if not isinstance(what, list) or not what:
+        return False
+    return all(
+        isinstance(link, tuple) and len(cast("tuple[Any, ...]", link)) in (2, 3) for link in cast("list[Any]", what)
+    )
+
+
+def _of_links(what: "Sequence[tuple[Any, ...]]") -> Parts:
+    links = Links()
+    for u, v, *more in what:
+        capacity = more[0] if more else None
+        links.join(
+            u, v, cast("Mapping[Any, Any]", capacity).get("capacity", 1) if isinstance(capacity, Mapping) else capacity
+        )
     return links.parts()
 
 
