@@ -81,21 +81,25 @@ def _call(calls, size, time, which, names):
 
 
 @njit(work=lambda first, after, waits, arc, *others: 120 * (len(arc) + len(after)))
-def list_schedule(first, after, waits, arc, rank, ranked, lasts, room, began):
+def list_schedule(first, after, waits, arc, pool, rank, ranked, lasts, room, began):
     """Fill ``began``, int64, with the step in which each send begins; return the number of steps.
 
-    Send i takes its arc ``lasts[i]`` steps, a chunk in each. It waits for ``waits[i]`` others, int64, which is counted down.
+    Send i takes an arc ``lasts[i]`` steps, a chunk in each: any of those in one pool with ``arc[i]``, which becomes the one that
+    it takes. ``pool``: the pool of each arc, int64. It waits for ``waits[i]`` others, int64, which is counted down.
     Those that wait for it are ``after[first[i]] … after[first[i+1]-1]``; they may begin in the step behind that of the last
     they wait for.
-    Whenever an arc is free it begins the send of lowest ``rank`` that is ready; ``ranked``: the sends by rank. Arc a has room for
-    its sends in ``room[a] … room[a+1]-1``.
+    Whenever an arc is free it begins the send of lowest ``rank`` that is ready; ``ranked``: the sends by rank. Pool p has room
+    for its sends in ``room[p] … room[p+1]-1``.
     """
-    sends, arcs = len(arc), len(room) - 1
+    sends, arcs, pools = len(arc), len(pool), len(room) - 1
     names, steps, on_calendar = sends + arcs, 0, 0
-    heap, size = np.empty(sends, np.int64), np.zeros(arcs, np.int64)
-    free_at, called_at = np.zeros(arcs, np.int64), np.full(arcs, -1)
-    # what is due when, as time and name: a send that gets ready, an arc that is free
-    calls = np.empty(3 * sends + 1, np.int64)
+    heap, size = np.empty(sends, np.int64), np.zeros(pools, np.int64)
+    # the arcs that are free with nothing to send, as a stack for each pool: the one on top, and what is below each
+    top, below = np.full(pools, -1, np.int64), np.empty(arcs, np.int64)
+    for a in range(arcs - 1, -1, -1):
+        below[a], top[pool[a]] = top[pool[a]], a
+    # what is due when, as time and name: a send that gets ready, an arc that gets free
+    calls = np.empty(2 * sends + arcs + 1, np.int64)
     for i in range(sends):
         if waits[i] == 0:
             on_calendar = _call(calls, on_calendar, 0, i, names)
@@ -103,21 +107,26 @@ def list_schedule(first, after, waits, arc, rank, ranked, lasts, room, began):
         due = take(calls, 0, on_calendar)
         on_calendar -= 1
         time, which = due // names, due % names
-        a = arc[which] if which < sends else which - sends
         if which < sends:
-            put(heap, room[a], size[a], rank[which])
-            size[a] += 1
-            if free_at[a] <= time and called_at[a] < time:
-                called_at[a] = time
-                on_calendar = _call(calls, on_calendar, time, sends + a, names)
-        elif free_at[a] <= time and size[a] > 0:
-            send = ranked[take(heap, room[a], size[a])]
-            size[a] -= 1
-            began[send], free_at[a] = time, time + lasts[send]
-            steps, called_at[a] = max(steps, free_at[a]), free_at[a]
-            on_calendar = _call(calls, on_calendar, free_at[a], sends + a, names)
-            for j in range(first[send], first[send + 1]):
-                waits[after[j]] -= 1
-                if waits[after[j]] == 0:
-                    on_calendar = _call(calls, on_calendar, time + 1, after[j], names)
+            p = pool[arc[which]]
+            put(heap, room[p], size[p], rank[which])
+            size[p] += 1
+            if top[p] >= 0:
+                on_calendar = _call(calls, on_calendar, time, sends + top[p], names)
+                top[p] = below[top[p]]
+            continue
+        a = which - sends
+        p = pool[a]
+        if size[p] == 0:
+            below[a], top[p] = top[p], a
+            continue
+        send = ranked[take(heap, room[p], size[p])]
+        size[p] -= 1
+        arc[send], began[send] = a, time
+        steps = max(steps, time + lasts[send])
+        on_calendar = _call(calls, on_calendar, time + lasts[send], which, names)
+        for j in range(first[send], first[send + 1]):
+            waits[after[j]] -= 1
+            if waits[after[j]] == 0:
+                on_calendar = _call(calls, on_calendar, time + 1, after[j], names)
     return steps

@@ -85,9 +85,10 @@ def _built(network: Network, turn: Turn, parts: tuple[Ints, Ints], block: int, o
     rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
     rank[ranked] = np.arange(count)
     follow, waits = starts(np.bincount(before, minlength=count)), np.bincount(after, minlength=count)
-    room, length = starts(np.bincount(arc, minlength=len(arcs.head))), np.minimum(block, size[part] - when * block)
+    pool, length = cables_of(network), np.minimum(block, size[part] - when * block)
+    room = starts(np.bincount(pool[arc], minlength=int(pool.max()) + 1))
     child = after[np.argsort(before, kind="stable")]
-    steps = int(list_schedule(follow, child, waits, arc, rank, ranked, length, room, step))
+    steps = int(list_schedule(follow, child, waits, arc, pool, rank, ranked, length, room, step))
     begin = first[part] + when * block + turn.shift[send]
     rows = Rows.of(
         Payloads.of_ranges(begin, begin + length),
@@ -100,6 +101,12 @@ def _built(network: Network, turn: Turn, parts: tuple[Ints, Ints], block: int, o
         payload=np.arange(count),
     )
     return Built(rows, Claims(steps, int(length.sum())))
+
+
+def cables_of(network: Network) -> Ints:
+    """Return numbers of arcs, alike for those from one node to another: whichever is free carries the next chunk. int64."""
+    arcs = arcs_of(network)
+    return np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_inverse=True)[1].astype(np.int64)
 
 
 def to_go(before: Ints, after: Ints, sends: int) -> Ints:

@@ -231,6 +231,7 @@ def list_of_trees(parts: list[tuple[TreeSet, list[list[tuple[int, int]]]]], numb
     first, child = starts(np.bincount(above_all, minlength=count + 1)), np.argsort(above_all, kind="stable")
     busy = np.unique(arc, return_inverse=True)[1].astype(np.int64)
     room = starts(np.bincount(busy))
-    steps = int(list_schedule(first, child, waits, busy, rank, ranked, lasts, room, step))
+    each = np.arange(len(room) - 1)  # copies may not change arcs
+    steps = int(list_schedule(first, child, waits, busy, each, rank, ranked, lasts, room, step))
     rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
     return Built(rows, Claims(steps, int(lasts.sum())))

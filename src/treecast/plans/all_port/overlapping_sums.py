@@ -7,7 +7,8 @@ others more. Each tree is a stream, or carries its sums in turns (plans/all_port
 while the last ones come in, from one root as from all.
 """
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
-from treecast.plans.all_port.in_turns import MOST_SENDS, Turn, built_in_turns, to_go
+from treecast.plans.all_port.in_turns import MOST_SENDS, Turn, built_in_turns, cables_of, to_go
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -27,10 +28,12 @@ from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _MOST_ARCS = 2**19  # owners of sums, times arcs of a network
-_MOST_IN_TURNS = 2**17  # sends of all sets of trees that are tried in turns, but the last
-_TURNS_MORE = 2  # about what filling and emptying trees takes, in turns
-_MOST_TRIED = 2**17  # sends of all numbers of trees that are tried
+_MOST_IN_TURNS = 2**18  # sends of all sets of trees that are tried in turns, but the last
+_MOST_TRIED = 2**17  # sends of all numbers of trees that are tried, of one shape
 _TIMES, _TREES = (8, 4, 2, 1), (128, 64, 32, 16, 8, 4, 2)
+_FULL = 6  # numbers of trees that fill all arcs
+_SHAPES = ((1.0, 0), (1.0, 64), (1.0, 256), (0.75, 16))
+"""In what part of the trees that it can be in an arc should be, and what depth costs."""
 
 
 def _looks_different(network: Network) -> str:
@@ -71,36 +74,57 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     owners, tried = _owners(job), list[tuple[int, int, NDArray[np.int32]]]()
     found = _listed(job, _grow(network, owners, 1, max(1.0, least / messages)), in_turn=False)
-    for trees, share in product(
-        [1, *_attempts(network, len(owners), messages)], (1.0, 0.8) if len(owners) == 1 else (1.0,)
-    ):
+    for trees, (share, deeper) in _attempts(network, len(owners), messages):
         if found.claims.steps == least:
             return found
-        taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages))
+        taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages), deeper)
         found = min(found, *(_listed(job, taken, in_turn=turn) for turn in (False, True)), key=_steps)
-        load = int(np.bincount(taken[taken >= 0]).max())
-        tried.append((load * (-(-messages // trees) + _TURNS_MORE), load * -(-messages // trees), taken))
+        sends, busiest = (
+            _sends(network, owners, taken),
+            int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees),
+        )
+        filling = int(to_go(sends.before, sends.after, len(sends.arc)).max())
+        tried.append((busiest, filling, taken))
     left = _MOST_IN_TURNS
-    for _, busiest, taken in sorted(tried, key=lambda each: (each[0], len(each[2]))):
+    for busiest, taken in _most_promising(tried, messages * len(owners)):
         if found.claims.steps > max(least, busiest) and left > 0:
             found = min(found, _in_turns(job, taken), key=_steps)
             left -= min(MOST_SENDS, int(np.count_nonzero(taken >= 0)) * -(-messages * len(owners) // len(taken)))
     return found
 
 
+def _most_promising(
+    tried: list[tuple[int, int, NDArray[np.int32]]], messages: int
+) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    """Yield the steps that the busiest arcs take, and sets of trees, those first that are likely to take few steps in turns.
+
+    Filling and emptying trees takes as long as their longest way, or some turns. Neither tells all: the two take turns.
+    """
+    few = sorted(
+        range(len(tried)), key=lambda i: (tried[i][0] * (1 + 2 * len(tried[i][2]) / messages), len(tried[i][2]))
+    )
+    low = sorted(range(len(tried)), key=lambda i: (tried[i][0] + tried[i][1], len(tried[i][2])))
+    for i in dict.fromkeys(chain.from_iterable(zip(few, low, strict=True))):
+        yield tried[i][0], tried[i][2]
+
+
 def _steps(built: Built) -> int:
     return built.claims.steps
 
 
-def _attempts(network: Network, owners: int, messages: int) -> list[int]:
-    """Return how many trees of each owner are worth trying: those that can fill all arcs, and powers of two."""
-    sends = 2 * owners * (network.rank_count - 1)
-    even, left = network.arcs // int(np.gcd(network.arcs, sends)), _MOST_TRIED
-    found = list[int]()
-    for count in dict.fromkeys((messages, *(times * even for times in _TIMES), *_TREES)):
-        if 1 < count <= messages and count * sends <= left:
-            found.append(count)
-            left -= count * sends
+def _attempts(network: Network, owners: int, messages: int) -> list[tuple[int, tuple[float, int]]]:
+    """Return how many trees of each owner are worth trying, and their shapes: numbers that can fill all arcs, powers of two."""
+    sends, arcs = 2 * owners * (network.rank_count - 1), network.arcs
+    even = arcs // int(np.gcd(arcs, sends))
+    full = sorted(range(2, min(messages, _TREES[0]) + 1), key=lambda k: (-(-sends * k // arcs) * -(-messages // k), k))
+    counts = dict.fromkeys((1, messages, *full[:_FULL], *(times * even for times in _TIMES), *_TREES))
+    found = list[tuple[int, tuple[float, int]]]()
+    for shape in _SHAPES:
+        left = _MOST_TRIED
+        for count in counts:
+            if count <= messages and (not found or count * sends <= left):
+                found.append((count, shape))
+                left -= count * sends
     return found
 
 
@@ -117,10 +141,11 @@ class _Sends(NamedTuple):
     after: Ints
 
 
-def _grow(network: Network, owners: Ints, trees: int, most: float) -> NDArray[np.int32]:
+def _grow(network: Network, owners: Ints, trees: int, most: float, deeper: int = 0) -> NDArray[np.int32]:
     """Return the arc of each node in each tree, int32 (trees, 2, N): the one it hears over, the one it sends its sum over.
 
-    Tree t belongs to owner t modulo their number. The arcs stand twice in what is searched, the second time turned round.
+    ``most`` and ``deeper`` are as of ``balanced_trees``. Tree t belongs to owner t modulo their number. The arcs stand twice in
+    what is searched, the second time turned round.
     """
     arcs, nodes, roots = arcs_of(network), network.nodes, np.tile(owners, trees)
     first = np.concatenate([arcs.first, arcs.into[1:] + len(arcs.head)])
@@ -129,7 +154,7 @@ def _grow(network: Network, owners: Ints, trees: int, most: float) -> NDArray[np
     cable = np.concatenate([np.arange(len(arcs.head)), arcs.entering]).astype(np.int64)
     relay = np.zeros(nodes, np.bool_) if network.relays is None else network.relays
     both = np.stack([roots, roots + nodes], axis=1).ravel()
-    up = grown((first, head, tail, cable), np.tile(relay, 2), both, most)
+    up = grown((first, head, tail, cable), np.tile(relay, 2), both, most, deeper)
     found = np.where(up < 0, -1, cable[up]).astype(np.int32)
     return np.stack([found[::2, :nodes], found[1::2, nodes:]], axis=1)
 
@@ -171,17 +196,18 @@ def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Bu
     rank[ranked] = np.arange(count)
     order = np.argsort(sends.before, kind="stable")
     waits = np.bincount(sends.after, minlength=count)
-    room = starts(np.bincount(sends.arc, minlength=len(arcs.head)))
+    pool, arc = cables_of(network), sends.arc.copy()
+    room = starts(np.bincount(pool[arc], minlength=int(pool.max()) + 1))
     first = starts(np.bincount(sends.before, minlength=count))
-    steps = int(list_schedule(first, sends.after[order], waits, sends.arc, rank, ranked, lasts, room, step))
+    steps = int(list_schedule(first, sends.after[order], waits, arc, pool, rank, ranked, lasts, room, step))
     begin = np.concatenate([base, base + job.collective.sums])
     rows = Rows.of(
         Payloads.of_ranges(begin, begin + np.tile(size, 2)),
         step=step,
         steps=lasts,
-        src=arcs.tail[sends.arc],
-        dst=arcs.head[sends.arc],
-        port=arcs.port[sends.arc],
+        src=arcs.tail[arc],
+        dst=arcs.head[arc],
+        port=arcs.port[arc],
         tree=sends.tree // ranks,
         payload=sends.tree + sends.down * len(taken),
     )
