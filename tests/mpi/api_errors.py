@@ -7,6 +7,7 @@ import json
 import sys
 from array import array
 from functools import partial
+from threading import current_thread
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,7 @@ from mpi4py import MPI
 
 import treecast.mpi
 from treecast.errors import DeliveryError, PlanError
+from treecast.mpi.ways import outcome, views
 
 comm = treecast.mpi.wrap(MPI.COMM_WORLD, **json.loads(sys.argv[1]))
 me, size = comm.rank, comm.size
@@ -103,6 +105,14 @@ for name, good, bad in (
         kind = (TypeError, MPI.Exception) if culprit == me else DeliveryError
         check((name, culprit, repr(error)), isinstance(error, kind))
         check(("the next call", name, culprit), comm.allgather(me) == [*range(size)])
+
+# -- MPI's agreement is asked by blocking calls alone: it can go wrong while the program waits in MPI beside the thread -------
+
+asked, agree = [], views.agree
+outcome.agree = views.agree = lambda call, flag: asked.append(current_thread().name) or agree(call, flag)
+for call in (lambda: comm.Ibcast(own.copy(), 0).Wait(), lambda: comm.Allreduce(own, again)):
+    call()
+check("agreements", set(asked) == ({"MainThread"} if comm._options.survive else set()))
 
 # -- what gave wrong data without a word ----------------------------------------------------------------------------------
 

@@ -94,3 +94,19 @@ def test_data_goes_past_cut_links(cut):
     found = together(5, 2, QUIET, job, cut=cut)
     for rank, seen in found.items():
         assert seen == ((), b"root", (), [bytes([other, rank]) * (1 + rank) for other in range(5)]), seen
+
+
+@pytest.mark.parametrize(("agreement", "lacks"), [(1, {2}), (0, set())])
+def test_a_call_beside_the_program_asks_for_no_agreement(agreement, lacks):
+    """Whatever MPI's agreement says then, that all is well or that nothing is; calls that ask for it would believe it."""
+
+    def outcomes(beside):
+        def job(call):
+            call.beside = beside
+            return settle(call, lacks if call.rank == 1 else set())
+
+        return [str(seen) for seen in together(4, 1, None, job, agreement=agreement).values()]
+
+    right = "transfer: rank 1 lacks the data of rank 2" if lacks else "()"
+    assert outcomes(beside=True) == [right] * 4
+    assert right not in outcomes(beside=False)
