@@ -5,9 +5,12 @@ from itertools import combinations
 import pytest
 
 from tests.plans.one_port.oracle import broadcast_held
+from treecast import program
 from treecast.lower_bounds import best, bounds
 from treecast.plans import plan
+from treecast.plans.one_port.own_trees import arcs_of
 from treecast.plans.one_port.shape import shape
+from treecast.plans.one_port.shifted_trees import trees_of
 from treecast.verification.verifier import verify
 
 # p, and the steps of one chunk by the first search that we had, for x = 2 and 3
@@ -126,3 +129,32 @@ def test_the_bound_of_copies():
     found = bounds(schedule.collective, schedule.network, 2, schedule.model)
     assert best(found, "steps").value == 25
     assert schedule.steps == 29
+
+
+def test_a_node_knows_its_part_from_its_label():
+    """The arcs of every node are those of the trees that are made as arrays."""
+    for copies in (2, 3, 4, 5):
+        for nodes in (copies + 1, copies + 3, 2 * copies + 2, 16, 27, 40):
+            found = shape(nodes - 1, copies)
+            trees = trees_of(found)
+            every = [
+                (tree, *map(int, arc))
+                for tree in range(copies)
+                for arc in zip(trees.step[tree], trees.source[tree], trees.target[tree], strict=True)
+            ]
+            for node in range(nodes):
+                assert sorted(arcs_of(found, node)) == sorted(arc for arc in every if node in arc[2:])
+
+
+@pytest.mark.parametrize("model", ["one-port", "one-port,combining"])
+def test_programs_are_what_the_plan_has_a_node_do(model):
+    for nodes, copies in ((5, 3), (12, 2), (33, 4)):
+        asked = {"messages": 3, "copies": copies, "root": nodes // 3, "model": model}
+        whole = plan("broadcast", f"complete:{nodes}", builder="shifted-trees", **asked)
+        for node in range(0, nodes, 4):
+            assert program("broadcast", f"complete:{nodes}", node, **asked).rows == whole.at(node).rows
+
+
+def test_a_program_takes_no_schedule():
+    mine = program("broadcast", "complete:30000", 12_345, messages=3, survive=2, model="one-port")
+    assert sum(mine.rows.dst == 12_345) == 9

@@ -115,7 +115,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_ways(where, by_rule=True) > max(1, survive)
-    if COLLECTIVES[kind].one_to_all and (several if model == ALL_PORT else kind == "broadcast" and not survive):
+    if COLLECTIVES[kind].one_to_all and (several if model == ALL_PORT else kind == "broadcast"):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
         mine = schedule_of(what).at(rank)

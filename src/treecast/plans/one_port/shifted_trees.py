@@ -14,6 +14,7 @@ from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
 from treecast.plans.one_port.models import EITHER, check_rows
+from treecast.plans.one_port.own_trees import arcs_of
 from treecast.plans.one_port.shape import Shape, shape
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows, Schedule
@@ -53,6 +54,14 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
     return Description({"first_chunk_steps": found.length, "first_chunk_bound": least}, {"first chunk": text})
 
 
+def at(job: Job[Complete], node: int) -> Built:
+    """One-port: what one node does in ``shifted_trees``, from its label and the shape alone."""
+    found = shape(job.network.nodes - 1, job.copies)
+    arcs = arcs_of(found, int(job.network.untranslate(job.collective.root, node))) if found else []
+    tree, step, source, target = np.array(arcs, np.int64).reshape(-1, 4).T
+    return Built(_rows(job, tree, Trees(step, source, target)), claims(job))
+
+
 @builder(
     "shifted-trees",
     "broadcast",
@@ -61,6 +70,7 @@ def _facts(job: Job[Complete], schedule: Schedule, depth: int) -> Description:
     most_copies=every_port,
     fits=fits,
     claims=claims,
+    at=at,
     facts=_facts,
     backwards=False,
     what="several copies down trees of one shape, each a step behind the other, in which each node passes on once",
@@ -76,13 +86,19 @@ def shifted_trees(job: Job[Complete]) -> Built:
     check_rows(1 if job.model.combining else messages, copies * (network.nodes - 1), network)
     trees = trees_of(found) if found else Trees(*np.zeros((3, copies, 0), np.int64))
     tree = np.broadcast_to(np.arange(copies)[:, None], trees.step.shape)
-    step, source, target, tree = (each.reshape(-1) for each in (*trees, tree))
+    return Built(_rows(job, tree, trees), claims(job))
+
+
+def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
+    """Return the rows of all chunks over some arcs of the trees."""
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    tree, step, source, target = (each.reshape(-1) for each in (tree, *arcs))
     source, target = (network.translate(job.collective.root, u) for u in (source, target))
     times = 1 if job.model.combining else messages
     chunk = np.repeat(np.arange(times), len(step))
     step, source, target, tree = (np.tile(each, times) for each in (step, source, target, tree))
     table = np.arange(times), np.arange(times) + (messages if job.model.combining else 1)
-    rows = Rows.of(
+    return Rows.of(
         Payloads.of_ranges(*table),
         step=step + copies * chunk,
         steps=np.ones_like(step),
@@ -92,7 +108,6 @@ def shifted_trees(job: Job[Complete]) -> Built:
         tree=tree,
         payload=chunk,
     )
-    return Built(rows, claims(job))
 
 
 @lru_cache(4)
