@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-from sphinx.errors import SphinxError
-
 LOADS = re.compile(
     r"""<(?:script|img|iframe|source|video)[^>]*\ssrc=["'](?:https?:)?//[^"']+"""
     r"""|<link(?=[^>]*rel=["'](?:stylesheet|preload|preconnect|icon)["'])[^>]*\shref=["'](?:https?:)?//[^"']+"""
@@ -24,6 +22,8 @@ def find_loads(folder):
 
 def _check(app, exception):
     if exception is None and app.builder.format == "html" and (found := find_loads(app.outdir)):
+        from sphinx.errors import SphinxError
+
         raise SphinxError("\n".join(f"{file} would load from elsewhere: {what}" for file, what in found))
 
 

@@ -7,5 +7,5 @@ How far all messages of a broadcast go together, from each node of the mesh. The
 
 import treecast
 
-mesh = treecast.network("mesh:16x16")
+mesh = treecast.network("mesh:8x8")
 treecast.draw(mesh, "mesh-sources.svg", kind="sources")

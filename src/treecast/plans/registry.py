@@ -197,9 +197,7 @@ def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: A
     on = more.pop("on", on_any)
 
     def register(build: Build) -> Build:
-        entry = Builder(
-            name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more
-        )
+        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()
