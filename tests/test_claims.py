@@ -461,6 +461,7 @@ CLAIMS: dict[str, dict[str, object]] = {
             *("torus:3x3x3", "torus:4x4x4", "mesh:4x4x4", "torus:8x8x8"),
         )
     },
+    "docs/start.md": {"Python 3.11": ADDRESS},
     "docs/trees.md": {
         "never single flits": DESIGN,
         "takes fewer than max(B, M) steps": Test(
