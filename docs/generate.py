@@ -1,0 +1,41 @@
+"""Writes the pages of the reference that are made from registries, help texts and docstrings, when the site is built."""
+
+from pathlib import Path
+
+from generating.bounds import bounds
+from generating.builders import builders
+from generating.collectives import collectives
+from generating.networks import networks
+from generating.papers import statements
+from generating.rules import pictures, rules
+from generating.topics import topics
+from generating.verbs import verbs
+
+PAGES = {
+    "verbs": verbs,
+    "rules": rules,
+    "builders": builders,
+    "bounds": bounds,
+    "networks": networks,
+    "collectives": collectives,
+}
+"""The pages that are more than a topic of ``treecast help``, by the names of their files."""
+
+
+def write_reference(folder: Path) -> None:
+    """Write all pages into a folder, and the tables of papers that other pages include.
+
+    Parameters
+    ----------
+    folder
+        Where they go. It is made if it is not there; a file whose text has not changed is left as it is.
+    """
+    files = {f"{name}.md": make() for name, make in PAGES.items()}
+    files |= {f"{name}.md": text for name, text in topics(without=set(PAGES)).items()}
+    files |= {f"theorems/{paper}.inc": text for paper, text in statements().items()}
+    files |= {f"wrong/{name}.svg": text for name, text in pictures().items()}
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
