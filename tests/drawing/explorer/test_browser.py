@@ -1,6 +1,7 @@
 """The page in headless Chromium: it opens, obeys keys and clicks, replays as Python does, and nothing goes wrong."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,23 @@ def test_all_single_faults_are_tried(tab, tmp_path):
     assert tab.ask("document.querySelector('#trials h2').textContent") == (
         "59 single faults from the start (23 nodes, 36 links): none does harm. Every living node gets everything."
     )
+
+
+def test_frames_are_saved_for_every_step(tab, tmp_path):
+    tab.open(f"{written(planned('streams in trees'), tmp_path)}#t=4")
+    saved = """
+        let kept = null;
+        URL.createObjectURL = (blob) => { kept = blob; return "#"; };
+        document.getElementById("frames").click();
+        globalThis.kept = () => kept;
+    """
+    tab.ask(saved)
+    tab.wait("globalThis.kept() !== null")
+    assert tab.ask("explorer.app.step") == 4
+    text = tab.ask("globalThis.kept().text()")
+    assert len(set(re.findall(r"step-\d\d\.svg", text))) == 12
+    assert text.count("<title>broadcast on star:4, step ") == 12
+    assert tab.errors == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,7 +1,9 @@
 """The page: one file that needs nothing else, of bounded size, whose data are the schedule's."""
 
+import io
 import re
 import subprocess
+import zipfile
 from html.parser import HTMLParser
 
 import networkx as nx
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import treecast
-from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned
+from tests.drawing.explorer.cases import MODULES, SORTS, find_node, planned, run_in_node
 from treecast.drawing.explorer.data import MOST_NODES, columns_of, facts_of, packed, unpacked
 from treecast.drawing.explorer.page import joined, page_of
 from treecast.drawing.places import places_of
@@ -74,6 +76,27 @@ def test_data_go_round(sort):
         assert chunks == [c for first, stop in table.ranges(payload) for c in range(first, stop)]
     there = columns["neighbor"].reshape(schedule.network.ports, -1).T
     assert np.array_equal(there, schedule.network.neighbor_table())
+
+
+def test_the_page_names_the_digest_of_the_file(tmp_path):
+    schedule = planned("streams in trees")
+    treecast.save(schedule, tmp_path / "plan.tc")
+    digest = (tmp_path / "plan.tc").read_text().splitlines()[1].removeprefix("digest ")
+    assert facts_of(schedule)["digest"] == digest
+    assert facts_of(treecast.plan("broadcast", nx.Graph([("a>b", "c")])))["digest"] == ""
+
+
+def test_frames_go_out_in_a_zip_file(tmp_path):
+    script = f"""
+        import {{ zipOf }} from "{MODULES}/saving.js";
+        import fs from "node:fs";
+        const files = JSON.parse(fs.readFileSync(0, "utf8")).map(([name, text]) => [name, new TextEncoder().encode(text)]);
+        console.log(JSON.stringify([...zipOf(files)]));
+    """
+    files = [["step-0.svg", "<svg>ä</svg>"], ["step-1.svg", ""], ["ü.svg", "x" * 70_000]]
+    with zipfile.ZipFile(io.BytesIO(bytes(run_in_node(script, files)))) as found:
+        assert found.testzip() is None
+        assert [[one, found.read(one).decode()] for one in found.namelist()] == files
 
 
 def test_modules_are_named_apart_and_joined_once():

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treecast import __version__
 from treecast.drawing.places import places_of
 from treecast.errors import TreecastError
+from treecast.formats.native.text import digest_of
 from treecast.lower_bounds import best
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut_into_atoms
@@ -124,6 +125,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "violations": [str(violation) for violation in report.violations[:5]],
         "lower": [[bound.of, bound.value, bound.formula, bound.source] for bound in bounds],
         "command": schedule.command,
+        "digest": digest_of(schedule),
         "version": __version__,
     }
 

@@ -5,6 +5,7 @@ import { inspector } from "./inspector.js";
 import { kill, networkView } from "./network.js";
 import { $, arcName, colourName, el, firstArrivals, sendsAt } from "./page_parts.js";
 import { eachMove, NEVER, replay } from "./replay.js";
+import { saveFrames, saveSvg } from "./saving.js";
 import { timeView } from "./spacetime.js";
 import { canLie, change, createApp, recall, toggleLiar } from "./state.js";
 import { growTrees, treesView, wayTo } from "./trees.js";
@@ -124,6 +125,7 @@ function heading(job) {
   $("foot").append(
     ...notes.map((note) => el("p", {}, note)),
     el("p", {}, `${job.command || job.builder} · treecast ${job.version}`),
+    ...(job.digest ? [el("p", { class: "digest" }, `${W.digest} ${job.digest}`)] : []),
   );
 }
 
@@ -136,7 +138,8 @@ function controls(app) {
   for (const [id, where] of Object.entries(go)) $(id).addEventListener("click", () => change(app, { step: where() }));
   $("play").addEventListener("click", () => play(app));
   $("heal").addEventListener("click", () => heal(app));
-  $("svg").addEventListener("click", () => saveSvg(job));
+  $("svg").addEventListener("click", () => saveSvg(app));
+  $("frames").addEventListener("click", () => saveFrames(app));
   $("labels").append(...(job.nodes <= 1000 ? job.labels : []).map((value) => el("option", { value })));
   $("find").addEventListener("change", () => {
     const node = job.labels.indexOf($("find").value.trim());
@@ -201,7 +204,8 @@ function keys(app) {
     End: () => change(app, { step: app.job.span }),
     l: () => (canLie(app.job) ? toggleLiar(app, app.chosen) : change(app, { message: W.noLies })),
     k: () => kill(app, app.chosen),
-    s: () => saveSvg(app.job),
+    s: () => saveSvg(app),
+    f: () => saveFrames(app),
     h: () => heal(app),
     w: () => $("worst").click(),
   };
@@ -242,19 +246,4 @@ function say(app) {
   for (let v = 0; v < job.nodes; v++) if (run.wants[v] && run.done[v] <= app.step) complete++;
   const moves = W.step(app.step, sends.length, lost, complete);
   if (!app.playing && $("moves").textContent !== moves) $("moves").textContent = moves;
-}
-
-/** Saves the network as it stands, with its colours written out. */
-function saveSvg(job) {
-  const copy = $("map").cloneNode(true),
-    style = document.createElementNS($("map").namespaceURI, "style");
-  const root = getComputedStyle(document.documentElement);
-  const names = [...document.querySelector("style").textContent.matchAll(/(--[a-z0-9-]+):/g)].map(([, name]) => name);
-  const values = [...new Set(names)].map((name) => `${name}:${root.getPropertyValue(name)}`).join(";");
-  style.textContent = `svg{${values}}${document.querySelector("style").textContent}`;
-  copy.prepend(style);
-  const blob = new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
-  const link = el("a", { href: URL.createObjectURL(blob), download: `${job.kind}.svg` });
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -46,8 +46,10 @@ export const W = {
     "Messages go by routes that the network chooses: a cut link stops none of them in this replay. Kill nodes instead.",
   orbit: "Every node does the same, translated: this is one node's part. Choose whose above.",
   controls: "Dotted sends are control flits: they tell nodes when to begin. They are drawn as planned, not replayed.",
+  digest: "The plan's digest, as in the second line of its file:",
+  manyFrames: (count, most) => `${count} frames are more than the ${most} that are saved.`,
   large: "With more than 1,000 nodes labels and idle links are left out.",
-  keys: "Keys: Space plays, ← → Home End steps, 1 … 9 a tree, Enter or click kills or revives a node, L makes it lie, W the worst fault, H heals all, S saves the network; with a node in focus, arrows go to its neighbours.",
+  keys: "Keys: Space plays, ← → Home End steps, 1 … 9 a tree, Enter or click kills or revives a node, L makes it lie, W the worst fault, H heals all, S saves the network, F a frame for each step; with a node in focus, arrows go to its neighbours.",
   columns: {
     node: "node",
     from: "from",

@@ -54,6 +54,14 @@ def encode(schedule: Schedule) -> bytes:
     return first + _digest_line(VERSION, first, body) + b"\n" + body
 
 
+def digest_of(schedule: Schedule) -> str:
+    """Return the digest of the text file of a schedule, as it stands in the file; empty where no file can hold it."""
+    try:
+        return encode(schedule).split(b"\n", 2)[1].decode().removeprefix("digest ")
+    except TreecastError:
+        return ""
+
+
 def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
     """Return the line of the digest: in version 1 of what follows it, later also of the first line."""
     covered = body if version == 1 else first + body
