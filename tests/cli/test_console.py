@@ -90,3 +90,13 @@ def test_a_bar_can_wait_until_the_work_takes_long(monkeypatch):
         now[0] = 2.5
         report(64, 0, "sets")
     assert "sets" in errors.getvalue()
+
+
+@pytest.mark.parametrize("value", ["1", ""])
+def test_no_color_takes_escape_codes_away(value, monkeypatch, capsys):
+    """Ranks of MPI have a terminal even where their output goes into a file: the lab says so by NO_COLOR."""
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("rich.console.Console.is_terminal", property(lambda self: self._force_terminal is not False))
+    console.show_table(Table(("node",), [("dead",)], marks={"dead": "bad"}))
+    assert ("\x1b[" in capsys.readouterr().out) == (not value)

@@ -75,6 +75,28 @@ def test_help_of_a_verb_is_that_of_the_verb() -> None:
     assert pages[0] == pages[1]
 
 
+@pytest.mark.parametrize(("verb", "width"), [("run", 400), ("lab run", 400), ("theorems", 60), ("times", 400)])
+def test_help_is_broken_where_the_terminal_is_full(
+    verb: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At any width, and with the lines of no source file showing through."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([*verb.split(), "--help"]) == 0
+    page = capsys.readouterr().out
+    entries = [line for line in page.splitlines() if line.startswith("│")]
+    assert page.startswith(f"Usage: treecast {verb} ")
+    assert ("Example: treecast" in page, "default: ()" in page) == (True, False)
+    if width == 400:
+        assert all(re.match(r"│ +(\* +)?(-|[A-Z])", line) for line in entries), page
+    assert ("The hypercube, as in hypercube:6." in page) == (verb == "times")
+
+
+def test_help_needs_no_docstrings() -> None:
+    words = [sys.executable, "-OO", "-m", "treecast", "--help"]
+    page = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert all(re.search(rf"│ {verb} +[A-Z]", page) for verb in find_verbs() if verb != "lab")
+
+
 def test_an_unknown_topic(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "rule"]) == 2
     assert "did you mean 'rules'?" in capsys.readouterr().err

@@ -71,14 +71,19 @@ def soon(true, seconds=20):
         time.sleep(0.05)
 
 
+def words(out):
+    """Return what was printed, without the names of hosts in front of the lines."""
+    return [word for line in out.splitlines() for word in line.split()[1:]]
+
+
 @needs_lab
 def test_every_host_runs_the_command_and_reaches_the_others_by_name(tmp_path):
     before = outside_view()
     look = "h=$(hostname); ip -brief address show self; for v in h0 h1 h2 h3; do echo $h $v $(getent hosts $v); done"
     outcome, out = run("hypercube:2", 10**8, ["sh", "-c", look], tmp_path, how="hosts")
     assert outcome.status == 0
-    assert {tuple(line.split()) for line in out.splitlines() if line.startswith("h")} == {
-        (f"h{u}", f"h{v}", f"10.9.0.{v + 1}", f"h{v}") for u in range(4) for v in range(4)
+    assert {tuple(line.split()) for line in out.splitlines() if line.split()[1].startswith("h")} == {
+        (f"0b{u:02b}:", f"h{u}", f"h{v}", f"10.9.0.{v + 1}", f"h{v}") for u in range(4) for v in range(4)
     }
     assert all(f"10.9.0.{u + 1}/32" in out for u in range(4))
     assert outside_view() == before
@@ -88,7 +93,7 @@ def test_every_host_runs_the_command_and_reaches_the_others_by_name(tmp_path):
 def test_links_carry_about_their_rate_and_two_carry_twice_as_much(tmp_path):
     size, rate = 2_000_000, 20 * 10**6
     _, out = run("path:3", rate, [sys.executable, str(HERE / "sender.py"), str(size)], tmp_path, how="hosts")
-    one, two, relayed = map(float, out.split())
+    one, two, relayed = map(float, words(out))
     least = (size - bucket(rate)) * 8 / rate
     assert min(one, two) >= least * 0.99
     assert relayed >= least * 0.99
@@ -112,10 +117,10 @@ def test_behind_a_switch_a_host_has_one_port_for_all_it_sends(tmp_path):
 def test_a_cut_link_stops(tmp_path):
     receiver = [sys.executable, str(HERE / "sender.py"), "6000000", "1.5"]
     whole, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts")
-    assert (whole.cuts, out.split()) == ((), ["closed", "6000000"])
+    assert (whole.cuts, words(out)) == ((), ["closed", "6000000"])
     cut, out = run("path:2", 50 * 10**6, receiver, tmp_path, how="hosts", cuts=[LinkCut(0, 1, 0.2, after_mark=True)])
     assert [link[:2] for link in cut.cuts] == [(0, 1)]
-    word, got = out.split()
+    word, got = words(out)
     assert word == "silence"
     assert 0 < int(got) < 6_000_000
 
@@ -126,7 +131,7 @@ def test_a_cut_in_seconds_takes_both_ends_down(tmp_path):
     outcome, out = run(
         "path:3", 10**8, ["sh", "-c", look], tmp_path, how="hosts", cuts=[LinkCut(0, 1, 1e3), LinkCut(1, 2, 0.3)]
     )
-    assert sorted(out.splitlines()) == ["h0 to1 1", "h1 to0 1", "h1 to2 0", "h2 to1 0"]
+    assert sorted(out.splitlines()) == ["0: h0 to1 1", "1: h1 to0 1", "1: h1 to2 0", "2: h2 to1 0"]
     ((u, v, seconds),) = outcome.cuts
     assert (u, v) == (1, 2)
     assert seconds >= 0.3
@@ -231,7 +236,7 @@ def test_time_runs_out(tmp_path):
 @needs_lab
 def test_the_command_line_runs_a_command(capfd):
     assert main(["lab", "run", "path:2", "--rate", "10mbit", "--no-mpi", "--", "sh", "-c", "hostname"]) == 0
-    assert sorted(capfd.readouterr().out.split()) == ["h0", "h1"]
+    assert sorted(capfd.readouterr().out.splitlines()) == ["0: h0", "1: h1"]
 
 
 @pytest.mark.parametrize(

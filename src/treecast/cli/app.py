@@ -4,9 +4,10 @@ import ast
 from importlib.abc import SourceLoader
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import cast
+from typing import Any, cast
 
 from cyclopts import App, Parameter
+from cyclopts.help import DefaultFormatter
 
 from treecast import __version__
 from treecast.cli import verbs
@@ -31,10 +32,25 @@ def _help_of(verb: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
 
 
+class _Flowing(DefaultFormatter):
+    """Help pages in which what docstrings say of parameters is broken where the terminal is full, and nowhere else."""
+
+    def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        """Show a part of a page."""
+        from rich.text import Text
+
+        for entry in panel.entries:
+            text = getattr(entry.description, "primary_renderable", None)
+            if isinstance(text, Text):
+                text.plain = " ".join(text.plain.split())
+        super().__call__(console, options, panel)
+
+
 app = App(
     name="treecast",
     help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
     help_format="plaintext",
+    help_formatter=_Flowing(),
     version=__version__,
     version_flags=["--version", "-V"],
     result_action="return_value",

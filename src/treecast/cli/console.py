@@ -1,6 +1,7 @@
 """What the command line shows: tables and data on standard output, progress and chatter on standard error."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Generator, Mapping
@@ -83,7 +84,8 @@ def show_table(table: Table) -> None:
     for row in table.shown:
         cells = [spell(value) for value in row]
         grid.add_row(*(Text(cell, styles.get(cell, "")) for cell in cells))
-    console = Console()
+    # mpirun gives ranks a terminal also where their output goes into a file
+    console = Console(force_terminal=False) if os.environ.get("NO_COLOR") else Console()
     if not console.is_terminal:
         console.width = 200
     with console.capture() as shown:

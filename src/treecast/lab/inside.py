@@ -69,7 +69,7 @@ def run_commands(order: dict[str, Any], report_file: int) -> int:
     where = {**os.environ, **order["environment"], "TREECAST_LAB": str(HOME), "TMPDIR": str(HOME / "tmp")}
     where["TREECAST_JOB"] = str(HOME / "status")  # where a rank that fails says so: mpirun would wait for the others
     try:
-        running = [subprocess.Popen(command, env=where) for command in order["commands"]]
+        running, readers = _start(order["commands"], order["names"], where)
     except FileNotFoundError as error:
         raise BuildError(f"there is no {error.filename}") from None
     for cut in order["cuts"]:
@@ -80,8 +80,35 @@ def run_commands(order: dict[str, Any], report_file: int) -> int:
             return int((HOME / "status").read_text())
         time.sleep(_LOOK)
     statuses = [process.wait() for process in running]
+    for reader in readers:
+        reader.join(_PRINTING)  # what a host has left running may keep its output open
     statuses = [128 - status if status < 0 else status for status in statuses]
     return next((status for status in statuses if status), 0)
+
+
+def _start(
+    commands: list[list[str]], names: list[str], where: dict[str, str]
+) -> tuple[list["subprocess.Popen[bytes]"], list[threading.Thread]]:
+    """Start all commands; where they have names, each line that one prints has its name in front."""
+    if not names:
+        return [subprocess.Popen(command, env=where) for command in commands], []
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, env=where, stdout=pipe, stderr=pipe) for command in commands]
+    readers, lock = list[threading.Thread](), threading.Lock()
+    for name, process in zip(names, running, strict=True):
+        for source, to in ((process.stdout, 1), (process.stderr, 2)):
+            readers.append(
+                threading.Thread(target=_pass_on, args=(source, to, f"{name}: ".encode(), lock), daemon=True)
+            )
+            readers[-1].start()
+    return running, readers
+
+
+def _pass_on(source: Any, to: int, name: bytes, lock: threading.Lock) -> None:
+    """Copy lines to an open file, as they come, each behind a name."""
+    for line in source:
+        with lock:
+            os.write(to, name + line.removesuffix(b"\n") + b"\n")
 
 
 def _cut_link(cut: list[Any], starts: int, report_file: int) -> None:

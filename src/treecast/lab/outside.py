@@ -74,7 +74,10 @@ def run_in_lab(
     if not command:
         raise LabError("there is nothing to run: write the command behind --, as in -- python program.py")
     check_machine()
-    order = json.dumps(_order(plan, list(command), how, cuts, list(options))).encode() + b"\n"
+    order = _order(plan, list(command), how, cuts, list(options))
+    if stdout is not None or not os.isatty(1):
+        order["environment"]["NO_COLOR"] = "1"  # mpirun gives ranks a terminal all the same
+    line = json.dumps(order).encode() + b"\n"
     order_read, order_write = os.pipe()
     report_read, report_write = os.pipe()
     inside = [
@@ -102,7 +105,7 @@ def run_in_lab(
         os.close(report_write)
     try:
         with os.fdopen(report_read, "rb") as reports:
-            _write_all(order_write, order)
+            _write_all(order_write, line)
             return _follow(reports, timeout, ready)
     finally:
         os.close(order_write)
@@ -119,6 +122,7 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
         "batches": [[batch.tool, batch.host, batch.lines] for batch in batches(plan)],
         "files": {"agent": launch.AGENT, "hosts": hosts_file(plan)},
         "commands": commands,
+        "names": plan.network.labels() if how == "hosts" else [],
         "environment": {
             "PATH": launch.search_path(),
             # behind a switch there is no network to name: a host has one port

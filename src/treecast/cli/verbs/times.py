@@ -5,12 +5,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import CostOptions, Flag, Json, Output, Spec
+from treecast.cli.arguments import CostOptions, Flag, Json, Output
 from treecast.papers.hypercube.times import COLLECTIVES
 
 
 def times(
-    network: Spec,
+    network: Annotated[str, Parameter(help="The hypercube, as in hypercube:6.")],
     /,
     *,
     survive: int | None = None,
