@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FILE ?= docs/pictures/star4-trees.png
+# by the environment, since a name may hold quotes
+export FILE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-mpi test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
@@ -36,10 +38,10 @@ $(VENV)/.docs: $(VENV)/.demo
 	@touch $@
 
 demo: $(VENV)/.demo  ## broadcast a real file while two nodes die (FILE=… for another file)
-	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo.sh
+	@BIN=$(BIN) sh examples/demo.sh
 
 demo-mpi: $(VENV)/.mpi  ## the same by 24 processes over MPI, of which two are killed
-	@BIN=$(BIN) FILE='$(FILE)' sh examples/demo-mpi.sh
+	@BIN=$(BIN) sh examples/demo-mpi.sh
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

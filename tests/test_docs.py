@@ -143,6 +143,21 @@ def test_doctests():
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the demos are shell scripts")
+def test_a_demo_without_its_file_fails_first(tmp_path):
+    """``make`` hands the name over as it is, and nothing is run before the file has been looked for."""
+    (tmp_path / "treecast").write_text("#!/bin/sh\necho ran >&2\n")
+    (tmp_path / "treecast").chmod(0o755)
+    for script in ("demo", "demo-mpi"):
+        words = ["make", "-n", script, f"VENV={tmp_path}", "FILE=it's not here"]
+        assert "it's" not in subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT).stdout
+        env = {"BIN": str(tmp_path), "FILE": "it's not here", "PATH": "/usr/bin:/bin"}
+        done = subprocess.run(
+            ["sh", f"examples/{script}.sh"], capture_output=True, text=True, check=False, cwd=ROOT, env=env
+        )
+        assert (done.returncode, done.stderr) == (2, "error: FILE=it's not here cannot be read: name a file\n")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the demo is a shell script")
 def test_the_demo(tmp_path, monkeypatch):
     binary = shutil.which("treecast", path=str(Path(sys.executable).parent))
@@ -154,4 +169,5 @@ def test_the_demo(tmp_path, monkeypatch):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "everything to all 22 living nodes" in done.stdout
+    assert "\x1b[" not in done.stdout
     assert (tmp_path / "treecast-demo.png").read_bytes().startswith(b"\x89PNG")
