@@ -13,7 +13,8 @@ from treecast.description import Description, Table, spell
 def cell(value: object) -> str:
     """Return a value as the cell of a table: one line, in which nothing is taken for Markdown."""
     text = " ".join(spell(value).split()) if not isinstance(value, str) else " ".join(value.split())
-    return re.sub(r"([|*_<>\[\]])", r"\\\1", text)
+    escaped = re.sub(r"([|*_<>\[\]])", r"\\\1", text)
+    return re.sub(r"(?<![\w\\-])--[a-z][a-z-]*", r"`\g<0>`", escaped)  # two dashes would become a longer one
 
 
 def code(text: str) -> str:
