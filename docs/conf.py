@@ -45,7 +45,6 @@ exclude_patterns = [
     "gallery/*.zip",
 ]
 suppress_warnings = [
-    "toc.empty_glob",
     "config.cache",  # the settings hold functions, which cannot be pickled
     "autoapi.python_import_resolution",  # of modules that import within packages whose names come late
 ]
@@ -83,6 +82,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "image_scrapers": (WrittenPictures(),),
+    "within_subsection_order": "FileNameSortKey",
     "reset_modules": (),
     "download_all_examples": False,
     "write_computation_times": False,
@@ -99,7 +99,7 @@ autoapi_dirs = ["../src/treecast"]
 autoapi_root = "api"
 autoapi_add_toctree_entry = False
 autoapi_member_order = "groupwise"
-autoapi_python_class_content = "both"
+autoapi_python_class_content = "class"
 autoapi_options = ["members", "show-inheritance", "imported-members"]
 autoapi_file_patterns = ["*.pyi", "*.py"]  # the stub says which names are public, and where they come from
 autoapi_keep_files = False
@@ -110,7 +110,8 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = f"treecast {version}"
-html_static_path = []
+html_static_path = ["site_extensions/static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}

@@ -1,4 +1,7 @@
-"""The public names, for type checkers: those of the table in ``__init__.py``."""
+"""The public names: what to plan with, what judges, runs and draws a plan, and the results.
+
+Type checkers read them here; they are those of the table in ``__init__.py``.
+"""
 
 from treecast.api import bounds as bounds
 from treecast.api import compare as compare
