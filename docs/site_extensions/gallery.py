@@ -12,8 +12,10 @@ PAGES = Path(__file__).parent.parent / "_explorer"
 REPLAY = """
 .. raw:: html
 
-    <p><a class="explorer" href="../explorer/{name}.html">Open the page that replays this plan</a></p>
-    <iframe class="explorer" src="../explorer/{name}.html" title="{name}: the plan, step by step" loading="lazy"></iframe>
+    <div class="explorer">
+    <p><a href="../explorer/{name}.html">Open the page that replays this plan</a></p>
+    <iframe src="../explorer/{name}.html" title="{name}: the plan, step by step" loading="lazy"></iframe>
+    </div>
 """
 
 
