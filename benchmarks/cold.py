@@ -3,6 +3,8 @@
     make bench-cold                  every command below
     make bench-cold ARGS=cover       those with this word in them
 
+Every verb is there but 'lab', 'launch' and 'warm-up', which start other programs or compile all there is.
+
 Cold: the compiler's cache directory is empty. Warm: the same command once more. User and system time of the process and
 of all that it starts, which other work on the machine changes little; the warm figure is the better of two.
 Commands that write pictures may take as much more as a bare import of matplotlib does. Modules are compiled to bytecode
@@ -34,8 +36,13 @@ FILES = {
 }
 COMMANDS = """
 --help
+help rules
+completion bash
 networks
 networks star:5
+builders broadcast torus:4x4x4 --messages 600
+advise broadcast --nodes 16 --bytes 1MiB --survive 1 --max-degree 4 --latency 1us --rate 12.5GB/s
+program broadcast mesh:1000x1000x1000 999,0,5 --messages 600
 plan broadcast star:4
 plan broadcast star:5 --messages 400 --survive 2
 plan scatter star:5 --copies 4
@@ -72,6 +79,10 @@ draw star.tc
 draw star.tc -o trees.svg
 draw hundred.tc --kind space-time -o picture.svg
 show hundred.tc --node 54321
+export star.tc --to chrome -o star.json
+repair hundred.tc --dead-nodes 54321 -o repaired.tc
+diff star.tc star.tc
+reliability star.tc --node-failure 0.01
 bounds broadcast star:5 --messages 400 --survive 2
 bounds broadcast mesh:10x10 --model wormhole
 bounds scatterv torus:10x10 --lengths random:9

@@ -104,7 +104,8 @@ def test_a_cache_that_is_no_folder(tmp_path):
 
 def test_a_cache_that_must_not_be_written(tmp_path):
     (tmp_path / "cache").mkdir(mode=0o500)
-    assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == "[0, 1, 2, 3]\n"
+    folder = tmp_path / "cache" if os.geteuid() else "/proc/cache"  # root may write into any other
+    assert python(SUM, NUMBA_CACHE_DIR=str(folder)) == "[0, 1, 2, 3]\n"
 
 
 def test_nowhere_to_keep_compiled_code(tmp_path):
