@@ -382,6 +382,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "406 steps of 600 messages": Test(
             f"{ALL_PORT}/test_overlapping_sums.py::test_a_reduce_broadcast_does_not_wait_for_its_first_half"
         ),
+        "between many ranks past relays": Test("tests/plans/trees/test_split_off.py::test_the_gap_of_many_ranks"),
         "59 steps of 64 messages": Test(f"{ALL_PORT}/test_overlapping_sums.py::test_a_ring_loses_more"),
         "696 steps of 600 messages": Test(f"{ALL_PORT}/test_balanced_trees.py::test_the_figures_of_the_page"),
         "The rate is the optimum": Test("tests/plans/trees/test_split_off.py::test_the_rate_is_reached_exactly"),

@@ -141,3 +141,22 @@ def test_turns_take_fewer_steps_than_streams():
     where = network(boxes(2, 8, 12, 1))
     assert plan("allgather", where, messages=600).steps == 696
     assert plan("allgather", where, messages=600, builder="balanced-trees").steps == 740
+
+
+def test_more_ranks_are_refused():
+    wired = nx.grid_2d_graph(13, 13)
+    nx.set_edge_attributes(wired, 2, "capacity")
+    with pytest.raises(PlanError, match=r"packs trees of up to 144 ranks, which takes seconds, and .* has 169"):
+        plan("allgather", network(wired), builder="split-off-trees")
+    where = network(boxes(17, 8, 9, 1))
+    with pytest.raises(PlanError, match="split-off-trees splits off relays for as long as that takes seconds"):
+        plan("allgather", where, builder="split-off-trees")
+
+
+def test_the_gap_of_many_ranks():
+    """As docs/open.md says."""
+    where = network(boxes(19, 8, 9, 1))
+    schedule = plan("allgather", where, messages=20)
+    report = verify(schedule)
+    assert report.holds
+    assert (report.steps, max(b.value for b in report.bounds if b.of == "steps")) == (523, 361)

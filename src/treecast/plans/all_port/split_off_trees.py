@@ -15,13 +15,13 @@ from treecast.plans.all_port.in_turns import built_in_turns, turn_of_trees
 from treecast.plans.all_port.independent_trees import dealt, spread_evenly
 from treecast.plans.all_port.packed_trees import SEED
 from treecast.plans.built import Built
-from treecast.plans.registry import ALL_PORT, builder, every
+from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.split_off import trees_split_off
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
-_MOST_SPLIT = 2**30  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
-_MOST_RANKS = 96
+_MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
+_MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
 _COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
@@ -32,21 +32,23 @@ def _needless(network: Network) -> str:
     return ""
 
 
-def _too_large(network: Network) -> str:
+def _too_large(job: Job[Network]) -> str:
+    network = job.network
     if network.rank_count > _MOST_RANKS:
-        return f"is for up to {_MOST_RANKS} ranks"
+        return f"packs trees of up to {_MOST_RANKS} ranks, which takes seconds, and {network.spec} has {network.rank_count}"
     relays = [] if network.relays is None else np.flatnonzero(network.relays).tolist()
     arcs = arcs_of(network)
     beside = [len(np.unique(arcs.head[arcs.first[w] : arcs.first[w + 1]])) for w in relays]
     if network.rank_count * sum(count**2 for count in beside) * network.nodes**2 > _MOST_SPLIT:
-        return "splits off relays of smaller networks"
+        return f"splits off relays for as long as that takes seconds, and those of {network.spec} take longer"
     return ""
 
 
 @builder(
     "split-off-trees",
     "allgather",
-    on=every(_needless, _too_large),
+    on=_needless,
+    fits=_too_large,
     under=ALL_PORT,
     orbit=False,
     options=(SEED,),
