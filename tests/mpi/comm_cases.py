@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -40,6 +41,15 @@ world.Allreduce(np.ones(1, int), total)
 assert total[0] == size
 assert world.last[:3] == ((), "MPI", "")
 assert 0 < world.last.seconds < 100
+
+# down trees, too, equal sums have equal bits, whichever rank is late
+numbers = np.random.default_rng(me).standard_normal(1 << 14) * 10.0 ** (np.arange(1 << 14) % 25)
+over, sums = treecast.mpi.wrap(MPI.COMM_WORLD, network=f"complete:{size}"), np.zeros((20, 1 << 14))
+for turn, out in enumerate(sums):
+    time.sleep(0.004 * (turn % size == me))
+    over.Allreduce(numbers, out)
+assert over.last.way == "trees"
+assert (sums == world.bcast(sums[0])).all()
 
 half = world.Split(me % 2)
 between = half.Create_intercomm(0, MPI.COMM_WORLD, 1 - me % 2)

@@ -122,7 +122,7 @@ class Trees:
         return self._move(call, shape, Blocks(len(own), place, [me], range(call.size) if into else ()))
 
     def allreduce(self, call: Call, mine: Piece | None, out: Piece | None, how: Sums | None) -> Failed:
-        """Bring the sum of all contributions to all ranks; it is added along the trees, in no fixed order."""
+        """Bring the sum of all contributions to all ranks; it is added along the trees, in the order of the schedule."""
         if out is None or how is None:
             return ()
         if not how.op.Is_commutative():

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.execution.layout import Bytes
+from treecast.mpi.engine.additions import Additions
 from treecast.mpi.engine.deaths import deaths
 from treecast.mpi.engine.memory import Memory, Part
 from treecast.mpi.engine.transfers import Expected, Transfer
@@ -115,7 +116,8 @@ class Engine:
         self._mpi, self._comm, self._first_tag = endpoint
         self._part, self._patience, self._kill_at = part, patience, kill_at
         self._status = self._mpi.Status()
-        self._missing = dict(part.missing)
+        self._additions = Additions(part, transfers)
+        self._missing = self._additions.missing
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
         self.outcome = Outcome(set(part.held), {}, set(), set())
         self._transfers = [_Active(transfer, transfer.first) for transfer in transfers]
@@ -268,35 +270,33 @@ class Engine:
 
     def _take_in(self, transfer: Transfer, message: _Message, full: bool) -> None:
         """Take in what has arrived: add it, keep it, or note that it was void."""
-        chunk, buffer, new = message.chunk, message.buffer, False
+        chunk, buffer = message.chunk, message.buffer
+        adds = full and chunk in self._missing
+        new = full and not adds and chunk not in self.outcome.held
         if message.lands:
             self._memory.landed(chunk)
-        if not full:
-            self.outcome.voids += 1
-        elif chunk in self._missing:
-            if self._part.add is not None and len(buffer):
-                self._part.add(self._part.view(chunk), buffer)
-            self._missing[chunk] -= 1
-            if not self._missing[chunk]:
+        if adds:
+            self._memory.give_back(*self._additions.take(transfer, chunk, buffer))
+            new = not self._missing[chunk]
+            if new:
                 self._complete(chunk)
-                new = True
-        elif chunk not in self.outcome.held:
-            new = True
-        if new:
-            self.outcome.by_tree[transfer.tree] = self.outcome.by_tree.get(transfer.tree, 0) + 1
-        if new and chunk not in self._missing:
+        elif new:
             if not message.lands:
                 self._memory.keep(chunk, buffer)
             self._hold(chunk)
         elif not message.lands:
             self._memory.give_back(buffer)
+        if new:
+            self.outcome.by_tree[transfer.tree] = self.outcome.by_tree.get(transfer.tree, 0) + 1
         if not full:
+            self.outcome.voids += 1
             self._note_void(transfer, chunk)
 
     def _note_void(self, transfer: Transfer, chunk: int) -> None:
         """Note that a message did not bring its chunk, or never will; what waited for it may then send a void."""
         if chunk in self._missing:
             self._void.add(chunk)
+            self._memory.give_back(*self._additions.lose(chunk))
             self._wake(chunk)
             return
         self._expected.note_void(chunk, transfer.tree)

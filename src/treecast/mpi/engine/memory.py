@@ -100,10 +100,11 @@ class Memory:
         """Note that a chunk is no longer being received in its place."""
         self._landing.discard(chunk)
 
-    def give_back(self, buffer: Bytes) -> None:
-        """Take back a buffer that was lent."""
-        self._lent -= len(buffer) >= _LARGE
-        self._pool.setdefault(len(buffer), []).append(buffer)
+    def give_back(self, *buffers: Bytes) -> None:
+        """Take back buffers that were lent."""
+        for buffer in buffers:
+            self._lent -= len(buffer) >= _LARGE
+            self._pool.setdefault(len(buffer), []).append(buffer)
 
     def give_up(self, chunk: int, buffer: Bytes, lands: bool) -> None:
         """Note that a receive was given up: MPI may still write there, so the buffer is not used again."""
