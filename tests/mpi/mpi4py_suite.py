@@ -1,4 +1,4 @@
-"""mpi4py's own tests, unchanged, with COMM_WORLD and COMM_SELF replaced by wrapped ones: ``make test-mpi4py``.
+"""mpi4py's own tests and demos, unchanged, with COMM_WORLD and COMM_SELF replaced by wrapped ones: ``make test-mpi4py``.
 
 usage: mpi4py_suite.py [-n RANKS,…] [-o OPTIONS]… [ARGUMENTS FOR mpi4py's test/main.py]: OPTIONS are those of ``wrap``, in JSON.
 
@@ -25,6 +25,9 @@ BY_IDENTITY = "testPickle"  # asks whether a communicator is the same object as 
 OPTIONS = ({}, {"own": True}, {"survive": 1})
 EXTRA = ("--output", "tag", "--mca", "osc", "^ucx")  # that component complains of itself in every test
 LIMIT = 900.0  # seconds for all modules on one number of ranks
+DEMOS = ("allgather", "alltoall", "alltoallv", "barrier", "bcast", "gather", "scatter")  # of the OSU benchmarks
+DRIVER = ROOT / "tests" / "mpi" / "mpi4py_driver.py"
+LOG = ROOT / "build" / "mpi4py-tests.log"
 
 
 def fetch_tests() -> Path | str:
@@ -57,28 +60,47 @@ def fetch_tests() -> Path | str:
 
 def run(main: Path, ranks: int, options: dict[str, object], arguments: list[str]) -> int:
     """Run the tests on some ranks; print what became of them, and all that they said when they fail. Return the exit status."""
-    driver = ROOT / "tests" / "mpi" / "mpi4py_driver.py"
-    program = [sys.executable, str(driver), str(main), json.dumps(options)]
+    program = [sys.executable, str(DRIVER), str(main), json.dumps(options)]
     program += ["-q", "-f", "-x", BY_IDENTITY, *(() if "-i" in arguments else ("-i", MODULES))]
     # with one rank all kinds of arrays; else the fastest, which exercise the same code
     program += ["--no-array"] if ranks > 1 else []
-    log = ROOT / "build" / "mpi4py-tests.log"
     began = time.monotonic()
-    with log.open("w") as said:
-        status = launch(ranks, [*program, *arguments], LIMIT, extra=EXTRA, stderr=said.fileno())
-    lines = log.read_text().splitlines()
+    status, lines = carry_out(ranks, [*program, *arguments])
     counts = [line for line in lines if "Ran " in line or "OK" in line]
     if sum("OK" in line for line in lines) < ranks:  # mpirun's status is 0 when a rank of a fault-tolerant job fails
         status = status or 1
-    spelled = ", ".join(f"{name}={value}" for name, value in options.items()) or "no options"
     verdict = " ".join(line.partition(">: ")[2] or line for line in counts[:2]) if not status else f"FAILED ({status})"
     print(
-        f"mpi4py's tests, {ranks} rank{'s' * (ranks > 1)}, wrapped with {spelled}: {verdict} ({time.monotonic() - began:.0f} s)",
+        f"mpi4py's tests, {ranks} rank{'s' * (ranks > 1)}, wrapped with {spelled(options)}: {verdict}"
+        f" ({time.monotonic() - began:.0f} s)",
         flush=True,
     )
     if status:
         print("\n".join(lines[-200:]))
     return status
+
+
+def run_demos(main: Path, ranks: int, options: dict[str, object]) -> int:
+    """Run mpi4py's demos of collectives; print how many ended well. Return the exit status."""
+    program = [sys.executable, str(DRIVER), str(main.parents[1] / "demo"), json.dumps(options), *DEMOS]
+    status, lines = carry_out(ranks, program)
+    ended = sum(any(f"{name} OK" in line for line in lines) for name in DEMOS)
+    print(f"mpi4py's demos, {ranks} ranks, wrapped with {spelled(options)}: {ended} of {len(DEMOS)} OK", flush=True)
+    if status or ended < len(DEMOS):
+        print("\n".join(lines[-200:]))
+    return status or int(ended < len(DEMOS))
+
+
+def carry_out(ranks: int, program: list[str]) -> tuple[int, list[str]]:
+    """Launch a program; return its exit status and what it said to stderr."""
+    with LOG.open("w") as said:
+        status = launch(ranks, program, LIMIT, extra=EXTRA, stdout=subprocess.DEVNULL, stderr=said.fileno())
+    return status, LOG.read_text().splitlines()
+
+
+def spelled(options: dict[str, object]) -> str:
+    """Return options in words."""
+    return ", ".join(f"{name}={value}" for name, value in options.items()) or "no options"
 
 
 def main() -> int:
@@ -94,6 +116,7 @@ def main() -> int:
     settings = asked.options or OPTIONS
     numbers = [int(text) for text in asked.ranks.split(",")]
     statuses = [run(found, ranks, options, rest) for options in settings for ranks in numbers]
+    statuses += [run_demos(found, max(numbers), options) for options in settings if not rest and max(numbers) > 1]
     return int(any(statuses))
 
 
