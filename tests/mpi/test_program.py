@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import treecast
 from treecast import plan, verify
 from treecast.errors import PlanError
+from treecast.execution.layout import file_layout
+from treecast.formats.native.header import header_of, without_rows
 from treecast.mpi.engine.choose import (
     ONE_PORT,
     Operation,
@@ -23,7 +25,9 @@ from treecast.mpi.engine.choose import (
 from treecast.mpi.engine.hosts import broadcast_program
 from treecast.mpi.engine.transfers import Expected, Transfer, transfers_of
 from treecast.mpi.job import run
+from treecast.mpi.job.data import find_source
 from treecast.networks import network
+from treecast.plans import program_again
 
 JOBS = [
     ("broadcast", "star:4", {"messages": 7, "survive": 2}), ("scatter", "star:4", {"messages": 2, "survive": 1}),
@@ -83,6 +87,22 @@ def test_what_may_still_come_is_counted_as_by_chunk_and_tree(received, voids):
             assert expected.left(chunk, tree) == count[chunk, tree] - gone[chunk, tree]
         assert expected.planned(chunk) == sum(count[chunk, tree] for tree in range(-1, 3))
         assert expected.left(chunk) == sum(count[chunk, tree] - gone[chunk, tree] for tree in range(-1, 3))
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "allgather", "reduce"])
+def test_a_chunk_is_the_same_bytes_as_in_this_process(kind, tmp_path):
+    schedule = plan(kind, "ring:5", bytes=100_005, latency="1us", rate="1GB/s", messages=7)
+    data = tmp_path / "data"
+    data.write_bytes(bytes(schedule.sizes.total(schedule.collective)))
+    here = file_layout(schedule.collective, data.stat().st_size, schedule.sizes)
+    cut_evenly = file_layout(schedule.collective, data.stat().st_size)
+    for program in (schedule, schedule.at(3)):
+        found = find_source(program, str(data), 0).layout.bounds.tolist()
+        assert found == here.bounds.tolist()
+        assert (found == cut_evenly.bounds.tolist()) == (kind == "reduce")  # a sum is cut into numbers
+    header = without_rows(header_of(schedule))
+    if kind == "broadcast":
+        assert program_again(header, 3).sizes == schedule.sizes
 
 
 def test_each_rank_reads_the_plan_once(tmp_path, monkeypatch):

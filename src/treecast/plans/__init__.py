@@ -277,7 +277,9 @@ def program_again(schedule: Schedule, node: int) -> Schedule | None:
     if entry.at is None:
         return None
     mine = entry.at(job, known_node(job, node)).rows
-    found = Schedule(job.network, job.collective, job.model, mine, job.copies, recipe=schedule.recipe)
+    found = Schedule(
+        job.network, job.collective, job.model, mine, job.copies, recipe=schedule.recipe, sizes=schedule.sizes
+    )
     return found if job.likeness is None else carried(found, job.likeness)
 
 

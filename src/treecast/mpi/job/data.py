@@ -46,11 +46,12 @@ class Source:
     files: dict[int, Path] | None = None
 
 
-def find_source(network: Network, collective: Collective, name: str, flit: int, output: str | None = None) -> Source:
-    """Return the input and how it is cut.
+def find_source(program: Schedule, name: str, flit: int, output: str | None = None) -> Source:
+    """Return the input of a schedule, of which the rows of one rank will do, and how it is cut.
 
     Raises FormatError when it is not there, or cannot go to ``output``, PlanError when it does not fit the plan.
     """
+    network, collective = program.network, program.collective
     if collective.lengths is not None:
         source = _folder(network, collective, name, flit)
         if output is not None:
@@ -65,7 +66,7 @@ def find_source(network: Network, collective: Collective, name: str, flit: int, 
             raise FormatError(f"{spell_path(name)} cannot be read: {error.strerror}") from None
         if not path.is_file():
             raise FormatError(f"{spell_path(name)} is no file: over MPI every rank reads its own part of one")
-        source = Source(collective, name, size, file_layout(collective, size))
+        source = Source(collective, name, size, file_layout(collective, size, program.sizes))
     if source.layout.longest > _LARGEST:
         raise PlanError("chunks of 2 GiB and more cannot be sent: plan more --messages")
     return source

@@ -75,7 +75,7 @@ def make_request(
         rows = schedule.at(node).rows
         if not bool((rows.step + rows.steps > step).any()):
             raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
-    data_of.find_source(schedule.network, schedule.collective, name, flit, output)
+    data_of.find_source(schedule, name, flit, output)
     return Request(path, name, flit, killed, deadline, _rule(schedule), output)
 
 
@@ -258,7 +258,7 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
 
 def _prepare(what: Request, rank: int, ranks: int) -> Prepared:
     mine = own_program(what, rank, ranks)
-    source = data_of.find_source(mine.network, mine.collective, what.input, what.flit)
+    source = data_of.find_source(mine, what.input, what.flit)
     return data_of.prepare(mine, rank, source)
 
 

@@ -29,7 +29,7 @@ def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOU
     """
     if not has_mpi4py():
         raise PlanError(MISSING)
-    network, source = schedule.network, find_source(schedule.network, schedule.collective, what.input, what.flit)
+    network, source = schedule.network, find_source(schedule, what.input, what.flit)
     with tempfile.TemporaryDirectory(prefix="treecast-") as name:
         folder = Path(name)
         watch = _Watch(folder, network.nodes, CUT_OFF * what.deadline)
