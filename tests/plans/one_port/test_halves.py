@@ -85,3 +85,19 @@ def test_claims_of_many_messages_follow_from_few(nodes, copies):
             found = next(each for each in builders(kind, f"complete:{nodes}") if each.name == schedule.builder)
             assert found.claims(job_of(schedule)[0]).steps == schedule.steps
             assert verify(schedule).holds
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 13])
+def test_half_duplex_where_messages_combine(nodes):
+    depth, turns = (nodes - 1).bit_length(), nodes - 1 + nodes % 2 if nodes > 1 else 0
+    steps = {"broadcast": depth, "reduce": depth, "scatter": depth, "gather": depth, "reduce-broadcast": 2 * depth,
+             "allgather": 2 * depth, "reduce-scatter": 2 * depth, "allreduce": 4 * depth, "alltoall": 2 * turns}  # fmt: skip
+    for kind, wanted in steps.items():
+        for messages in (1, 5):
+            schedule = plan(kind, f"complete:{nodes}", messages=messages, model="one-port,combining,half")
+            report = verify(schedule)
+            assert report.holds, (kind, messages, report.violations)
+            assert report.steps == schedule.claims.steps == wanted
+            assert report.transmissions == schedule.claims.transmissions
+            if depth == wanted:
+                assert report.steps == best(list(report.bounds), "steps").value

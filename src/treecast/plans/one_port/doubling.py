@@ -10,7 +10,7 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, Network
 from treecast.plans.built import Built
-from treecast.plans.one_port.models import COMBINING, EITHER, turn
+from treecast.plans.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.one_port.skips import skips
 from treecast.plans.registry import builder, every
 from treecast.ragged import places
@@ -39,7 +39,7 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
     "binomial",
     "broadcast",
     on=Complete,
-    under=EITHER,
+    under=(*EITHER, *COMBINING_HALF),
     claims=_claims_of_broadcast,
     what="down a binomial tree: in each turn all that know tell one more",
     rank=15,
@@ -47,7 +47,8 @@ def _claims_of_broadcast(job: Job[Complete]) -> Claims:
 def broadcast(job: Job[Complete]) -> Built:
     """One-port: all M chunks down a binomial tree: ⌈log2 N⌉ turns, M (N - 1) transmissions.
 
-    A turn is a step where messages combine, which makes these the fewest steps. Else it is M steps.
+    A turn is a step where messages combine, which makes these the fewest steps, also of half duplex: who knows never hears again.
+    Else it is M steps.
     """
     nodes, root = job.network.nodes, job.collective.root
     step, source, skip = _spread([min(2**step, nodes) for step in range(_depth(job) + 1)])
@@ -118,7 +119,7 @@ def _claims_of_alltoall(job: Job[Complete]) -> Claims:
     "binomial",
     "scatter",
     on=every(Complete, _too_large),
-    under=COMBINING,
+    under=(*COMBINING, *COMBINING_HALF),
     claims=_claims_of_scatter,
     what="down a binomial tree: half of what a node has for others in each step",
     rank=15,

@@ -12,6 +12,8 @@ COMBINING = ("one-port,combining",)
 """A message holds any number of chunks."""
 HALF = ("one-port,half",)
 """A message is one chunk, and a node sends or receives."""
+COMBINING_HALF = ("one-port,combining,half",)
+"""A message holds any number of chunks, and a node sends or receives."""
 EITHER = (*ONE_PORT, *COMBINING)
 _BYTES_PER_ROW = 300  # while rows of one chunk each are made
 
