@@ -48,3 +48,19 @@ def find_received(trace: Trace) -> Received:
     if not len(run):
         return Received(row, start, stop, length)
     return Received(row[run], start[run], np.maximum.reduceat(stop, run), np.add.reduceat(length, run))
+
+
+def find_spare(trace: Trace) -> tuple[Ints, Ints, Ints]:
+    """Return when rows deliver nothing but what their receivers have already: the row, from which step, until which.
+
+    int64 (runs,) each. Sums are never spare: each contribution counts.
+    """
+    moves, atoms, rows = trace.moves, trace.atoms, trace.schedule.rows
+    atom = np.repeat(np.arange(len(atoms)), np.diff(moves.start))
+    there = np.flatnonzero(trace.arrived & (atoms.bounds[atom] >= trace.schedule.part.sums))
+    row, start, atom = moves.row[there], moves.time[there], atom[there]
+    fresh = trace.via[atom, rows.dst[row]] == row
+    stop = start + np.where(atoms.shift[atom] == 1, atoms.lengths[atom], 1)
+    key, of = np.unique(np.column_stack([row, start, stop]), axis=0, return_inverse=True)
+    spare = np.bincount(of.ravel(), fresh, len(key)) == 0 if len(key) else np.zeros(0, np.bool_)
+    return tuple(key[spare].T)  # type: ignore[return-value]

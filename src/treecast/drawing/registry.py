@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecast.discovery import decorators, import_all
-from treecast.drawing.frames import FRAMES, MOVING, is_folder
+from treecast.drawing.frames import FRAMES, is_folder
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Picture:
     draw
         Draws it on ``View.page``, or, where no page is needed, returns the contents of a file.
     by_step
-        Whether it can show some steps only, and so be drawn as frames.
+        Whether it can show some steps only.
     """
 
     kind: str
@@ -113,9 +113,8 @@ def picture(
     """Register the function below as what draws a kind of picture."""
 
     def register(draw: _Draw) -> _Draw:
-        media = (*into, *MOVING) if by_step else into
         _PICTURES.append(
-            Picture(kind=kind, of=of, into=media, fits=fits, what=what, rank=rank, draw=draw, by_step=by_step)
+            Picture(kind=kind, of=of, into=into, fits=fits, what=what, rank=rank, draw=draw, by_step=by_step)
         )
         return draw
 

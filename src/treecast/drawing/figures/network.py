@@ -18,6 +18,7 @@ from treecast.drawing.figures.scene import (
     line,
     stretches,
 )
+from treecast.drawing.frames import MOVING
 from treecast.drawing.moments import Moments
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
@@ -48,7 +49,7 @@ def why_no_network(schedule: Schedule, view: View) -> str:
 @picture(
     "network",
     of=Schedule,
-    into=FIGURE,
+    into=(*FIGURE, *MOVING),
     fits=why_no_network,
     what="the network, with the trees laid over it",
     rank=35,

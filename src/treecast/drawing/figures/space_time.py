@@ -1,11 +1,13 @@
 """The picture of a run in space and time: steps to the right, a line per node, nearest the root on top."""
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from treecast.description import count_of
-from treecast.drawing.arrivals import fewest_steps, find_received
+from treecast.drawing.arrivals import Received, fewest_steps, find_received, find_spare
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
@@ -20,60 +22,164 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 200  # nodes; beyond, a raster
 _MOST_NAMED = 12  # trees in the legend
+_MOST_PORTS = 8
+_LONG, _KEPT = 40, 5  # steps in which nothing begins or ends: so many are cut, and so many are kept at either end
+_APART = 0.3  # inches between stretches of steps
 
 
-@picture("space-time", of=Schedule, into=FIGURE, what="what each node receives over which tree at which step", rank=30)
+@picture(
+    "space-time",
+    of=Schedule,
+    into=FIGURE,
+    what="what each node receives over which tree at which step",
+    rank=30,
+    by_step=True,
+)
 def draw_run_on(schedule: Schedule, view: View) -> None:
     """Draw the run of a schedule on a page, and without faults also the lower bound of its steps."""
     schedule = chosen_rows(schedule, view)
     trace = replay(schedule.of_node_zero(), view.faults)
-    draw_space_time(trace, fewest_steps(schedule, view.faults), schedule, view.page)
+    draw_space_time(trace, fewest_steps(schedule, view.faults), schedule, view.page, steps=view.steps)
 
 
-def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None = None, page: Any = None) -> "Figure":
-    """Return a figure of a run: steps to the right, a line per node, nearest the root on top.
+def draw_space_time(
+    trace: Trace,
+    bound: int | None = None,
+    of: Schedule | None = None,
+    page: Any = None,
+    *,
+    steps: tuple[int, int] | None = None,
+) -> "Figure":
+    """Return a figure of a run: steps to the right, a line per node that takes part, nearest the root on top.
 
-    A bar is a stream that a node receives, in the colour of its tree; a stroke leads to it from the sender, for the
-    first chunk. A cross: the node dies. A tick: from here on it has all that it wants. ``bound``: a dashed line at that
-    many steps. ``of``: the orbit schedule of which this is the part of node 0, for the title. Beyond 200 nodes the
-    picture is a raster: the number of chunks that nodes receive in each step. ``page``: what to draw on instead of a new
-    figure.
+    A bar is a stream that a node receives, in the colour of its tree, pale where the node had it already; where there are no
+    trees the port has the colour. A stroke leads to it from the sender, for the first chunk. A cross: the node dies. A
+    tick: from here on it has all that it wants. ``bound``: a dashed line at that many steps. ``of``: the orbit schedule of
+    which this is the part of node 0, for the title. ``steps``: the first step to draw and the one behind the last; by
+    default all, but long stretches in which nothing begins or ends. Beyond 200 nodes the picture is a raster: the number of
+    chunks that nodes receive in each step. ``page``: what to draw on instead of a new figure.
     """
     figure = empty_figure() if page is None else page
-    schedule, network = trace.schedule, trace.schedule.network
-    nodes, steps = network.nodes, max(schedule.steps, bound or 0, 1)
-    distance = network.distance(schedule.collective.root, np.arange(nodes))
-    order = np.lexsort((np.arange(nodes), distance))
-    line = np.empty(nodes, np.int64)
-    line[order] = np.arange(nodes)
-    small = nodes <= _MOST_LINES
-    each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
-    labels = [short_label(network, u) for u in order.tolist()] if small else [f"{nodes}    "]
-    left = 0.55 + 0.07 * max(map(len, labels))
-    right = (1.7 if trace.lost else 0.75) if small else 0.6
-    inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
-    head, foot = 1.0, 0.95
-    width, height = inner[0] + left + right, inner[1] + head + foot
-    figure.set_size_inches(width, height)
-    box = left / width, foot / height, inner[0] / width, inner[1] / height
-    axes = figure.add_axes(box if small else raster_box(box))
-    axes.set(xlim=(0, steps), ylim=(nodes - 0.5, -0.5), xlabel="step")
-    axes.spines[:].set_visible(False)
+    network = trace.schedule.network
+    last = max(trace.schedule.steps, bound or 0, 1)
+    small = network.nodes <= _MOST_LINES
+    windows = [(0, last) if steps is None else (steps[0], min(steps[1], last))]
+    order = _lines(trace, small)
+    if small and steps is None:
+        windows = find_windows(find_received(trace), last)
+    notes = _notes(trace, order, windows) if small else []
+    sheet = _Sheet.on(figure, trace, order, windows)
+    line = np.full(network.nodes, -1, np.int64)
+    line[order] = np.arange(len(order))
     handles: list[Any] = []
     if small:
-        title(figure, of or schedule, trace.faults)
-        axes.set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
-        _draw_distances(axes, distance[order], 1 + (right - 0.4) / inner[0])
-        handles += _draw_streams(axes, trace, line)
+        title(figure, of or trace.schedule, trace.faults)
+        for axes in sheet.axes:
+            handles = _draw_lines(axes, sheet, trace, line)
+            handles += _draw_marks(axes, trace, line, small, bound)
     else:
-        title(
-            figure,
-            of or schedule,
-            trace.faults,
-            ": raster of " + draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, steps),
-        )
-    handles += _draw_marks(axes, trace, line, small, bound)
-    _set_ticks(axes, steps, inner[0], small)
+        (axes,), box = sheet.axes, sheet.boxes[0]
+        what = draw_raster(axes, figure.add_axes(scale_box(box)), trace, line, last)
+        axes.set_xlim(windows[0])
+        title(figure, of or trace.schedule, trace.faults, f": raster of {what}")
+        handles += _draw_marks(axes, trace, line, small, bound)
+    for axes, (first, stop), (_, _, part, _) in zip(sheet.axes, windows, sheet.boxes, strict=True):
+        _set_ticks(axes, stop - first, part * figure.get_size_inches()[0], small)
+    _draw_legend(figure, handles, notes)
+    return figure
+
+
+def find_windows(runs: Received, last: int) -> list[tuple[int, int]]:
+    """Return which steps are drawn: all, but the middle of long stretches in which no run begins or ends."""
+    turns = np.unique(np.concatenate([[0, last], runs.start, runs.stop]))
+    gaps = [(a, b) for a, b in pairwise(turns.tolist()) if b - a > _LONG]
+    ends = [0, *(end for a, b in gaps for end in (a + _KEPT, b - _KEPT)), last]
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _lines(trace: Trace, small: bool) -> Ints:
+    """Return the nodes that have a line, nearest the root first; of few nodes only those that take part."""
+    schedule, nodes = trace.schedule, trace.schedule.network.nodes
+    distance = schedule.network.distance(schedule.collective.root, np.arange(nodes))
+    order = np.lexsort((np.arange(nodes), distance))
+    if not small:
+        return order
+    there = np.zeros(nodes, np.bool_)
+    wanted = schedule.part.wanted().node
+    there[np.concatenate([schedule.rows.src, schedule.rows.dst, wanted, [schedule.part.root]]).astype(np.int64)] = True
+    there[list(trace.faults.nodes)] = True
+    return order[there[order]]
+
+
+class _Sheet(NamedTuple):
+    """The axes of a run, one for each stretch of steps: side by side, in boxes of the page. ``order``: the nodes by line."""
+
+    axes: list[Any]
+    boxes: list[tuple[float, float, float, float]]
+    order: Ints
+    distance: Ints
+    right: float
+
+    @staticmethod
+    def on(figure: Any, trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> "_Sheet":
+        """Return new axes on a page, whose size becomes what they need."""
+        network, small = trace.schedule.network, trace.schedule.network.nodes <= _MOST_LINES
+        nodes, steps = len(order), sum(stop - first for first, stop in windows)
+        each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
+        labels = [short_label(network, u) for u in order.tolist()] if small else [f"{nodes}    "]
+        left = 0.55 + 0.07 * max(map(len, labels))
+        right = (1.7 if trace.lost else 0.75) if small else 0.6
+        inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
+        lanes = len(_Lanes.of(trace.schedule).names) if small else 0
+        head, foot = 1.0, 0.95 + 0.17 * max(0, min(lanes, _MOST_NAMED) + 4 - 2 * int(inner[0] / 1.7))
+        width, height = inner[0] + left + right + _APART * (len(windows) - 1), inner[1] + head + foot
+        figure.set_size_inches(width, height)
+        found: list[Any] = []
+        boxes: list[tuple[float, float, float, float]] = []
+        for first, stop in windows:
+            wide = inner[0] * (stop - first) / steps
+            boxes.append((left / width, foot / height, wide / width, inner[1] / height))
+            axes = figure.add_axes(boxes[-1] if small else raster_box(boxes[-1]))
+            left += wide + _APART
+            axes.set(xlim=(first, stop), ylim=(nodes - 0.5, -0.5), xlabel="step")
+            axes.spines[:].set_visible(False)
+            axes.set_yticks([])
+            found.append(axes)
+        if small:
+            found[0].set_yticks(range(nodes), labels, family=MONO, fontsize=min(8, each * 50), parse_math=False)
+        distance = network.distance(trace.schedule.collective.root, order)
+        return _Sheet(found, boxes, order, distance, (right - 0.4) / (boxes[-1][2] * width))
+
+
+def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]:
+    """Draw what stands behind the bars, the bars, and on the right what nodes lack; return the entries of the legend."""
+    _draw_distances(axes, sheet.distance, 1 + sheet.right if axes is sheet.axes[-1] else None)
+    lacks = Counter[int]()
+    for node, first, stop in trace.lost if axes is sheet.axes[-1] else ():
+        lacks[node] += stop - first
+    beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 7, "weight": "bold", "va": "center"}
+    for node, chunks in lacks.items():
+        axes.text(1, line[node], f"  lacks {count_of(chunks, 'chunk')}", color=DARK, **beside)
+    return _draw_streams(axes, trace, line)
+
+
+def _notes(trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> list[str]:
+    """Return what is left out, in words."""
+    network, found = trace.schedule.network, list[str]()
+    if len(windows) > 1:
+        left_out = ", ".join(f"{a:,} … {b - 1:,}" for (_, a), (b, _) in pairwise(windows))
+        found.append(f"left out: steps {left_out}, in which nothing begins or ends")
+    if len(order) < network.nodes:
+        found.append(f"left out: {count_of(network.nodes - len(order), 'node')} without part in it")
+    if trace.schedule.sparing:
+        found.append("rows that stay silent are not drawn")
+    return found
+
+
+def _draw_legend(figure: Any, handles: list[Any], notes: list[str]) -> None:
+    width, height = figure.get_size_inches()
+    look: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "center", "gid": "notes"}
+    figure.text(MARGIN / width, 1 - 0.76 / height, "  ·  ".join(notes), **look)
     if handles:
         long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
         figure.legend(
@@ -86,27 +192,20 @@ def draw_space_time(trace: Trace, bound: int | None = None, of: Schedule | None 
             handlelength=1.6,
             columnspacing=1.6,
         )
-    return figure
 
 
-def _draw_distances(axes: Any, distance: Ints, right: float) -> None:
+def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:
     """Shade every other group of nodes at one distance from the root, and write the distances ``right`` of the axes."""
     groups = np.flatnonzero(np.diff(distance, prepend=-1, append=-1))
     beside = axes.get_yaxis_transform()  # x as a fraction of the width, y as a line
     for i, (first, stop) in enumerate(zip(groups[:-1].tolist(), groups[1:].tolist(), strict=True)):
         if i % 2:
             axes.axhspan(first - 0.5, stop - 0.5, color=BAND, linewidth=0, zorder=0)
-        axes.text(
-            right,
-            (first + stop - 1) / 2,
-            str(distance[first]),
-            transform=beside,
-            fontsize=8,
-            color=GREY,
-            ha="center",
-            va="center",
-        )
-    axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=GREY, ha="center", va="bottom")
+        if right is not None:
+            look: dict[str, Any] = {"transform": beside, "fontsize": 8, "color": GREY, "ha": "center"}
+            axes.text(right, (first + stop - 1) / 2, str(distance[first]), va="center", **look)
+    if right is not None:
+        axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=GREY, ha="center", va="bottom")
     if len(distance) <= 60:  # more of them would hide the bars
         axes.hlines(np.arange(0.5, len(distance) - 1), *axes.get_xlim(), color=PALE, linewidth=0.4, zorder=1)
 
@@ -117,38 +216,77 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
     from matplotlib.patches import Patch
 
     rows, runs = trace.schedule.rows, find_received(trace)
-    trees, tree = np.unique(rows.tree), rows.tree[runs.row]
-    lane = min(0.66 / max(1, len(trees)), 0.3)
-    highest = -lane * len(trees) / 2
+    lanes = _Lanes.of(trace.schedule)
+    tall = min(0.66 / max(1, len(lanes.names)), 0.3)
+    highest = -tall * len(lanes.names) / 2
     first = np.flatnonzero(np.diff(runs.row, prepend=-1))
     handles: list[Any] = []
-    for i, t in enumerate(trees.tolist()):
-        mine = np.flatnonzero(tree == t)
-        top = line[rows.dst[runs.row[mine]]] + highest + i * lane
-        begin, end, bottom = runs.start[mine], runs.stop[mine], top + lane * 0.88
-        corners = np.stack(
-            [np.column_stack(c) for c in ((begin, top), (end, top), (end, bottom), (begin, bottom))], axis=1
-        )
+    for i, (gid, (name, ink)) in enumerate(lanes.names.items()):
+        mine = np.flatnonzero(lanes.of_row[runs.row] == i)
+        top = line[rows.dst[runs.row[mine]]] + highest + i * tall
+        bars = _rectangles(runs.start[mine], runs.stop[mine], top, top + tall * 0.88)
         axes.add_collection(
-            PolyCollection(list(corners), facecolors=colour(t), linewidths=0, gid=f"bars-{t}", zorder=3, snap=False)
+            PolyCollection(list(bars), facecolors=ink, linewidths=0, gid=f"bars-{gid}", zorder=3, snap=False)
         )
-        mine = first[tree[first] == t]
-        source, target = line[rows.src[runs.row[mine]]], line[rows.dst[runs.row[mine]]] + highest + (i + 0.44) * lane
+        mine = first[lanes.of_row[runs.row[first]] == i]
+        source, target = line[rows.src[runs.row[mine]]], line[rows.dst[runs.row[mine]]] + highest + (i + 0.44) * tall
         ends = np.stack(
             [np.column_stack([runs.start[mine], source]), np.column_stack([runs.start[mine] + 1, target])], axis=1
         )
-        strokes = LineCollection(list(ends), colors=colour(t), linewidths=0.8, gid=f"strokes-{t}", zorder=2)
+        strokes = LineCollection(list(ends), colors=ink, linewidths=0.8, gid=f"strokes-{gid}", zorder=2)
         strokes.set_alpha(0.4 if len(rows) <= 150 else 0.25)
         axes.add_collection(strokes)
         if i < _MOST_NAMED:
-            handles.append(Patch(color=colour(t), label=f"tree {t}" if t >= 0 else "no tree"))
+            handles.append(Patch(color=ink, label=name))
+    row, start, stop = find_spare(trace)
+    if len(row):
+        top = line[rows.dst[row]] + highest + lanes.of_row[row] * tall
+        veil = _rectangles(start, stop, top - 0.02, top + tall * 0.88 + 0.02)
+        axes.add_collection(
+            PolyCollection(
+                list(veil), facecolors="white", alpha=0.62, linewidths=0, gid="spare", zorder=3.5, snap=False
+            )
+        )
+        handles.append(Patch(color=colour(0, -0.62), label="pale: a spare copy"))
     return handles
+
+
+def _rectangles(begin: Ints, end: Ints, top: Any, bottom: Any) -> Any:
+    return np.stack([np.column_stack(c) for c in ((begin, top), (end, top), (end, bottom), (begin, bottom))], axis=1)
+
+
+class _Lanes(NamedTuple):
+    """The lanes of a node's line: those of its trees, or of its ports where nothing names a tree.
+
+    ``names``: of each lane its name and its colour, by a word for it; ``of_row``: the lane of each row, int64 (rows,).
+    """
+
+    names: dict[str, tuple[str, str]]
+    of_row: Ints
+
+    @staticmethod
+    def of(schedule: Schedule) -> "_Lanes":
+        rows, network = schedule.rows, schedule.network
+        trees, lane = np.unique(rows.tree, return_inverse=True)
+        ports = np.unique(rows.port)
+        if (len(trees) and trees[-1] >= 0) or not 1 < len(ports) <= _MOST_PORTS:
+            alone = len(trees) == 1
+            none = ("messages", colour(0)) if alone else ("no tree", colour(-1))
+            named = {str(t): (f"tree {t}", colour(t)) if t >= 0 else none for t in trees.tolist()}
+            return _Lanes(named, lane.astype(np.int64))
+        named = dict[str, tuple[str, str]]()
+        for port in ports.tolist():
+            word = network.port_name(port) if port >= 0 else ""
+            more = f" ({word})" if word not in ("", str(port)) else ""
+            named[f"port-{port}"] = (f"over port {port}{more}" if port >= 0 else "any port", colour(port))
+        return _Lanes(named, np.searchsorted(ports, rows.port).astype(np.int64))
 
 
 def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | None) -> list[Any]:
     """Draw where nodes die and are complete, what they lack, and the bound; return the entries of the legend."""
     handles: list[Any] = []
-    steps = axes.get_xlim()[1]
+    start, steps = axes.get_xlim()
+    cut = start > 0 or steps < trace.schedule.steps
     done = np.flatnonzero((trace.completion > 0) & (trace.completion < NEVER)) if small else np.empty(0, np.int64)
     if len(done):
         handles += axes.plot(
@@ -159,10 +297,12 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
             markersize=7,
             markeredgewidth=1.4,
             label="complete",
-            clip_on=False,
+            clip_on=cut,
             zorder=5,
             gid="complete",
         )
+    if trace.schedule.part.results and small:
+        handles += _mark_results(axes, trace)
     seen = [fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps]
     dead = np.array(seen, np.int64).reshape(-1, 2)
     if len(dead):
@@ -177,16 +317,10 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
             markersize=7,
             markeredgewidth=1.8,
             label="dies",
-            clip_on=False,
+            clip_on=cut,
             zorder=6,
             gid="dead",
         )
-    lacks = dict[int, int]()
-    for node, first, stop in trace.lost:
-        lacks[node] = lacks.get(node, 0) + stop - first
-    for node, chunks in lacks.items() if small else ():
-        text = f"  lacks {count_of(chunks, 'chunk')}"
-        axes.text(steps, line[node], text, fontsize=7, weight="bold", color=DARK, va="center")
     if bound is not None:
         handles.append(
             axes.axvline(
@@ -195,12 +329,22 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
                 linestyle="--",
                 linewidth=1.1,
                 label=f"lower bound: {count_of(bound, 'step')}",
-                clip_on=False,
+                clip_on=cut,
                 zorder=5,
                 gid="bound",
             )
         )
     return handles
+
+
+def _mark_results(axes: Any, trace: Trace) -> list[Any]:
+    """Mark the step from which finished sums go out again."""
+    of = np.repeat(np.arange(len(trace.atoms)), np.diff(trace.moves.start))
+    goes_out = trace.moves.time[trace.moved & (trace.atoms.bounds[of] >= trace.schedule.part.sums)]
+    if not len(goes_out):
+        return []
+    look: dict[str, Any] = {"color": colour(5), "linestyle": ":", "linewidth": 1.6, "zorder": 5, "gid": "results"}
+    return [axes.axvline(int(goes_out.min()), label="finished sums go out", **look)]
 
 
 def _set_ticks(axes: Any, steps: int, width: float, grid: bool) -> None:
@@ -212,7 +356,8 @@ def _set_ticks(axes: Any, steps: int, width: float, grid: bool) -> None:
     )
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if grid and steps <= 100:
-        axes.set_xticks(range(steps + 1), minor=True)
+        first = int(axes.get_xlim()[0])
+        axes.set_xticks(range(first, first + steps + 1), minor=True)
         axes.grid(axis="x", which="both", color=PALE, linewidth=0.5, zorder=1)
     axes.tick_params(axis="x", which="both", length=0, labelsize=8)
     axes.tick_params(axis="y", length=0, pad=7)
