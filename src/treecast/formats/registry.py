@@ -223,7 +223,8 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
     for suffixes, instead in _NO_SCHEDULES.items():
         if name.lower().endswith(suffixes):
             raise FormatError(
-                f"{name!r} is no name for a schedule: {instead}; a schedule is called plan.tc, or plan.tcb"
+                f"{name!r} is no name for a schedule: {instead}; a schedule is called plan.tc, or plan.tcb, and an export by its "
+                "format, as 'treecast help files' says"
             )
     return DEFAULT
 

