@@ -53,7 +53,7 @@ RESULTS = {
     "network": lambda: CUBE,
     "families": lambda: list(networks.families().values()),
     "findings": lambda: papers.check_theorems("star", 3),
-    "comparison": lambda: compare.compare([CUBE, networks.network("star:4")], "broadcast"),
+    "comparison": lambda: compare.compare([CUBE, networks.network("star:4")], collective="broadcast"),
     "tables": lambda: compare.tables(networks.network("star:4")),
     "schemes": lambda: compare_schemes(CUBE),
     "paths": lambda: paths.node_disjoint_paths(CUBE, 7),

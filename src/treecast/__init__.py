@@ -22,9 +22,10 @@ _NAMES = {
     # verbs
     "simulation.survival": ("reliability",),
     "plans": ("plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
-    "api": ("bounds", "verify", "simulate", "sweep", "run", "elect", "compare"),
+    "api": ("bounds", "verify", "simulate", "sweep", "run", "elect"),
     "protocols": ("agrees",),
     "papers": ("check_theorems",),
+    "papers.compare": ("compare",),
     "drawing.look": ("Look",),
     "drawing.pictures": ("draw",),
     "formats": ("load", "save"),

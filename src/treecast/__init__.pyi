@@ -4,7 +4,6 @@ Type checkers read them here; they are those of the table in ``__init__.py``.
 """
 
 from treecast.api import bounds as bounds
-from treecast.api import compare as compare
 from treecast.api import elect as elect
 from treecast.api import run as run
 from treecast.api import simulate as simulate
@@ -25,6 +24,7 @@ from treecast.networks import Network as Network
 from treecast.networks import families as families
 from treecast.networks import network as network
 from treecast.papers import check_theorems as check_theorems
+from treecast.papers.compare import compare as compare
 from treecast.plans import alternatives as alternatives
 from treecast.plans import builders as builders
 from treecast.plans import disjoint_trees as disjoint_trees

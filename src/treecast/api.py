@@ -14,7 +14,7 @@ from treecast.machine import model as find_model
 from treecast.networks import NodeName
 from treecast.networks import network as find_network
 from treecast.plans import against_of, collective_of, copies_of
-from treecast.progress import Progress, reporting
+from treecast.progress import Progress
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
 from treecast.simulation.fault_sets import Kind
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from treecast.execution.election import Election
     from treecast.execution.local import Execution
     from treecast.lower_bounds import Bound
-    from treecast.papers.compare import Comparison
     from treecast.simulation.bit_replay import Gossip
     from treecast.simulation.replay import Trace
     from treecast.verification.report import Report
@@ -352,57 +351,6 @@ def elect(
     """
     found = _schedule(schedule)
     return election.elect(found, data, _faults(found, liars) or Faults(), _faults(found, faults), progress=progress)
-
-
-def compare(
-    networks: Sequence[Any],
-    *,
-    collective: str | None = None,
-    messages: int = 1,
-    copies: int | None = None,
-    survive: int | None = None,
-    progress: Progress | None = None,
-) -> "Comparison":
-    """Plan and verify collectives on several networks, and set them side by side.
-
-    Source: Fragopoulou & Akl, section 5. Every figure is that of a schedule that is made and verified, beside its bound.
-
-    Parameters
-    ----------
-    networks : sequence of Network, str or networkx graph
-        Two or more networks.
-    collective : str, optional
-        The collective. The default are the five problems of the paper: broadcast with one copy and with x, allgather,
-        scatter and alltoall.
-    messages : int
-        The number of chunks of each source.
-    copies, survive : int, optional
-        Over how many disjoint ways each chunk goes, or how many faults must do no harm.
-    progress : callable, optional
-        Told how much of how much is done, and what is being done.
-
-    Returns
-    -------
-    Comparison
-        The figures of each network, and an entry for each collective on each network.
-
-    Raises
-    ------
-    PlanError, NetworkError
-        For fewer than two networks, and when one of them has fewer disjoint trees than copies.
-
-    Examples
-    --------
-    >>> import treecast
-    >>> found = treecast.compare(["star:4", "hypercube:5"], collective="broadcast", survive=1)
-    >>> [(entry.network, entry.steps, entry.steps_lower_bound) for entry in found.entries]
-    [('star:4', 6, 4), ('hypercube:5', 6, 5)]
-    """
-    from treecast.papers.compare import compare as compare_networks
-
-    where = [find_network(network) for network in networks]
-    with reporting(progress):
-        return compare_networks(where, collective, messages, copies_of(copies, survive))
 
 
 def _schedule(schedule: Planned) -> Schedule:

@@ -71,7 +71,9 @@ def test_orders_of_growth_are_those_of_the_figures():
         for kind in comparison.PROBLEMS:
             quotients = []
             for size, entry in zip(
-                sizes, comparison.compare([network(f"{family}:{s}") for s in sizes], kind, 12).entries, strict=True
+                sizes,
+                comparison.compare([network(f"{family}:{s}") for s in sizes], collective=kind, messages=12).entries,
+                strict=True,
             ):
                 terms = {"n": size, "k": size, "N": network(entry.network).nodes, "M": 12}
                 quotients.append(
@@ -116,7 +118,7 @@ def test_the_tables_of_the_paper_are_lower_bounds_too(spec):
     for table in comparison.tables(where, 1000, 1)[-1:]:
         for line, kind in zip(table.lines, ("broadcast", "broadcast", "allgather", "scatter", "alltoall"), strict=True):
             if where.nodes < 1000:
-                (entry, _) = comparison.compare([where, where], kind, 1000, 1).entries
+                (entry, _) = comparison.compare([where, where], collective=kind, messages=1000).entries
                 assert (line.steps, line.transmissions) == (entry.steps_lower_bound, entry.transmissions_lower_bound)
     for table in comparison.tables(where, 3, where.ports):
         assert table.lines[1].steps <= 3 + where.diameter

@@ -56,7 +56,9 @@ def test_what_goes_over_no_tree_has_the_colours_of_ports():
     trace = simulate(schedule)
     runs = find_received(trace)
     for port in range(3):
-        assert len(by_gid(figure, f"bars-port-{port}").get_paths()) == (trace.schedule.rows.port[runs.row] == port).sum()
+        assert (
+            len(by_gid(figure, f"bars-port-{port}").get_paths()) == (trace.schedule.rows.port[runs.row] == port).sum()
+        )
     assert by_gid(figure, "notes").get_text() == "rows that stay silent are not drawn"
 
 

@@ -6,6 +6,7 @@ bounds by formula; its Table 4 is their order of growth.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.description import Description, count_of, describe
@@ -14,8 +15,9 @@ from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.machine import MODELS
 from treecast.networks import Network
-from treecast.plans import builders, plan
-from treecast.progress import part_of, report
+from treecast.networks import network as find_network
+from treecast.plans import builders, copies_of, plan
+from treecast.progress import Progress, part_of, report, reporting
 from treecast.verification.verifier import verify
 
 MOST_ROWS = 1_000_000
@@ -145,16 +147,54 @@ def _rounded(value: float | None) -> float | None:
 
 
 def compare(
-    networks: Sequence[Network],
+    networks: Sequence[Any],
+    *,
     collective: str | None = None,
     messages: int = 1,
-    copies: int = 1,
+    copies: int | None = None,
+    survive: int | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
-    """Plan and verify a collective on each of several networks; without one, the five problems of the paper.
+    """Plan and verify collectives on several networks, and set them side by side.
 
-    These are broadcast with one copy and with ``copies``, allgather, scatter and alltoall. Raises PlanError when there are
-    fewer than two networks, and when one of them has fewer disjoint trees than copies.
+    Source: Fragopoulou & Akl, section 5. Every figure is that of a schedule that is made and verified, beside its bound.
+
+    Parameters
+    ----------
+    networks : sequence of Network, str or networkx graph
+        Two or more networks.
+    collective : str, optional
+        The collective. The default are the five problems of the paper: broadcast with one copy and with x, allgather,
+        scatter and alltoall.
+    messages : int
+        The number of chunks of each source.
+    copies, survive : int, optional
+        Over how many disjoint ways each chunk goes, or how many faults must do no harm.
+    progress : callable, optional
+        Told how much of how much is done, and what is being done.
+
+    Returns
+    -------
+    Comparison
+        The figures of each network, and an entry for each collective on each network.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        For fewer than two networks, and when one of them has fewer disjoint trees than copies.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> found = treecast.compare(["star:4", "hypercube:5"], collective="broadcast", survive=1)
+    >>> [(entry.network, entry.steps, entry.steps_lower_bound) for entry in found.entries]
+    [('star:4', 6, 4), ('hypercube:5', 6, 5)]
     """
+    with reporting(progress):
+        return _compare([find_network(given) for given in networks], collective, messages, copies_of(copies, survive))
+
+
+def _compare(networks: Sequence[Network], collective: str | None, messages: int, copies: int) -> Comparison:
     if len(networks) < 2:
         raise PlanError(f"two networks or more can be compared, not {len(networks)}")
     jobs = [(kind, copies) for kind in ((collective,) if collective else PROBLEMS)]

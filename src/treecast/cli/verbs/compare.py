@@ -35,12 +35,14 @@ def compare(
     from treecast.papers import compare as comparison
     from treecast.plans import copies_of
 
-    where, wanted = [networks.network(spec) for spec in specs], copies_of(copies, survive)
     if tables:
+        where, wanted = [networks.network(spec) for spec in specs], copies_of(copies, survive)
         if not where or collective is not None:
             raise TreecastError("--tables takes one star network or hypercube, or more, and no --collective")
         found = [table for network in where for table in comparison.tables(network, messages, wanted)]
         return console.show(describe(found), as_json)
     with console.progress("comparison"):
-        side_by_side = comparison.compare(where, collective, messages, wanted)
+        side_by_side = comparison.compare(
+            specs, collective=collective, messages=messages, copies=copies, survive=survive
+        )
     return console.show(describe(side_by_side), as_json)
