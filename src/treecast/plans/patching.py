@@ -31,10 +31,11 @@ Piece = tuple[int, int, int, list[tuple[int, int]]]
 
 
 class Patch(NamedTuple):
-    """A patched schedule, and the nodes of what is left that hear something new: int64, ascending."""
+    """A patched schedule, and the nodes of what is left that hear something new, and that send it: int64, ascending."""
 
     schedule: Schedule
     hearing: Ints
+    sending: Ints
 
 
 class _Kept(NamedTuple):
@@ -93,7 +94,8 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
         payload=np.arange(len(pieces)),
     )
     made = Schedule(left, collective, schedule.model, rows, recipe=NO_RECIPE)
-    return Patch(made, np.unique(head[np.array([load[1] for load in found], np.int64)]))
+    new = np.array([load[1] for load in found], np.int64)
+    return Patch(made, np.unique(head[new]), np.unique(tail[new]))
 
 
 def _can_be_patched(schedule: Schedule) -> bool:

@@ -1,9 +1,10 @@
 """A plan after nodes or links have failed: what still carries is kept, and the rest is planned again.
 
 The new schedule is one on what is left of the network, where labels are as before. There are three ways to it, and the one that
-takes the fewest steps is taken; of equal ones the first. A schedule of one copy without sums is patched: its rows stay in their
-steps, and free arcs bring what is lost (plans/patching.py). A broadcast down trees keeps of each tree what hangs from the root
-(plans/trees/repaired.py). All others are planned anew. Nodes that are no longer reached are left out, too, so the others go on.
+takes the fewest steps is taken; of equal ones the first. A schedule of one copy is patched: its rows stay in their steps, and
+free arcs bring what is lost (plans/patching.py); sums, if nothing has to begin later (plans/patching_sums.py). A broadcast down
+trees keeps of each tree what hangs from the root (plans/trees/repaired.py). All others are planned anew. Nodes that are no
+longer reached are left out, too, so the others go on.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from treecast.plans.choice import build
 from treecast.plans.differences import Difference, all_labels, difference
 from treecast.plans.loss import Loss
 from treecast.plans.patching import patched
+from treecast.plans.patching_sums import patched_sums
 from treecast.plans.registry import ALL_PORT
 from treecast.plans.request import request
 from treecast.plans.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
@@ -152,7 +154,7 @@ class _Way(NamedTuple):
 
 def _patched(schedule: Schedule, left: Network) -> _Way | None:
     """Return the schedule patched; None where schedules like it are not."""
-    found = patched(schedule, left)
+    found = patched(schedule, left) or patched_sums(schedule, left)
     if found is None:
         return None
     rows, hearing = difference(schedule, found.schedule), left.labels(found.hearing)
