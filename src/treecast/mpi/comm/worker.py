@@ -45,8 +45,9 @@ class Worker:
 
     def wait(self) -> None:
         """Wait until all jobs are over."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._pending)
+        if self._pending:
+            with self._idle:
+                self._idle.wait_for(lambda: not self._pending)
 
     def tell(self) -> None:
         """Raise what the last job that failed has raised, once."""

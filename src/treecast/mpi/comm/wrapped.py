@@ -177,7 +177,7 @@ class Comm(MPI.Intracomm):
             given = job.read()
         except Exception:
             return parents()  # which raises the same
-        if given.total >= self._least[name]:  # all ranks find so, and may ask together who shares a memory
+        if given.total >= self._least[name] and "_least" not in vars(self):  # all ranks find so, and ask together
             self._least = least_bytes(near=self._options.network is None and bool(state.call) and state.near)
         if given.total < self._least[name]:
             return parents()

@@ -10,12 +10,12 @@ _KIB, _MIB = 1 << 10, 1 << 20
 
 OWN_FROM = MappingProxyType(
     {
-        "Bcast": 256 * _KIB,
+        "Bcast": 4 * _MIB,
         "Allgather": 4 * _MIB,
         "Allgatherv": 4 * _MIB,
-        "Alltoall": _MIB,
-        "Scatter": _MIB,
-        "Gather": _MIB,
+        "Alltoall": 16 * _MIB,
+        "Scatter": 16 * _MIB,
+        "Gather": 16 * _MIB,
         "Allreduce": 8 * _MIB,
         "Reduce": 8 * _MIB,
         "Reduce_scatter": 8 * _MIB,
@@ -38,6 +38,6 @@ def least_bytes(near: bool) -> dict[str, int]:
     Examples
     --------
     >>> least_bytes(near=True)["Bcast"], least_bytes(near=False)["Bcast"], "Scan" in least_bytes(near=True)
-    (262144, 65536, False)
+    (4194304, 65536, False)
     """
     return dict(OWN_FROM) if near else dict.fromkeys(OWN_FROM, FAR_FROM)
