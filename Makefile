@@ -99,7 +99,7 @@ SITE = build/site
 MADE = docs/gallery docs/reference docs/api docs/_explorer
 
 docs: $(VENV)/.docs  ## build the documentation site into build/site; whatever its pages show is run
-	rm -rf $(SITE) $(MADE)
+	rm -rf $(SITE) build/doctrees $(MADE)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --builder html --doctree-dir build/doctrees docs $(SITE)
 	@echo "the site is built: $(SITE)/index.html"
 
