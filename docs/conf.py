@@ -62,7 +62,7 @@ myst_links_external_new_tab = False
 
 nb_execution_mode = "auto"
 nb_execution_in_temp = True
-nb_execution_timeout = 180
+nb_execution_timeout = 600  # seconds of one cell, on a machine that has other work
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
