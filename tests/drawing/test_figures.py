@@ -165,6 +165,36 @@ def test_trees_that_cannot_be_drawn():
         draw_trees(plan("broadcast", "star:8", messages=7))
 
 
+def notes(figure):
+    return [text.get_text() for text in figure.texts if (text.get_gid() or "").startswith("note-")]
+
+
+def test_what_is_left_out_of_trees_is_said():
+    assert notes(draw_trees(s4())) == ["on arcs: the names of ports, 2, 3, 4 for 0, 1, 2"]
+    assert notes(draw_trees(plan("broadcast", "star:6"))) == ["labels and ports of arcs are left out: too many nodes"]
+    spare = draw_trees(plan("broadcast", "complete:6", copies=3))
+    assert notes(spare) == ["trees keep their numbers: this schedule uses 0, 1, 4", "on arcs: ports"]
+    null = draw_trees(plan("scatterv", "tree:2,2", lengths=[0, 3, 1, 2, 0, 4, 1]))
+    assert notes(null)[0] == "not drawn, since nothing goes there: 1 node (4)"
+
+
+def test_who_hears_from_whom_is_a_tree_without_a_number():
+    schedule = plan("broadcast", "mesh:4x4", model="wormhole")
+    figure = draw_trees(schedule)
+    assert figure.axes[0].texts[0].get_text() == "tree"
+    assert len(by_gid(figure, "arcs--1-all").get_paths()) == 15
+
+
+def test_arcs_are_clear_of_the_labels_beside():
+    """Between labels a curve is lower than those of the layer above and higher than those below."""
+    figure = draw_trees(plan("broadcast", "torus:4x4x4", messages=3), [0])
+    for path in by_gid(figure, "arcs-0-all").get_paths():
+        above, begin, _, _, end, below = path.vertices
+        assert (begin[0], end[0]) == (above[0], below[0])
+        assert below[1] - end[1] == pytest.approx(begin[1] - above[1])
+        assert begin[1] - above[1] > 0.15
+
+
 def test_large_networks_have_dots_for_labels():
     figure = draw_trees(plan("broadcast", "star:6", messages=5))
     for tree, axes in enumerate(figure.axes):

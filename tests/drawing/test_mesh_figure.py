@@ -209,7 +209,7 @@ def test_what_cannot_be_drawn_is_one_line(make, why):
 def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):
     with pytest.raises(
         TreecastError,
-        match="no picture of kind steps: it shows no faults; draw space-time",
+        match="no picture of kind steps: it shows no faults; draw trees, space-time, network",
     ):
         draw(wormhole("mesh:4x4"), tmp_path / "a.svg", kind="steps", faults=Faults({3: 0}))
     for sides in ((64, 64), (2, 2, 2, 2)):

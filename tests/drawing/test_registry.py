@@ -69,8 +69,8 @@ def lengths():
         (trees, None, None, "trees_text", "draw_trees_on"),
         (trees, "trees", Faults({3: 1}), "trees_text", "draw_trees_on"),
         (trees, "space-time", None, "run_text", "draw_run_on"),
-        (treeless, None, None, "run_text", "draw_run_on"),
-        (treeless, None, Faults({3: 1}), "run_text", "draw_run_on"),
+        (treeless, None, None, "trees_text", "draw_trees_on"),
+        (treeless, None, Faults({3: 1}), "trees_text", "draw_trees_on"),
         (treeless, "steps", None, None, "draw_steps_on"),
         (treeless, "sources", None, None, "draw_sources_of_schedule"),
         (lengths, "space-time", None, "messages_text", "draw_messages_on"),
@@ -166,7 +166,7 @@ def test_what_has_no_picture():
     with pytest.raises(
         TreecastError, match="there is no picture of kind trees: the schedule uses no trees; draw space-time"
     ):
-        draw(treeless(), kind="trees")
+        draw(plan("alltoall", "ring:4"), kind="trees")
 
 
 # --- into axes ---

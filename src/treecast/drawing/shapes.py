@@ -19,8 +19,9 @@ def drawn_rows(schedule: Schedule, tree: int) -> Ints:
 
 
 def trees_of(schedule: Schedule) -> list[int]:
-    """Return the trees that the rows of a schedule use."""
-    return np.unique(schedule.rows.tree[schedule.rows.tree >= 0]).tolist()
+    """Return the trees that the rows of a schedule use; -1 where one node sends to all and no row names a tree."""
+    used = np.unique(schedule.rows.tree[schedule.rows.tree >= 0]).tolist()
+    return used or ([-1] if len(schedule.rows) and schedule.collective.traits.one_to_all else [])
 
 
 def chosen_trees(schedule: Schedule, view: View) -> list[int]:

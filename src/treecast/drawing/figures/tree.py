@@ -10,7 +10,7 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, short_label, title
+from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, colour, empty_figure, short_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -66,14 +66,17 @@ def draw_trees(
     layouts = [_Layout.of(tree) for tree in drawn]
     sizes = _Sizes.of(schedule, layouts)
     columns = _columns(len(used), sizes)
-    head, foot = 0.85, 0.45 if faults else 0.15
+    notes = _notes(schedule, drawn, sizes)
+    if faults:
+        notes.append("crossed out: dies   dashed: some of the chunks arrive over this tree   dotted: none do")
+    head, foot = 0.85, 0.15 + 0.2 * len(notes) + 0.1 * bool(notes)
     width = max(columns * sizes.width + 2 * MARGIN, 5.5)
     height = -(-len(used) // columns) * sizes.height + head + foot
     figure.set_size_inches(width, height)
     title(figure, schedule, faults)
-    if faults:
-        note = "crossed out: dies   dashed: some of the chunks arrive over this tree   dotted: none do"
-        figure.text(MARGIN / width, 0.2 / height, note, fontsize=8, color=GREY)
+    for i, note in enumerate(reversed(notes)):
+        look = {"fontsize": 8, "color": GREY, "gid": f"note-{i}", "parse_math": False}
+        figure.text(MARGIN / width, (0.12 + 0.2 * i) / height, note, **look)
     for i, (tree, one, layout) in enumerate(zip(used, drawn, layouts, strict=True)):
         left = MARGIN + i % columns * sizes.width
         below = height - head - (i // columns + 1) * sizes.height
@@ -87,6 +90,33 @@ def draw_trees(
         _draw_arcs(panel)
         _draw_nodes(panel, {u for u, step in faults.nodes.items() if step < schedule.steps})
     return figure
+
+
+def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_Sizes") -> list[str]:
+    """Return in words what the figures on arcs are, and what is left out."""
+    network, found = schedule.network, list[str]()
+    there = set[int]().union(*(tree.nodes() for tree in drawn))
+    ports = np.unique(schedule.rows.port[schedule.rows.port >= 0]).tolist()
+    left_out = [] if sizes.font else ["labels"]
+    if ports and not sizes.ports:
+        left_out.append("ports of arcs")
+    elif any(network.port_name(port) != str(port) for port in ports):
+        named = ", ".join(network.port_name(port) for port in ports[:8]) + (", …" if len(ports) > 8 else "")
+        found.append(
+            f"on arcs: the names of ports, {named} for {', '.join(map(str, ports[:8]))}" + ", …" * (len(ports) > 8)
+        )
+    elif ports:
+        found.append("on arcs: ports")
+    if left_out:
+        found.append(f"{' and '.join(left_out)} are left out: too many nodes")
+    used = trees_of(schedule)
+    if len(drawn) == len(used) and used[0] >= 0 and used != list(range(len(used))):
+        found.append(f"trees keep their numbers: this schedule uses {', '.join(map(str, used))}")
+    without = [u for u in range(network.nodes) if u not in there]
+    if without:
+        some = ", ".join(short_label(network, u) for u in without[:6]) + (", …" if len(without) > 6 else "")
+        found.append(f"not drawn, since nothing goes there: {count_of(len(without), 'node')} ({some})")
+    return found
 
 
 def _hears(schedule: Schedule, tree: int, layout: "_Layout", arrived: Ints) -> list[int]:
@@ -139,7 +169,10 @@ class _Layout(NamedTuple):
 
 
 class _Sizes(NamedTuple):
-    """Measures of all trees of a figure, in inches. ``font``: points, 0 for dots instead of labels; ``turned``: by 90°."""
+    """Measures of all trees of a figure, in inches. ``font``: points, 0 for dots instead of labels; ``turned``: by 90°.
+
+    ``half``: how far a label reaches up and down.
+    """
 
     slot: float
     layer: float
@@ -148,6 +181,7 @@ class _Sizes(NamedTuple):
     font: float
     turned: bool
     ports: bool
+    half: float
 
     @staticmethod
     def of(schedule: Schedule, layouts: list[_Layout]) -> "_Sizes":
@@ -155,18 +189,17 @@ class _Sizes(NamedTuple):
         nodes, leaves = max(len(layout.node) for layout in layouts), max(layout.leaves for layout in layouts)
         deepest = max(max(layout.depth) for layout in layouts)
         ports = nodes <= _MOST_PORTS
-        slot, layer, font, turned = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False
+        slot, layer, font, turned, half = min(0.16, 9 / leaves), min(0.6, 12 / deepest), 0.0, False, 0.0
         if nodes <= _MOST_LABELS:
             longest = max(len(short_label(network, u)) for layout in layouts for u in layout.node)
             named = max(len(network.port_name(port)) for port in range(network.ports)) if ports else 0
             flat = max(0.067 * longest + 0.2, 0.06 * named + 0.1)
             if leaves * flat <= 12:
-                slot, layer, font = flat, max(0.27, min(0.62, 20 / deepest)), 8.0
+                slot, layer, font, half = flat, max(0.27, min(0.62, 20 / deepest)), 8.0, 0.09
             elif leaves * 0.2 <= _WIDEST:
-                slot, layer, font, turned = 0.2, 0.0585 * longest + 0.45, 7.0, True
-        return _Sizes(
-            slot, layer, max(leaves * slot, 2.4) + 0.6, (deepest + 1) * layer + 0.2, font, turned, ports and font > 0
-        )
+                slot, layer, font, turned, half = 0.2, 0.0585 * longest + 0.45, 7.0, True, 0.03 * longest + 0.04
+        size = max(leaves * slot, 2.4) + 0.6, (deepest + 1) * layer + 0.2
+        return _Sizes(slot, layer, *size, font, turned, ports and font > 0, half)
 
 
 def _columns(trees: int, sizes: _Sizes) -> int:
@@ -206,7 +239,15 @@ def _draw_frame(panel: _Panel) -> None:
     axes, tree, layout, rows = panel.axes, panel.tree, panel.layout, panel.schedule.rows
     payloads = np.unique(rows.payload[rows.tree == tree])
     chunks = ", " + count_of(int(rows.payloads.lengths[payloads[0]]), "chunk") if len(payloads) == 1 else ""
-    axes.text(0.4, 0.12, f"tree {tree}", fontsize=10, weight="bold", color=colour(tree, 0.25), va="center")
+    axes.text(
+        0.4,
+        0.12,
+        f"tree {tree}" if tree >= 0 else "tree",
+        fontsize=10,
+        weight="bold",
+        color=colour(max(tree, 0), 0.25),
+        va="center",
+    )
     heading = f"depth {max(layout.depth)}{chunks}"
     axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=GREY, va="center")
     for depth in range(max(layout.depth) + 1):
@@ -219,23 +260,24 @@ def _draw_arcs(panel: _Panel) -> None:
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
-    network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(panel.tree)
-    for hears, line, ink in ((0, ":", PALE), (1, "--", own), (2, "-", own)):
+    network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(max(panel.tree, 0))
+    for hears, line, ink in ((0, ":", GREY), (1, "--", own), (2, "-", own)):
         below = [i for i, above in enumerate(layout.above) if above >= 0 and panel.hears[i] == hears]
-        curves = [_curve(panel.at[layout.above[i]], panel.at[i]) for i in below]
-        paths = [Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]) for curve in curves]
+        curves = [_curve(panel.at[layout.above[i]], panel.at[i], sizes.half) for i in below]
+        codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
+        paths = [Path(curve, codes) for curve in curves]
         arcs = PathCollection(paths, facecolors="none", edgecolors=ink, linestyles=line, zorder=1)
         arcs.set(linewidth=1.3 if sizes.font else 0.6, gid=f"arcs-{panel.tree}-{('none', 'some', 'all')[hears]}")
         panel.axes.add_collection(arcs, autolim=False)
         for i, curve in zip(below, curves, strict=True) if sizes.ports else ():
             if panel.port[i] >= 0:
-                x, y = np.array([8, 36, 54, 27]) / 125 @ curve  # three fifths down the curve
+                x, y = np.array([8, 36, 54, 27]) / 125 @ curve[1:5]  # three fifths down the curve
                 panel.axes.text(
                     x,
                     y,
                     network.port_name(panel.port[i]),
                     fontsize=6,
-                    color=colour(panel.tree, 0.35) if hears else GREY,
+                    color=colour(max(panel.tree, 0), 0.35) if hears else GREY,
                     ha="center",
                     va="center",
                     zorder=2,
@@ -247,9 +289,13 @@ def _draw_arcs(panel: _Panel) -> None:
 def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
     from matplotlib.patheffects import withStroke
 
-    axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(panel.tree)
+    axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(max(panel.tree, 0))
     root = DARK, DARK, "white"
-    looks = ("white", PALE, GREY), ("white", own, DARK), (colour(panel.tree, -0.8), own, DARK)  # by what a node hears
+    looks = (
+        ("white", GREY, GREY),
+        ("white", own, DARK),
+        (colour(max(panel.tree, 0), -0.8), own, DARK),
+    )  # by what a node hears
     look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
     x, y = panel.at[crossed].T
@@ -282,7 +328,8 @@ def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
     )
 
 
-def _curve(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the control points of a curve that leaves the parent and enters the child straight down."""
-    middle = (above[1] + below[1]) / 2
-    return np.array([above, [above[0], middle], [below[0], middle], below])
+def _curve(above: NDArray[np.float64], below: NDArray[np.float64], half: float) -> NDArray[np.float64]:
+    """Return the points of a curve that leaves the parent and enters the child straight down, clear of the labels beside."""
+    middle, down = (above[1] + below[1]) / 2, np.array([0.0, half])
+    begin, end = above + down, below - down
+    return np.array([above, begin, [above[0], middle], [below[0], middle], end, below])
