@@ -195,7 +195,7 @@ def test_on_the_command_line(tmp_path, capsys):
     ("make", "why"),
     [(lambda: plan("broadcast", "star:3"), "star:3 is neither mesh nor torus"),
      (lambda: plan("broadcast", "mesh:4x4"), "its messages go from port to port"),
-     (lambda: plan("scatter", "mesh:4x4", model="wormhole"), "this is a schedule of scatter"),
+     (lambda: plan("allgather", "mesh:2x2"), "this is a schedule of allgather"),
      (lambda: wormhole("mesh:2x2x2x2"), "mesh:2x2x2x2 has more than 3 axes"),
      (lambda: wormhole("path:2048"), "path:2048 has more than 2,000 nodes"),
      (lambda: wormhole("path:1"), "nothing is sent")],
@@ -204,6 +204,18 @@ def test_what_cannot_be_drawn_is_one_line(make, why):
     with pytest.raises(TreecastError, match=f"its steps cannot be drawn: {why}") as caught:
         draw_steps(make())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["multicast", "scatter", "gather"])
+def test_other_messages_from_one_node_or_to_one_have_panels_too(kind):
+    targets = {"targets": ["0,3", "3,3"]} if kind == "multicast" else {}
+    schedule = plan(kind, "mesh:4x4", model="wormhole", **targets)
+    figure = draw_steps(schedule)
+    assert len(figure.axes) == schedule.steps
+    gids = {artist.get_gid(): artist for artist in figure.findobj() if artist.get_gid()}
+    for step in range(schedule.steps):
+        assert len(gids[f"heads-{step}"].get_paths()) == (schedule.rows.step == step).sum()
+        assert f"eyes-{step}" not in gids
 
 
 def test_faults_and_large_heat_maps_cannot_be_drawn(tmp_path):

@@ -60,7 +60,7 @@ def draw(
         ``.html`` for a page that replays the schedule by itself. A folder (``frames/``) gets a file for each step.
     kind : str, optional
         The kind of picture: ``trees``, ``space-time``, ``network`` (the trees laid over it), ``steps`` (who sends to
-        whom, of a wormhole broadcast), ``sources`` (the total distance of wormhole broadcasts on a mesh, by source),
+        whom, under wormhole switching), ``sources`` (the total distance of wormhole broadcasts on a mesh, by source),
         ``explorer`` (the page). By default the first of these that fits.
     tree : int, optional
         Draw this tree only.

@@ -1,4 +1,4 @@
-"""The picture of a wormhole broadcast on a mesh or torus: a panel per step, who has been informed and who sends to whom."""
+"""The picture of wormhole messages on a mesh or torus: a panel per step, who has heard anything and who sends to whom."""
 
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,14 +31,14 @@ def _why_not(schedule: Schedule, view: View) -> str:
     return "it shows no faults" if view.faults else _why_no_steps(chosen_rows(schedule, view))
 
 
-@picture("steps", of=Schedule, into=FIGURE, fits=_why_not, what="who sends to whom in a wormhole broadcast", rank=40)
+@picture("steps", of=Schedule, into=FIGURE, fits=_why_not, what="who sends to whom under wormhole switching", rank=40)
 def draw_steps_on(schedule: Schedule, view: View) -> None:
-    """Draw the steps of a wormhole broadcast on a page."""
+    """Draw the steps of a wormhole schedule on a page."""
     draw_steps(chosen_rows(schedule, view), view.page)
 
 
 def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
-    """Return a figure of a wormhole broadcast, a panel per step: who has been informed, and who sends to whom.
+    """Return a figure of a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
 
     A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
     enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. ``page``: what to draw on
@@ -51,10 +51,10 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     if plane.line:
         longest = int(grid.distance(schedule.rows.src, schedule.rows.dst).max())
         plane = plane._replace(bow=float(_arch(longest, max(3.0, 1 / unit))))
-    left, top = 0.3, 0.3 + (0.22 if plane.slices else 0.0)
+    left, top, under = 0.3, 0.3, 0.35 + (0.15 if plane.slices else 0.0)
     inner = plane.width * unit, plane.height * unit
     caption = max(len(_caption(schedule, step)) for step in range(schedule.steps))
-    panel = left + max(inner[0] + 0.15, 0.65 + _LETTER * caption), inner[1] + top + 0.35
+    panel = left + max(inner[0] + 0.15, 0.65 + _LETTER * caption), inner[1] + top + under
     columns = max(1, min(schedule.steps, int(WIDEST / panel[0])))
     lines = -(-schedule.steps // columns)
     columns = -(-schedule.steps // lines)
@@ -62,7 +62,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     width, height = max(columns * panel[0] + 2 * MARGIN, 6.5), lines * panel[1] + head + foot
     figure.set_size_inches(width, height)
     title(figure, schedule, Faults(), f": total distance {total_distance(grid, schedule.rows):,}")
-    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), eyes_of(grid))
+    scene = _Scene(schedule, grid, plane, unit, _steps_heard(schedule), _rings(schedule, grid))
     for step in range(schedule.steps):
         corner = (
             (width - columns * panel[0]) / 2 + step % columns * panel[0],
@@ -103,6 +103,11 @@ class _Scene(NamedTuple):
     rings: Ints
 
 
+def _rings(schedule: Schedule, grid: Grid) -> Ints:
+    """Return the eyes of a mesh; of anything but a broadcast none."""
+    return eyes_of(grid) if schedule.collective.traits.one_to_all else np.empty(0, np.int64)
+
+
 def _steps_heard(schedule: Schedule) -> Ints:
     """Return the step in which each node hears; that of the root is -1."""
     heard = np.full(schedule.network.nodes, schedule.steps)
@@ -116,7 +121,7 @@ def _why_no_steps(schedule: Schedule) -> str:
     grid, rows = schedule.network.grid, schedule.rows
     if grid is None:
         return f"{schedule.network.spec} is neither mesh nor torus"
-    if not schedule.collective.traits.one_to_all:
+    if schedule.collective.all_source or schedule.collective.sums:
         return f"this is a schedule of {schedule.collective.kind}"
     if not schedule.model.routing or bool((rows.port >= 0).any()):
         return "its messages go from port to port, not to any node"
@@ -133,7 +138,9 @@ def _grid_of(schedule: Schedule) -> Grid:
     """Return the network of a schedule whose steps can be drawn. Raises TreecastError for others."""
     why, grid = _why_no_steps(schedule), schedule.network.grid
     if why or grid is None:
-        raise TreecastError(f"its steps cannot be drawn: {why}; a picture of steps is one of a wormhole broadcast")
+        raise TreecastError(
+            f"its steps cannot be drawn: {why}; a picture of steps is one of wormhole messages from one node, or to one"
+        )
     return grid
 
 
@@ -155,7 +162,8 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
     small: dict[str, Any] = {"fontsize": 6, "color": GREY, "ha": "center", "va": "center"}
     for i, start in enumerate(plane.starts):
         if plane.slices:
-            axes.text((start + plane.across / 2) * unit, -0.06, f"{i},·,·", **(small | {"fontsize": 7}))
+            under = plane.height * unit + 0.2  # arrows pass above
+            axes.text((start + plane.across / 2) * unit, under, f"{i},·,·", **(small | {"fontsize": 7}))
         for column in range(0, plane.columns, label_every(plane.columns, unit)):
             axes.text((start + columns[column]) * unit, plane.height * unit + 0.06, str(column), **small)
     for row in range(0, plane.rows if plane.rows > 1 else 0, label_every(plane.rows, unit)):
