@@ -33,6 +33,14 @@ def test_rows_are_a_sequence_of_tuples(schedule: treecast.Schedule) -> None:
     assert sum(row.steps for row in rows) == schedule.transmissions
 
 
+def test_results_travel_to_other_processes(schedule: treecast.Schedule) -> None:
+    trace = treecast.simulate(schedule, ["2134@3"])
+    again = pickle.loads(pickle.dumps(trace))
+    assert (again.lost, again.delivered, again.schedule == schedule) == (trace.lost, trace.delivered, True)
+    for thing in (treecast.verify(schedule), schedule.network, treecast.network(nx.petersen_graph())):
+        assert pickle.loads(pickle.dumps(thing)) == thing
+
+
 @pytest.mark.parametrize("kind", ["broadcast", "allreduce", "scatter"])
 def test_equal_schedules_are_one_key(kind: str) -> None:
     one, other = (treecast.plan(kind, "hypercube:3", messages=2) for _ in range(2))

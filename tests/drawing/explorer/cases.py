@@ -6,7 +6,9 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import networkx as nx
 import pytest
 
 import treecast
@@ -14,6 +16,15 @@ from treecast.drawing.explorer import data
 from treecast.simulation.faults import Faults
 
 MODULES = Path(data.__file__).parent
+
+
+def through_graphml(spec):
+    """Return a network as GraphML has it: written, and read again."""
+    with TemporaryDirectory() as folder:
+        nx.write_graphml(treecast.network(spec).to_networkx(), f"{folder}/net.graphml")
+        return treecast.network(f"{folder}/net.graphml")
+
+
 SORTS = {
     "streams in trees": ("broadcast", "star:4", {"messages": 6, "survive": 2}),
     "allgather": ("allgather", "hypercube:3", {"messages": 2}),
@@ -27,6 +38,7 @@ SORTS = {
     "sparing": ("allgather", "hypercube:3", {"model": "shouting", "survive": 1}),
     "initiator": ("allgather", "hypercube:4", {"builder": "four-phases"}),
     "relays": ("broadcast", "fat-tree:4", {"messages": 3}),
+    "relays from GraphML": ("allreduce", through_graphml("fat-tree:4"), {"messages": 2}),
     "one way": ("broadcast", "debruijn:2,3", {"messages": 4}),
     "scatter without buffers": ("scatterv", "tree:2,2", {"lengths": [0, 3, 1, 2, 0, 4, 1]}),
     "gather without buffers": ("gatherv", "tree:2,2", {"lengths": [0, 3, 1, 2, 0, 4, 1]}),
