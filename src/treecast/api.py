@@ -13,7 +13,7 @@ from treecast.machine import Model
 from treecast.machine import model as find_model
 from treecast.networks import NodeName
 from treecast.networks import network as find_network
-from treecast.plans import against_of, collective_of, copies_of
+from treecast.plans import against_of, collective_of, copies_of, place_of
 from treecast.progress import Progress
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
@@ -92,7 +92,7 @@ def bounds(
     transmissions 142800 M x (N - 1)
     steps 305 ⌈M x / degree⌉ + eccentricity - 1
     """
-    where = find_network(network)
+    where = place_of(collective, network)
     what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
     machine = find_model(model or ("all-port" if what.lengths is None else "bufferless"))
     return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))

@@ -47,6 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast strar:3", "did you mean 'star:3'?"),
         ("plan broadcast Mesh:4,4", "did you mean 'mesh:4x4'?"),
         ("plan broadcast tree:2x2", "did you mean 'tree:2,2'?"),
+        ("plan star:3 broadcast", "'broadcast' is no network but a collective: write it first, and then 'star:3'"),
+        ("bounds star:3 broadcast", "'broadcast' is no network but a collective"),
         ("plan broadcast p.tc", "'p.tc' is a file, no network: write file:p.tc"),
         ("plan broadcast star:4 --survive 9", "survive 9 dead nodes needs 10 node-disjoint ways"),
         ("plan broadcast star:3 --order 1,0", "takes order (dimension-order needs a hypercube;"),

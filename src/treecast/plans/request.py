@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from treecast.against import dead
-from treecast.collectives import Collective, find_kind
+from treecast.collectives import COLLECTIVES, Collective, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
 from treecast.machine import MODELS, Model
@@ -87,6 +87,19 @@ def collective_of(
     return found
 
 
+def place_of(kind: str, network: Any) -> Network:
+    """Return the network on which a collective of some kind is to take place.
+
+    Raises
+    ------
+    PlanError, NetworkError
+        When there is no such network; the message says so where the two stand the wrong way round.
+    """
+    if isinstance(network, str) and network in COLLECTIVES and kind not in COLLECTIVES:
+        raise PlanError(f"{network!r} is no network but a collective: write it first, and then {kind!r}")
+    return find_network(network)
+
+
 def root_of(network: Network, root: NodeName | None) -> int:
     """Return the node that a root is given by: a number or label; by nothing, the first rank.
 
@@ -131,7 +144,7 @@ def request(
     PlanError, NetworkError
         When no builder can do it; the error says why not.
     """
-    where = find_network(network)
+    where = place_of(kind, network)
     wanted = copies_of(copies, survive)
     job = Job(
         where,

@@ -19,14 +19,13 @@ def bounds(
 
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
-    from treecast import networks
     from treecast.description import describe
     from treecast.machine import model
-    from treecast.plans import against_of, copies_of
+    from treecast.plans import against_of, copies_of, place_of
     from treecast.verification.gap import find_gap
 
     network = broken.less(network)
-    where = networks.network(network)
+    where = place_of(collective, network)
     what = job.read_collective(collective, where)
     machine = model(job.model or ("all-port" if what.lengths is None else "bufferless"))
     copies = copies_of(job.copies, job.survive)
