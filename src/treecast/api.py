@@ -12,7 +12,6 @@ from treecast.execution import election, local
 from treecast.machine import Model
 from treecast.machine import model as find_model
 from treecast.networks import NodeName
-from treecast.networks import network as find_network
 from treecast.plans import against_of, collective_of, copies_of, place_of
 from treecast.progress import Progress
 from treecast.schedule import Schedule
