@@ -106,7 +106,7 @@ def test_behind_a_switch_a_host_has_one_port_for_all_it_sends(tmp_path):
     size, rate = 500_000, 10**7
     sender = [sys.executable, str(HERE / "sender.py"), str(size)]
     _, out = run("complete:3", rate, sender, tmp_path, how="hosts", switched=True)
-    one, two, across = map(float, out.split())
+    one, two, across = map(float, words(out))
     least = (size - 2 * bucket(rate)) * 8 / rate  # that of the host's end, and that of the switch's
     assert min(one, across) >= least * 0.99
     assert two >= (2 * size - bucket(rate)) * 8 / rate * 0.99
@@ -214,7 +214,7 @@ def test_nothing_is_left_when_the_launcher_ends(sent, status, how):
         [sys.executable, "-m", "treecast", "lab", "run", "hypercube:2", how, "--", "sh", "-c", sleeper],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
-    assert [launcher.stdout.readline() for _ in range(4)] == ["ready\n"] * 4
+    assert [launcher.stdout.readline().split()[-1:] for _ in range(4)] == [["ready"]] * 4
     assert len(processes(token)) >= 4
     assert outside_view() == before  # nothing of it is seen outside, even while it lasts
     launcher.send_signal(sent)

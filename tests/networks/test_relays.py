@@ -220,12 +220,12 @@ def test_cables_that_are_cut() -> None:
     ports = [p for p in range(network.ports) if network.neighbor(s, p) == t]
     assert len(ports) == 2
     both = treecast.parse_faults(network, links=["s-t"])
-    assert both.describe(network) == ["s>t#0", "s>t#1", "t>s#0", "t>s#1"]
+    assert both.describe(network) == ["s-t#0", "s-t#1"]
     one = treecast.parse_faults(network, links=["s-t#1@3"])
     assert one.arcs == {(s, ports[1]): 3, (t, int(network.back(s, ports[1]))): 3}
     assert treecast.parse_faults(network, links=one.describe(network)) == one
     assert treecast.parse_faults(network, links=["s>t#0"]).arcs == {(s, ports[0]): 0}
-    assert treecast.parse_faults(network, links=["a-s"]).describe(network) == ["s>a", "a>s"]
+    assert treecast.parse_faults(network, links=["a-s"]).describe(network) == ["s-a"]
     with pytest.raises(FaultError, match="'s-t#2' is no cable of graph:7: those are numbered from 0 to 1"):
         treecast.parse_faults(network, links=["s-t#2"])
     with pytest.raises(FaultError, match="s is joined to t, a, b"):
