@@ -101,6 +101,6 @@ def test_an_alltoall_that_survives_two_failures_takes_little_memory(treecast, ra
 @pytest.mark.long
 def test_an_alltoall_that_survives_nothing_takes_none(treecast):
     cases = ROOT / "tests" / "mpi" / "memory_cases.py"
-    done = treecast("launch", "-n", 4, "--timeout", 300, "--", sys.executable, cases, 8 << 20, 0)
+    done = treecast("launch", "-n", 4, "--timeout", 300, "--", sys.executable, cases, 32 << 20, 0)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) <= 0.25
