@@ -1,5 +1,7 @@
 """The page's replay against ``simulate``: arrival by arrival, under random faults and liars, run by node."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,32 @@ def test_a_page_replays_as_the_simulator_does():
 @pytest.mark.long
 def test_a_page_replays_as_the_simulator_does_many_times():
     compare(SORTS, range(TRIALS, 150))
+
+
+def test_the_way_of_a_chunk_is_the_one_by_which_it_came_first():
+    """From node to node along the rows that brought it, each with the step at which the simulator has it."""
+    script = f"""
+        import {{ unpack }} from "{MODULES}/data.js";
+        import {{ replay }} from "{MODULES}/replay.js";
+        import {{ wayOfChunk }} from "{MODULES}/inspector.js";
+        import fs from "node:fs";
+        const {{ data, nodes }} = JSON.parse(fs.readFileSync(0, "utf8"));
+        const job = await unpack(data), run = replay(job, {{ nodes: new Map(nodes), arcs: new Map() }});
+        const chunks = [...Array(job.bounds[job.atoms]).keys()];
+        console.log(JSON.stringify(chunks.map((c) => [...Array(job.nodes).keys()].map((u) => wayOfChunk(job, run, c, u)))));
+    """
+    schedule, faults = planned("streams in trees"), Faults({2: 3, 9: 0, 11: 0, 13: 1})
+    trace = replay(schedule, faults)
+    ways = run_in_node(script, {"data": page_data(schedule), "nodes": list(faults.nodes.items())})
+    links = set(zip(schedule.rows.src.tolist(), schedule.rows.dst.tolist(), strict=True))
+    for chunk, of_chunk in enumerate(ways):
+        for node, way in enumerate(of_chunk):
+            steps = [trace.arrival_step(u, chunk) for u, _ in way]
+            assert steps == [step for _, step in way]
+            assert bool(way) == (trace.arrival_step(node, chunk) is not None)
+            assert not way or (way[0][0], way[-1][0]) == (0, node)
+            assert all((u, v) in links for (u, _), (v, _) in pairwise(way))
+            assert steps == sorted(steps)
 
 
 def lying(sort, seed):

@@ -12,7 +12,7 @@ export function inspector(app) {
   const place = $("inspector");
   let shown = "";
   app.views.push((_, again) => {
-    const key = `${app.chosen} ${app.step}`;
+    const key = `${app.chosen} ${app.step} ${app.chunk}`;
     if (!again && key === shown) return;
     shown = key;
     const focus = document.activeElement?.dataset?.act;
@@ -28,6 +28,7 @@ function contents(app) {
   const parts = [el("h2", {}, `Node ${label}`), el("p", {}, stateText(app, status)), el("p", {}, ...buttons(app))];
   const ways = waysList(app);
   if (ways.length) parts.push(el("h3", {}, "Ways from the root"), el("ul", { class: "ways" }, ways));
+  parts.push(...chunkWay(app));
   parts.push(el("h3", {}, "Links"), linkTable(app), el("h3", {}, "What it sends and receives"), rowTable(app));
   if (run.nodeDies[chosen] !== NEVER)
     parts.splice(2, 0, el("p", { class: "broken" }, W.fault(label, run.nodeDies[chosen])));
@@ -73,6 +74,41 @@ function waysList(app) {
       return el("li", {}, mark, ...spaced, " ", el("span", { class: whole ? "whole" : "broken" }, `(${W.way(whole)})`));
     })
     .filter(Boolean);
+}
+
+/** Shows by which way a chunk comes to the chosen node first, and when it is at each node on the way. */
+function chunkWay(app) {
+  const { job, chosen } = app;
+  const input = el("input", {
+    type: "number",
+    min: 0,
+    max: lastChunk(app.part),
+    value: app.chunk,
+    "data-act": "chunk",
+    change: () => change(app, { chunk: Math.max(0, Math.min(Math.floor(Number(input.value)), lastChunk(app.part))) }),
+  });
+  const stops = wayOfChunk(app.part, app.run, app.chunk, chosen);
+  const words = stops.map(([u, step]) => `${job.labels[u]} ${step ? W.from(step) : W.fromStart}`).join(" › ");
+  return [
+    el("p", {}, el("label", {}, `${W.wayOf} `, input)),
+    el("p", { class: "way-of-chunk" }, words || W.neverComes),
+  ];
+}
+
+export const lastChunk = (part) => part.bounds[part.atoms] - 1;
+
+/** Returns the nodes by which a chunk comes to a node first, [node, the step from which it is there]; none if it never comes. */
+export function wayOfChunk(part, run, chunk, node) {
+  const k = run.base.findIndex((a, i) => chunk < part.bounds[a] + run.offset[i] + run.length[i]);
+  const a = run.base[k],
+    late = part.shift[a] ? chunk - part.bounds[a] - run.offset[k] : 0;
+  const stops = [];
+  for (let u = node; ; u = part.src[run.via[k * part.nodes + u]]) {
+    const at = run.arrival[k * part.nodes + u];
+    if (at === NEVER) return [];
+    stops.unshift([u, at > 0 ? at + late : 0]);
+    if (run.via[k * part.nodes + u] < 0 || stops.length > part.nodes) return stops;
+  }
 }
 
 function linkTable(app) {

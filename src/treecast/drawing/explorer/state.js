@@ -16,6 +16,7 @@ export function createApp(job) {
     step: 0,
     chosen: job.root,
     hovered: -1,
+    chunk: 0,
     source: job.root,
     hidden: new Set(),
     liars: new Map(),
@@ -87,6 +88,7 @@ function remember(app) {
     c: spell(app.arcs),
     l: spell(app.liars),
     x: [...app.hidden].join(","),
+    i: app.chunk || "",
   };
   if (app.job.allSource) parts.s = app.source;
   const text = Object.entries(parts)
@@ -120,6 +122,7 @@ export function recall(app, address) {
   if (!app.job.allSource && app.nodes.get(app.job.root) === 0) app.nodes.delete(app.job.root);
   app.arcs = read(found.c, nodes * ports);
   app.liars = canLie(app.job) ? read(found.l, nodes) : new Map();
+  app.chunk = Math.max(0, number(found.i, app.job.bounds[app.job.atoms], 0));
   app.hidden = new Set((found.x ?? "").split(",").filter(Boolean).map(Number));
 }
 
