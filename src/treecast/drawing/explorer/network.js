@@ -18,6 +18,7 @@ export function networkView(app) {
     MARGIN + (job.y[u] / 10000) * (HIGH - 2 * MARGIN),
   ]);
   const radius = Math.max(2.5, Math.min(19, nearest(at) * 0.42));
+  app.aside = Math.min(3.2, radius * 0.25);
   svg.style.setProperty("--thick", Math.max(1.2, Math.min(5, radius * 0.4)).toFixed(1));
   svg.style.setProperty("--thin", Math.max(0.5, Math.min(1.6, radius * 0.15)).toFixed(1));
   const links = linksOf(job),
@@ -27,7 +28,7 @@ export function networkView(app) {
   );
   svg.append(...layers);
   const [idle, trees, way, cuts, sends, nodes, chunks] = layers;
-  const between = (u, v) => curve(at[u], at[v], bent.get(u * job.nodes + v) ?? 0);
+  const between = (u, v, aside = 0) => curve(...beside(at[u], at[v], aside), bent.get(u * job.nodes + v) ?? 0);
   if (job.nodes <= 1000)
     idle.append(drawn("path", { class: "idle", d: links.map(([u, v]) => between(u, v)).join("") }));
   const shapes = at.map(([x, y], u) => shapeOf(app, u, x, y, radius, nodes));
@@ -119,6 +120,15 @@ function middle([ax, ay], [bx, by], bend) {
   return [(ax + bx) / 2 - (by - ay) * bend, (ay + by) / 2 + (bx - ax) * bend];
 }
 
+/** Returns two points moved to the right of the way from one to the other, so that ways there and back lie side by side. */
+function beside(a, b, aside) {
+  if (!aside) return [a, b];
+  const dx = b[0] - a[0],
+    dy = b[1] - a[1],
+    by = aside / (Math.hypot(dx, dy) || 1);
+  return [a, b].map(([x, y]) => [x - dy * by, y + dx * by]);
+}
+
 function curve(a, b, bend) {
   const from = `M${a[0].toFixed(1)} ${a[1].toFixed(1)}`,
     to = `${b[0].toFixed(1)} ${b[1].toFixed(1)}`;
@@ -178,7 +188,7 @@ function treeLines(app, between) {
     const tree = part.tree[r];
     if (app.hidden.has(tree) || !app.rowShown(r)) continue;
     if (!lines.has(tree)) lines.set(tree, new Set());
-    for (const [u, v] of stretches(part, r)) lines.get(tree).add(between(u, v));
+    for (const [u, v] of stretches(part, r)) lines.get(tree).add(between(u, v, app.aside / 2));
   }
   return [...lines].map(([tree, all]) =>
     drawn("path", {
@@ -198,7 +208,7 @@ function movingLines(app, between, at, bent) {
     const tree = part.tree[row],
       key = flag === 1 ? "lost" : flag === 3 ? "control" : tree;
     if (!groups.has(key)) groups.set(key, []);
-    for (const [u, v] of stretches(part, row)) groups.get(key).push(between(u, v));
+    for (const [u, v] of stretches(part, row)) groups.get(key).push(between(u, v, app.aside));
     const u = part.src[row],
       v = part.dst[row],
       key2 = u * job.nodes + v;
@@ -215,9 +225,10 @@ function movingLines(app, between, at, bent) {
   return [
     lines,
     some.map(({ at: [u, v], list }) => {
-      const [mx, my] = middle(at[u], at[v], bent.get(u * job.nodes + v) ?? 0);
-      const x = mx + 0.3 * (at[v][0] - mx),
-        y = my + 0.3 * (at[v][1] - my); // nearer to where it goes
+      const [from, to] = beside(at[u], at[v], app.aside);
+      const [mx, my] = middle(from, to, bent.get(u * job.nodes + v) ?? 0);
+      const x = mx + 0.3 * (to[0] - mx),
+        y = my + 0.3 * (to[1] - my); // nearer to where it goes
       return drawn("text", { class: "chunk", x: x.toFixed(1), y: y.toFixed(1) }, W.few(list, 2));
     }),
   ];
