@@ -7,12 +7,11 @@ a network that is named, and taking ranks for those of several hosts; with no fa
 import sys
 
 import numpy as np
+from hosts import take_for_hosts
 from mpi4py import MPI
 
 import treecast.mpi as ours
-from treecast.mpi.comm.state import state_of
 from treecast.mpi.engine.choose import ONE_PORT, most_survived
-from treecast.mpi.engine.communicator import communicator_of
 from treecast.networks import network
 
 comm = MPI.COMM_WORLD
@@ -106,13 +105,6 @@ WAYS = {
 }  # fmt: skip
 
 
-def takes_ranks_for_hosts(hosts):
-    """Have treecast take ranks for those of several hosts: ``hosts[r]`` is the first rank on the host of rank r."""
-    state, between = state_of(comm), communicator_of(comm)
-    assert state.call
-    state.near, between.near, between.hosts = False, False, hosts
-
-
 def check_last(length, hosts):
     """Check what is told of a broadcast."""
     told = ours.wrap(comm)
@@ -133,7 +125,7 @@ for spec, hosts in (
     (None, [rank % 3 if rank % 3 < 2 else rank for rank in range(size)]),  # in turns, and hosts of one rank
 ):
     if hosts is not None:
-        takes_ranks_for_hosts(hosts)
+        take_for_hosts(comm, hosts)
     for most in (0, 2):
         where = network(spec or f"complete:{size}")
         model = {"model": ONE_PORT} if hosts else {}

@@ -1,6 +1,7 @@
 """Run by mpirun: one rank is killed at some moment of many calls on a wrapped communicator; outcomes of the others are compared.
 
-usage: kill_cases.py SEED: of the victim, the moment, and the calls. The least living rank prints how many calls ended alike.
+usage: kill_cases.py SEED [hosts]: of the victim, the moment, and the calls; with the second word every two ranks are taken for
+those of a host. The least living rank prints how many calls ended alike.
 """
 
 import os
@@ -12,6 +13,7 @@ import time
 import zlib
 
 import numpy as np
+from hosts import take_for_hosts
 from mpi4py import MPI
 
 import treecast.mpi
@@ -19,6 +21,8 @@ from treecast.errors import DeliveryError
 
 comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1)
 me, size = comm.rank, comm.size
+if sys.argv[2:] == ["hosts"]:
+    take_for_hosts(comm, [rank - rank % 2 for rank in range(size)])
 draw = random.Random(int(sys.argv[1]))
 victim, when, delay = draw.randrange(size), draw.randrange(5, 25), draw.uniform(0, 0.01)
 LONG = 1 << draw.choice((3, 12, 18))

@@ -125,3 +125,9 @@ def test_an_exception_ends_the_job_or_counts_as_a_death(treecast, tmp_path):
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=LONG) for seed in range(1, 31))])
 def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed):
     run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(12))
+def test_so_have_they_between_hosts(treecast, seed):
+    run(treecast, 5, "kill_cases.py", seed, "hosts", says="40 calls ended alike")
