@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from treecast.cli import main
 from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.times import draw_times
 from treecast.drawing.pictures import save
@@ -121,3 +122,16 @@ def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
         first, second = (tmp_path / f"{name}{number}.{suffix}" for number in range(2))
         assert first.read_bytes() == second.read_bytes()
         assert len(first.read_bytes()) > 1000
+
+
+def test_the_line_of_ones_own_machine(tmp_path, capsys):
+    """--startup 1e-5 --per-byte 1e-9 --chunk-bytes 4096: r = 4096e-9 / 1e-5 = 0.4096."""
+    figure = draw_times("broadcast", 5, r=0.4096)
+    lines = [artist for artist in figure.findobj() if (artist.get_gid() or "").startswith("yours-")]
+    assert [line.get_xdata() for line in lines] == [[0.4096, 0.4096]] * len(MODELS)
+    words = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert words.count(" yours: r = 0.41") == len(MODELS)
+    costs = ["--startup", "1e-5", "--per-byte", "1e-9", "--chunk-bytes", "4096"]
+    assert main(["times", "hypercube:5", "--collective", "broadcast", *costs, "-o", str(tmp_path / "a.svg")]) == 0
+    assert "yours: r = 0.41" in (tmp_path / "a.svg").read_text()
+    capsys.readouterr()

@@ -44,7 +44,8 @@ def times(
     if output is not None:
         from treecast.drawing.pictures import draw
 
-        draw(found[0].job, output)
+        r = costs.chunk_bytes * cost.per_byte / cost.startup if cost is not None and cost.startup else None
+        draw(found[0].job._replace(r=r or None), output)
     notes = (
         "times when nothing fails: faults can make messages longer where nodes leave out what was said before",
         "n = 2^d; β: start-up of a send, τ: time of a byte, F: bytes of a node's message",

@@ -19,18 +19,21 @@ _POINTS = 121
 @picture("times", of=Job, into=FIGURE, what="the times of the schemes on a hypercube, under each model")
 def draw_times_on(job: Job, view: View) -> None:
     """Draw the times of a job under each model on a page."""
-    draw_times(job.collective, job.d, job.k, job.fault_free, view.page)
+    draw_times(job.collective, job.d, job.k, job.fault_free, view.page, r=job.r)
 
 
-def draw_times(collective: str, d: int, k: int | None = None, fault_free: bool = False, page: Any = None) -> "Figure":
+def draw_times(
+    collective: str, d: int, k: int | None = None, fault_free: bool = False, page: Any = None, *, r: float | None = None
+) -> "Figure":
     """Return a figure of the schemes' times, by their closed forms, a column per model.
 
     Above: each scheme's time over that of the fastest, by r = Fτ/β, on hypercube:d with ``k`` faults to survive (default
     d - 1); what the paper claims dashed, crossovers marked. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
-    ``page``: what to draw on instead of a new figure. Raises PlanError when there is no such job.
+    ``page``: what to draw on instead of a new figure. ``r``: where somebody's machine and messages lie, a line.
+    Raises PlanError when there is no such job.
     """
     k = d - 1 if k is None else k
-    jobs = [Job(collective, model, d, k, fault_free) for model in MODELS]
+    jobs = [Job(collective, model, d, k, fault_free, r) for model in MODELS]
     found = [timings(job, measure=False) for job in jobs]
     figure = empty_figure() if page is None else page
     figure.set_size_inches(_WIDTH, _HEIGHT)
@@ -115,11 +118,15 @@ def _draw_curves(axes: Any, job: Job) -> None:
                 path_effects=[withStroke(linewidth=3, foreground="white")],
             )
     axes.set_xscale("log")
-    axes.set_xlim(10.0**low, 10.0**high)
+    axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
     ratios = [height for line in axes.lines for height in line.get_ydata()]
     bottom, top = min(*ratios, 1.0), max(*ratios, 1.1)
     axes.set_ylim(bottom - 0.06 * (top - bottom), top + 0.12 * (top - bottom))
     axes.axhline(1, color=BAND, linewidth=1, zorder=0)
+    if job.r:
+        axes.axvline(job.r, color=DARK, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{job.model}")
+        look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": DARK, "va": "top"}
+        axes.text(job.r, 0.98, f" yours: r = {job.r:.3g}", ha="left" if job.r < 1 else "right", **look)
     _plain(axes, job.model, "r = Fτ/β (short messages left, long ones right)", "time over the fastest scheme's")
 
 

@@ -46,7 +46,8 @@ class Time(NamedTuple):
 class Job(NamedTuple):
     """A collective on the cube of d dimensions that survives k faults.
 
-    ``fault_free``: the cube is declared to have no faults, so steps that serve only under faults are left out.
+    ``fault_free``: the cube is declared to have no faults, so steps that serve only under faults are left out. ``r``: Fτ/β of
+    somebody's machine and messages, where it is known.
     """
 
     collective: str
@@ -54,6 +55,7 @@ class Job(NamedTuple):
     d: int
     k: int
     fault_free: bool = False
+    r: float | None = None
 
     @property
     def gossips(self) -> bool:
@@ -123,7 +125,7 @@ def _check(job: Job) -> None:
 
 def claimed(scheme: str, job: Job) -> Time | None:
     """Return the time that the paper claims or cites; None where it gives none. Most of its times are for k = d-1."""
-    _, model, d, k, free = job
+    _, model, d, k, free = job[:5]
     n, whispers = 1 << d, model == "whispering"
     if scheme == "fraigniaud":
         if not job.gossips:
@@ -160,7 +162,7 @@ def claimed(scheme: str, job: Job) -> Time | None:
 
 def closed_form(scheme: str, job: Job) -> Time:
     """Return the time of a scheme as it is planned here, in closed form; tests hold it against the planned schedules."""
-    _, model, d, k, free = job
+    _, model, d, k, free = job[:5]
     if scheme.endswith("four-phases"):
         alone = "answering" if scheme.startswith("answering") else "dimension-order"
         start, rest = (closed_form(alone, job._replace(collective=c)) for c in COLLECTIVES)
@@ -213,7 +215,7 @@ def _fraigniaud(gossip: bool, whispers: bool, d: int, k: int, free: bool) -> tup
 
 def measured(scheme: str, job: Job) -> Time | None:
     """Return the time of the planned schedule; None where it would be too large to make."""
-    collective, model, d, k, free = job
+    collective, model, d, k, free = job[:5]
     rows = (1 << 2 * d) * (k + 2) if scheme.endswith("four-phases") else 0
     if d > _MOST_DIMENSIONS or rows > _MOST_ROWS:
         return None
