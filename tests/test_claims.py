@@ -292,7 +292,7 @@ CLAIMS: dict[str, dict[str, object]] = {
     "docs/mpi.md": {
         "(b/c + d) (c/rate": DESIGN,
         "is cut 0.2 s after": DEFINITION,
-        "others kept very busy (load 42": Measured("make bench-mpi"),
+        "others kept very busy (load 12": Measured("make bench-mpi"),
         "least, mean and greatest time": DEFINITION,
     }
     | {
