@@ -106,7 +106,7 @@ def _runs(network: Network, size: int, parts: int, share: int, seed: int) -> Run
 def prices(share: int) -> Ints:
     """Return what an arc costs that 0, 1, 2 … ways use already, if no arc is to carry more than ``share``: int64."""
     used = np.arange(2 * share + 2)
-    exponent = 12 * (used + 1 - share) / share
+    exponent = 12 * (used + 1 - share) / max(share, 1)
     return np.minimum(UNIT * 4.0**exponent, 2.0**40).astype(np.int64) + 1
 
 
