@@ -9,10 +9,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from rich.console import Console
 
 import treecast
 from treecast.cli import main, topics
-from treecast.cli.app import find_verbs
+from treecast.cli.app import app, find_verbs
 from treecast.machine import MODELS
 from treecast.networks import families
 
@@ -80,7 +81,7 @@ def test_help_is_broken_where_the_terminal_is_full(
     verb: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """At any width, and with the lines of no source file showing through."""
-    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(app, "_console", Console(width=width))  # app keeps the first that it makes
     assert main([*verb.split(), "--help"]) == 0
     page = capsys.readouterr().out
     entries = [line for line in page.splitlines() if line.startswith("│")]

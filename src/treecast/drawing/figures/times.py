@@ -124,10 +124,15 @@ def _draw_curves(axes: Any, job: Job) -> None:
     axes.set_ylim(bottom - 0.06 * (top - bottom), top + 0.12 * (top - bottom))
     axes.axhline(1, color=BAND, linewidth=1, zorder=0)
     if job.r:
-        axes.axvline(job.r, color=DARK, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{job.model}")
-        look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": DARK, "va": "top"}
-        axes.text(job.r, 0.98, f" yours: r = {job.r:.3g}", ha="left" if job.r < 1 else "right", **look)
+        _mark_own_ratio(axes, job.r, job.model)
     _plain(axes, job.model, "r = Fτ/β (short messages left, long ones right)", "time over the fastest scheme's")
+
+
+def _mark_own_ratio(axes: Any, r: float, model: str) -> None:
+    """Draw a line where one's own machine lies."""
+    axes.axvline(r, color=DARK, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{model}")
+    look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": DARK, "va": "top"}
+    axes.text(r, 0.98, f" yours: r = {r:.3g}", ha="left" if r < 1 else "right", **look)
 
 
 def _draw_map(axes: Any, job: Job) -> None:

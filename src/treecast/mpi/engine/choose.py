@@ -53,7 +53,7 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     c = sqrt(b · overhead · rate / d). Over one port a chunk of a broadcast takes as many turns for each of ⌈log2 N⌉ arcs as
     messages are under way at once; all else goes straight, and is cut only for the sake of memory.
     """
-    if model == ONE_PORT and kind != "broadcast":
+    if model == ONE_PORT and not COLLECTIVES[kind].one_to_all:
         return max(1, -(-size // _LARGEST))
     if not rate and not survive and where.every_pair_joined:
         return max(1, -(-size // _MOST))
@@ -115,7 +115,7 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_ways(where, by_rule=True) > max(1, survive)
-    if COLLECTIVES[kind].one_to_all and (several if model == ALL_PORT else kind == "broadcast"):
+    if COLLECTIVES[kind].one_to_all and (several or model == ONE_PORT):
         mine = program(kind, where, rank, root=root, messages=messages, survive=survive, model=model)
     else:
         mine = schedule_of(what).at(rank)

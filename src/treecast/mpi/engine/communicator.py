@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError
 from treecast.mpi.engine.choose import (
     ALL_PORT,
@@ -85,7 +86,8 @@ class Communicator:
         for each host. Raises PlanError when the network has another number of nodes, or does not survive so many failures.
         """
         if given is None:
-            where = find_network(f"complete:{self.size if survive or kind != 'broadcast' else len(set(self.hosts))}")
+            by_host = COLLECTIVES[kind].one_to_all and not survive
+            where = find_network(f"complete:{len(set(self.hosts)) if by_host else self.size}")
             check_survive(kind, where, survive, ONE_PORT)
             return where
         if isinstance(given, str) and given not in self._named:
@@ -112,7 +114,7 @@ class Communicator:
 
     def program(self, what: Operation, root: int) -> Program:
         """Return what this rank does; ``root``: the rank that sends or receives all."""
-        if what.model == ONE_PORT and what.kind == "broadcast" and not what.survive:
+        if what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not what.survive:
             return broadcast_program(what, self.hosts, root, self.rank, self.tags)
         return program_of(what, self.rank, self.tags)
 
