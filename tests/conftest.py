@@ -179,12 +179,20 @@ def leave_to_long_runs(items):
             met[function] += 1
 
 
+WORKERS = (os.cpu_count() or 1) + 1
+"""One more than there are cores: tests of MPI and of the lab wait more than they work."""
+
+
+def pytest_xdist_auto_num_workers(config):
+    return WORKERS
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Put long tests first, so that all workers end together; the first of all compiles what all others then load.
 
-    Of two workers one gets the first half of the tests to begin with, and the other, which would compile the same at the same
-    time, the second half.
+    Each worker gets an equal share of the tests to begin with. The second, which would compile the same at the same time as the
+    first, begins with tests that wait for other processes.
     """
     leave_to_long_runs(items)
     if config.option.markexpr == "not long":
@@ -196,8 +204,8 @@ def pytest_collection_modifyitems(config, items):
 
     beside = sorted((item for item in items if place(item, BESIDE) < len(BESIDE)), key=lambda item: place(item, BESIDE))
     others = sorted((item for item in items if place(item, BESIDE) == len(BESIDE)), key=lambda item: place(item, FIRST))
-    half = len(items) // 2
-    items[:] = others[:half] + beside + others[half:]
+    share = len(items) // WORKERS
+    items[:] = others[:share] + beside + others[share:]
 
 
 def pytest_collection_finish(session):
