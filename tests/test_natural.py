@@ -33,6 +33,15 @@ def test_rows_are_a_sequence_of_tuples(schedule: treecast.Schedule) -> None:
     assert sum(row.steps for row in rows) == schedule.transmissions
 
 
+def test_a_file_can_be_drawn_with_faults_as_people_write_them(schedule: treecast.Schedule, tmp_path: Any) -> None:
+    treecast.save(schedule, tmp_path / "plan.tc")
+    faults = treecast.parse_faults(schedule.network, ["2134@3"])
+    drawn = treecast.draw(schedule, kind="space-time", faults=faults)
+    assert drawn == treecast.draw(str(tmp_path / "plan.tc"), kind="space-time", faults="2134@3")
+    assert drawn == treecast.draw(tmp_path / "plan.tc", kind="space-time", faults=["2134@3"])
+    assert drawn != treecast.draw(schedule, kind="space-time")
+
+
 def test_results_travel_to_other_processes(schedule: treecast.Schedule) -> None:
     trace = treecast.simulate(schedule, ["2134@3"])
     again = pickle.loads(pickle.dumps(trace))

@@ -8,5 +8,4 @@ With one copy, the node that dies takes down all below it in its tree.
 import treecast
 
 schedule = treecast.plan("broadcast", "star:4", messages=12)
-faults = treecast.parse_faults(schedule.network, ["2134@3"])
-treecast.draw(schedule, "star-one-copy.svg", kind="space-time", faults=faults)
+treecast.draw(schedule, "star-one-copy.svg", kind="space-time", faults=["2134@3"])

@@ -8,5 +8,4 @@ The link is cut at step 2, and the copies over other trees come all the same.
 import treecast
 
 schedule = treecast.plan("broadcast", "torus:4x4", messages=8, survive=1)
-faults = treecast.parse_faults(schedule.network, links=["0,0-0,1@2"])
-treecast.draw(schedule, "torus-cut.svg", kind="space-time", faults=faults)
+treecast.draw(schedule, "torus-cut.svg", kind="space-time", faults=["0,0-0,1@2"])

@@ -17,7 +17,7 @@ from treecast.progress import Progress
 from treecast.schedule import Schedule
 from treecast.simulation import replay, sweeps
 from treecast.simulation.fault_sets import Kind
-from treecast.simulation.faults import Faults, read_faults
+from treecast.simulation.faults import Failing, Faults, faults_of
 from treecast.simulation.lies import Lies, replay_lies
 from treecast.simulation.sweeps import Sweep
 from treecast.verification import verifier
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 Planned = Schedule | str | os.PathLike[str]
 """A schedule, or the file that holds it."""
-Failing = Faults | str | Sequence[str] | None
 """Faults, or how people write them: ``["21345@7", "12345-21345"]``."""
 
 
@@ -176,10 +175,10 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     (119, [])
     """
     found = _schedule(schedule)
-    lying = _faults(found, liars)
+    lying = faults_of(found.network, liars)
     if lying:
-        return replay_lies(found, lying, _faults(found, faults))
-    return replay.simulate(found, _faults(found, faults))
+        return replay_lies(found, lying, faults_of(found.network, faults))
+    return replay.simulate(found, faults_of(found.network, faults))
 
 
 def sweep(
@@ -298,7 +297,7 @@ def run(
     (22, 22)
     """
     found = _schedule(schedule)
-    return local.run(found, data, _faults(found, faults), progress=progress)
+    return local.run(found, data, faults_of(found.network, faults), progress=progress)
 
 
 def elect(
@@ -349,15 +348,10 @@ def elect(
     (1, 23, [])
     """
     found = _schedule(schedule)
-    return election.elect(found, data, _faults(found, liars) or Faults(), _faults(found, faults), progress=progress)
+    return election.elect(
+        found, data, faults_of(found.network, liars) or Faults(), faults_of(found.network, faults), progress=progress
+    )
 
 
 def _schedule(schedule: Planned) -> Schedule:
     return schedule if isinstance(schedule, Schedule) else formats.load(schedule)
-
-
-def _faults(schedule: Schedule, given: Failing) -> Faults | None:
-    """Return faults, read for the network of a schedule where they are texts."""
-    if given is None or isinstance(given, Faults):
-        return given
-    return read_faults(schedule.network, [given] if isinstance(given, str) else given)

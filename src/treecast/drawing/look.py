@@ -35,7 +35,7 @@ class Look:
     --------
     >>> import tempfile
     >>> import treecast
-    >>> slide = treecast.Look(dark=True, size=(8, 4.5), title="Two trees that share no link")
+    >>> slide = treecast.Look(dark=True, size=(8, 4.5), title="Two trees that share no arc")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     treecast.draw(treecast.plan("broadcast", "star:3", copies=2), f"{folder}/slide.svg", look=slide)
     """

@@ -22,8 +22,9 @@ from treecast.drawing.style import SUBTITLE, TITLE
 from treecast.drawing.svg import describe
 from treecast.errors import TreecastError
 from treecast.files import write_whole
+from treecast.formats import load
 from treecast.schedule import Schedule
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Failing, faults_of
 
 __all__ = ["draw", "save"]
 
@@ -42,7 +43,7 @@ def draw(
     *,
     kind: str | None = None,
     tree: int | None = None,
-    faults: Faults | None = None,
+    faults: Failing = None,
     ascii: bool = False,  # noqa: A002
     ax: Any = None,
     look: Look = PLAIN,
@@ -52,9 +53,9 @@ def draw(
 
     Parameters
     ----------
-    what : Schedule
-        What to draw. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures too. Of a schedule that is
-        an orbit, what happens to node 0's data is drawn.
+    what : Schedule, str or path
+        What to draw, or the file that holds it. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures
+        too. Of a schedule that is an orbit, what happens to node 0's data is drawn.
     output : str or os.PathLike, optional
         The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, ``.gif``, or
         ``.html`` for a page that replays the schedule by itself. A folder (``frames/``) gets a file for each step.
@@ -64,8 +65,8 @@ def draw(
         ``explorer`` (the page). By default the first of these that fits.
     tree : int, optional
         Draw this tree only.
-    faults : Faults, optional
-        Draw the run under these faults.
+    faults : Faults, str or sequence of str, optional
+        Draw the run under these faults, as ``simulate`` takes them.
     ascii : bool
         Draw text without box-drawing characters.
     ax : matplotlib.axes.Axes, optional
@@ -114,8 +115,11 @@ def draw(
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
     medium = "axes" if ax is not None else "text" if output is None else medium_of(output)
-    _check(what, tree, faults, steps)
-    view = View(faults or None, tree, ascii, steps=steps)
+    if isinstance(what, str | Path):
+        what = load(what)
+    _check(what, tree, bool(faults), steps)
+    failing = faults_of(what.network, faults) if isinstance(what, Schedule) else None
+    view = View(failing or None, tree, ascii, steps=steps)
     entry = choose(what, medium, kind, view)
     if medium in MOVING and output is not None:
         _draw_moving(what, output, (entry, view, look))
@@ -152,9 +156,9 @@ def _draw_moving(what: Schedule, output: str | os.PathLike[str], how: tuple[Pict
     (write_gif if medium_of(output) == GIF else write_frames)(output, steps, frame)
 
 
-def _check(what: object, tree: int | None, faults: Faults | None, steps: tuple[int, int] | None) -> None:
+def _check(what: object, tree: int | None, faulty: bool, steps: tuple[int, int] | None) -> None:
     if not isinstance(what, Schedule):
-        if tree is not None or faults or steps is not None:
+        if tree is not None or faulty or steps is not None:
             raise TreecastError("only pictures of schedules show faults, one tree or some steps")
         return
     if steps is not None and not 0 <= steps[0] < min(steps[1], what.steps + 1):

@@ -3,7 +3,7 @@
 No node is told of a fault or reacts to one. The schedule runs on, and a node skips what it does not hold.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -159,6 +159,17 @@ def parse_faults(network: Network | str, nodes: Iterable[str] = (), links: Itera
         for u, port in _arcs_called(network, name):
             cut_arcs[u, port] = step
     return Faults(dead, cut_arcs)
+
+
+Failing = Faults | str | Sequence[str] | None
+"""Faults as they are, or as people write them for a network that is known."""
+
+
+def faults_of(network: Network, given: Failing) -> Faults | None:
+    """Return faults, read for a network where they are texts."""
+    if given is None or isinstance(given, Faults):
+        return given
+    return read_faults(network, [given] if isinstance(given, str) else given)
 
 
 def read_faults(network: Network, texts: Iterable[str]) -> Faults:

@@ -122,7 +122,7 @@ def _spanning(links: set[frozenset[int]]) -> dict[int, int]:
 
 STATEMENTS = (
     Statement(
-        "Figure 5", "two trees that share no link span the 4x4 mesh, and two the 4x4 torus", 16, 16, 16, _two_trees
+        "Figure 5", "two trees that share no arc span the 4x4 mesh, and two the 4x4 torus", 16, 16, 16, _two_trees
     ),
     Statement(
         "covers", "mesh, torus, de Bruijn, hypercube: from every root; as fast as one tree", 8, 16, 36, _named_covers

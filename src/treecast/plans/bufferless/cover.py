@@ -114,7 +114,7 @@ def least_steps(near: Tree, flits: Ints, degree: int) -> int:
     under=("bufferless-multiport",),
     options=(FIRST,),
     rank=20,
-    what="down several trees that share no link, the farthest first in each",
+    what="down several trees that share no arc, the farthest first in each",
 )
 def scatter(job: Job[Network]) -> Built:
     """Bufferless, multi-port: scatter over a cover; in each of its trees the farthest destinations first."""
@@ -128,7 +128,7 @@ def scatter(job: Job[Network]) -> Built:
     options=(FIRST,),
     rank=50,
     baseline=True,
-    what="up several trees that share no link, as if all knew when to begin",
+    what="up several trees that share no arc, as if all knew when to begin",
 )
 def gather(job: Job[Network]) -> Built:
     """Bufferless, multi-port: gather over a cover, the nearest received first: the ideal, as if all knew when to begin."""

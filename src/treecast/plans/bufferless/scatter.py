@@ -77,7 +77,7 @@ def _over_one_tree(job: Job[Network], first: str) -> Built:
 
 
 def build_streams(collective: Collective, trees: Sequence[Tree], dealt: Ints, ports: str, first: str) -> Built:
-    """Return a scatter, or the ideal gather, over trees that share no link: node v's message goes by ``trees[dealt[v]]``.
+    """Return a scatter, or the ideal gather, over trees that share no arc: node v's message goes by ``trees[dealt[v]]``.
 
     With one port all messages form one stream at the root; otherwise each child of the root has one, in each tree.
     """
