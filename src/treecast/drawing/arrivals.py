@@ -37,9 +37,9 @@ def find_received(trace: Trace) -> Received:
     """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
     moves, atoms = trace.moves, trace.atoms
     arrived = np.flatnonzero(trace.arrived)
-    atom = np.repeat(np.arange(len(atoms)), np.diff(moves.start))[arrived]
+    atom = moves.atom[arrived]
     row, start, length = moves.row[arrived], moves.time[arrived], atoms.lengths[atom]
-    stop = start + np.where(atoms.shift[atom] == 1, length, 1)
+    stop = start + atoms.steps[atom]
     order = np.lexsort((start, row))
     row, start, stop, length = row[order], start[order], stop[order], length[order]
     begins = np.ones(len(row), bool)
@@ -56,11 +56,11 @@ def find_spare(trace: Trace) -> tuple[Ints, Ints, Ints]:
     int64 (runs,) each. Sums are never spare: each contribution counts.
     """
     moves, atoms, rows = trace.moves, trace.atoms, trace.schedule.rows
-    atom = np.repeat(np.arange(len(atoms)), np.diff(moves.start))
+    atom = moves.atom
     there = np.flatnonzero(trace.arrived & (atoms.bounds[atom] >= trace.schedule.part.sums))
     row, start, atom = moves.row[there], moves.time[there], atom[there]
     fresh = trace.via[atom, rows.dst[row]] == row
-    stop = start + np.where(atoms.shift[atom] == 1, atoms.lengths[atom], 1)
+    stop = start + atoms.steps[atom]
     key, of = np.unique(np.column_stack([row, start, stop]), axis=0, return_inverse=True)
     spare = np.bincount(of.ravel(), fresh, len(key)) == 0 if len(key) else np.zeros(0, np.bool_)
     return tuple(key[spare].T)  # type: ignore[return-value]

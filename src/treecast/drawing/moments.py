@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
+from treecast.ragged import places
 from treecast.simulation.replay import Trace
 from treecast.steps import NEVER
 
@@ -37,27 +38,22 @@ class Moments:
     def at(self, step: int) -> Moment:
         """Return what happens in a step; behind the last step, what nodes have in the end."""
         trace, moves = self.trace, self.trace.moves
-        atom, size = self._atom, trace.atoms.lengths
+        atom, size = moves.atom, trace.atoms.lengths
         shift = trace.atoms.shift[atom]
-        stop = moves.time + np.where(shift == 1, size[atom], 1)
+        stop = moves.time + trace.atoms.steps[atom]
         now = np.flatnonzero((moves.time <= step) & (step < stop) & trace.moved)
         count = np.where(shift[now] == 1, 1, size[atom[now]])
         which = np.repeat(now, count)
         first = trace.atoms.bounds[atom[which]] + np.where(shift[which] == 1, step - moves.time[which], 0)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
         rows = trace.schedule.rows
         control = np.flatnonzero(rows.control & (rows.step == step))
         return Moment(
             step,
             np.concatenate([moves.row[which], control]),
-            np.concatenate([first + place, np.full(len(control), -1)]),
+            np.concatenate([first + places(count), np.full(len(control), -1)]),
             np.concatenate([trace.arrived[which], np.ones(len(control), np.bool_)]),
             self._has(step),
         )
-
-    @cached_property
-    def _atom(self) -> Ints:
-        return np.repeat(np.arange(len(self.trace.atoms)), np.diff(self.trace.moves.start))
 
     @cached_property
     def _begun(self) -> Ints:

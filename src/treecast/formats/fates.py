@@ -72,7 +72,7 @@ def fates_of(messages: Messages, kill_nodes: Sequence[str], cut_links: Sequence[
         count, np.int64
     )  # the message that each row is: rows of one arc and step have an order of their own
     order[_order(trace.schedule.rows)] = _order(messages)
-    atom = np.repeat(np.arange(len(trace.atoms)), np.diff(trace.moves.start))[trace.moved]
+    atom = trace.moves.atom[trace.moved]
     message = order[trace.moves.row[trace.moved]]
     turn = np.lexsort([atom, message])
     first, stop = trace.atoms.bounds[:-1][atom[turn]], trace.atoms.bounds[1:][atom[turn]]

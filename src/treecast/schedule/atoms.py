@@ -6,6 +6,7 @@ for the first chunk of the atom holds for all.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,11 @@ class Atoms:
     def lengths(self) -> Ints:
         """The number of chunks of each atom."""
         return np.diff(self.bounds)
+
+    @property
+    def steps(self) -> Ints:
+        """For how many steps a row sends each atom: int64 (atoms,)."""
+        return np.where(self.shift == 1, self.lengths, 1)
 
     def of_chunk(self, chunk: int) -> tuple[int, int]:
         """Return the atom of a chunk, and the chunk's place in it."""
@@ -131,6 +137,11 @@ class Moves:
     start: Ints
     row: Ints
     time: Ints
+
+    @cached_property
+    def atom(self) -> Ints:
+        """The atom that each move carries: int64 (moves,)."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
 def find_moves(schedule: Schedule, atoms: Atoms) -> Moves:

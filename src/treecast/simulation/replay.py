@@ -133,22 +133,17 @@ class Trace(Described):
         """``completion``, masked where it is NEVER: so ``trace.completed.mean()`` is that of the nodes that have all."""
         return np.ma.masked_equal(self.completion, NEVER)
 
-    @cached_property
-    def _atom_of_move(self) -> Ints:
-        """The atom that each move carries: int64 (moves,)."""
-        return np.repeat(np.arange(len(self.atoms)), np.diff(self.moves.start))
-
     @property
     def steps(self) -> int:
         """The number of steps until the last send that takes place."""
-        atom = self._atom_of_move
+        atom = self.moves.atom
         end = self.moves.time + (self.atoms.lengths - 1)[atom] * self.atoms.shift[atom] + 1
         return int(end[self.moved].max(initial=0))
 
     @cached_property
     def sent(self) -> Ints:
         """The number of chunks that each row really sends: int64 (rows,)."""
-        atom = self._atom_of_move
+        atom = self.moves.atom
         chunks = np.where(self.moved, self.atoms.lengths[atom], 0)
         return np.bincount(self.moves.row, chunks, minlength=len(self.schedule.rows)).astype(np.int64)
 
@@ -171,7 +166,7 @@ class Trace(Described):
     @cached_property
     def lost_sends(self) -> int:
         """The number of those sends that go over a failed arc or to a failed node."""
-        atom = self._atom_of_move
+        atom = self.moves.atom
         return int(self.atoms.lengths[atom][self.moved & ~self.arrived].sum())
 
     def arc_load(self) -> Ints:
@@ -188,10 +183,10 @@ class Trace(Described):
     @cached_property
     def message_sizes(self) -> Ints:
         """The most chunks that one message has in each step, of those that are sent: int64 (steps,)."""
-        atom = self._atom_of_move[self.moved]
+        atom = self.moves.atom[self.moved]
         rows, length = self.schedule.rows, self.atoms.lengths[atom]
         arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
-        steps = np.where(self.atoms.shift[atom] == 1, length, 1)
+        steps = self.atoms.steps[atom]
         model, step = self.schedule.model, self.moves.time[self.moved]
         return longest_messages(model, step, steps, chunks=length, carrier=arc, total=self.steps)
 

@@ -22,7 +22,7 @@ class Visits:
     def __init__(self, case: Case) -> None:
         found, atoms, rows = find_moves(case.schedule, case.atoms), case.atoms, case.rows
         self.case, self.row, self.time = case, found.row, found.time
-        self.atom = np.repeat(np.arange(len(atoms)), np.diff(found.start))
+        self.atom = found.atom
         self.src, self.dst = rows.src[self.row].astype(np.int64), rows.dst[self.row].astype(np.int64)
         self.tree = rows.tree[self.row].astype(np.int64)
         first = atoms.bounds[:-1]
