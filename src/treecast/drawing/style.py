@@ -18,6 +18,8 @@ MONO = "DejaVu Sans Mono"
 TITLE, SUBTITLE = "title", "subtitle"
 """What the two lines above a figure are called in it."""
 MARGIN = 0.25
+MOST_NAMED = 12
+"""Trees that a legend names."""
 
 # Okabe & Ito's colours without black: people with any colour vision can tell them apart
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -113,6 +115,22 @@ def heading(figure: Any, text: str, more: str) -> None:
         look: dict[str, Any] = {"color": ink, "weight": weight, "va": "center", "parse_math": False, "gid": gid}
         size = _fitting(line, width - 2 * MARGIN, gid)
         figure.text(MARGIN / width, 1 - below / height, line, fontsize=size, **look)
+
+
+def draw_legend(figure: Any, handles: list[Any], *, bottom: float, column: float, **look: Any) -> None:
+    """Draw a legend at the lower left of a figure, in as many lines as it needs.
+
+    ``bottom``: how high it lies, ``column``: how wide a column is where one line is not enough, both in inches.
+    """
+    if not handles:
+        return
+    width, height = figure.get_size_inches()
+    long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
+    columns = len(handles) if long < width else max(1, int(width / column))
+    place = (MARGIN / width, bottom / height)
+    figure.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=place, frameon=False, fontsize=8, ncols=columns, **look
+    )
 
 
 def _fitting(text: str, room: float, gid: str) -> float:

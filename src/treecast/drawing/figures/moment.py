@@ -12,22 +12,21 @@ from treecast.drawing.figures.scene import (
     add_curves,
     draw_faults,
     draw_heads,
-    draw_legend,
     draw_links,
     draw_nodes,
     line,
+    name_lines,
     stretches,
 )
 from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, Moment
 from treecast.drawing.registry import View
-from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, dashes, title
+from treecast.drawing.style import DARK, GREY, MARGIN, MOST_NAMED, PALE, colour, dashes, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 _LOOKS = {NOTHING: ("white", DARK), SOME: (colour(0, -0.7), DARK), ALL: (colour(0), "white"), DEAD: (PALE, DARK)}
 _MOST_WRITTEN = 120  # arcs with the numbers of their chunks
-_MOST_NAMED = 12  # trees in the legend
 
 
 def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) -> None:
@@ -42,7 +41,7 @@ def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) ->
     draw_nodes(scene, schedule, fills)
     handles += draw_faults(scene, schedule, faults, moment.step)
     handles += [_dot(SOME, "has a part"), _dot(ALL, "has everything")]
-    draw_legend(scene, handles)
+    name_lines(scene, handles)
     width, height = view.page.get_size_inches()
     words = f"step {moment.step} of {of.steps}" if moment.step < of.steps else f"after {count_of(of.steps, 'step')}"
     look: dict[str, Any] = {
@@ -79,7 +78,7 @@ def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
         mine = carries & (tree == t)
         add_curves(scene, curves[mine], f"moves-{t}", color=ink, width=thick, dash=dash, order=2)
         draw_heads(scene, curves[mine], f"heads-{t}", ink, 1.7)
-        if len(handles) < _MOST_NAMED:
+        if len(handles) < MOST_NAMED:
             handles.append(line(ink, 2.6, dash, f"tree {t}" if t >= 0 else "moves"))
     for name, mine, ink in (
         ("lost", (moment.chunk[index] >= 0) & ~moment.arrives[index], colour(5)),

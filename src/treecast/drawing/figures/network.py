@@ -12,17 +12,17 @@ from treecast.drawing.figures.scene import (
     add_curves,
     draw_faults,
     draw_heads,
-    draw_legend,
     draw_links,
     draw_nodes,
     line,
+    name_lines,
     stretches,
 )
 from treecast.drawing.frames import MOVING
 from treecast.drawing.moments import Moments
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import colour, dashes, empty_figure, title
+from treecast.drawing.style import MOST_NAMED, colour, dashes, empty_figure, title
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.tree_of_rows import outward
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_ARCS = 20_000
-_MOST_NAMED = 12  # trees in the legend
 
 
 def why_no_network(schedule: Schedule, view: View) -> str:
@@ -88,7 +87,7 @@ def draw_network(
         handles.append(line(IDLE, 0.8, "", "idle link"))
     if not view.font:
         handles.append(line("none", 0, "", "labels left out: no room"))
-    draw_legend(scene, handles)
+    name_lines(scene, handles)
     return figure
 
 
@@ -131,9 +130,9 @@ def draw_arcs(scene: Scene, used: Used) -> list[Any]:
         thick = thick * (1.0 if scene.view.font else 0.6)
         add_curves(scene, curves, f"arcs-{tree}", color=ink, width=thick, dash=dash, order=2)
         draw_heads(scene, curves, f"heads-{tree}", ink)
-        if i < _MOST_NAMED:
+        if i < MOST_NAMED:
             words = f"tree {tree}" if tree >= 0 else f"arcs used; thicker: more chunks, {most:,} at most"
             handles.append(line(ink, 1.6, dash, words))
-    if len(trees) > _MOST_NAMED:
-        handles.append(line("none", 0, "", f"and {len(trees) - _MOST_NAMED} more trees"))
+    if len(trees) > MOST_NAMED:
+        handles.append(line("none", 0, "", f"and {len(trees) - MOST_NAMED} more trees"))
     return handles

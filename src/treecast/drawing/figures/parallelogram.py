@@ -24,7 +24,7 @@ from treecast.drawing.passages import (
 )
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, short_label, title
+from treecast.drawing.style import BAND, DARK, GREY, PALE, colour, draw_legend, empty_figure, short_label, title
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -334,18 +334,8 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
 def _with_legend(figure: Any, handles: dict[str, Any], away: bool) -> Any:
     from matplotlib.patches import Patch
 
-    width, height = figure.get_size_inches()
     handles = {"message " + ("for" if away else "of") + " a node (node: length)": Patch(color=colour(0)), **handles}
-    long = sum(0.65 + 0.065 * len(name) for name in handles)
-    figure.legend(
-        handles=list(handles.values()),
-        labels=list(handles),
-        loc="lower left",
-        bbox_to_anchor=(MARGIN / width, 0.05 / height),
-        frameon=False,
-        fontsize=8,
-        ncols=len(handles) if long < width else max(1, int(width / 2.3)),
-        handlelength=1.8,
-        columnspacing=1.5,
-    )
+    for name, handle in handles.items():
+        handle.set_label(name)
+    draw_legend(figure, list(handles.values()), bottom=0.05, column=2.3, handlelength=1.8, columnspacing=1.5)
     return figure

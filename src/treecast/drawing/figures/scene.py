@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
-from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, short_label
+from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, draw_legend, short_label
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
@@ -125,22 +125,9 @@ def draw_faults(scene: Scene, schedule: Schedule, faults: Faults, by: int | None
     return handles
 
 
-def draw_legend(scene: Scene, handles: list[Any]) -> None:
-    """Draw the legend below the network, in as many lines as it needs."""
-    width, height = scene.figure.get_size_inches()
-    long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
-    if handles:
-        scene.figure.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(MARGIN / width, 0.06 / height),
-            frameon=False,
-            fontsize=8,
-            ncols=len(handles) if long < width else max(1, int(width / 1.5)),
-            handlelength=2.6,
-            columnspacing=1.4,
-            borderpad=0,
-        )
+def name_lines(scene: Scene, handles: list[Any]) -> None:
+    """Draw the legend below the network."""
+    draw_legend(scene.figure, handles, bottom=0.06, column=1.5, handlelength=2.6, columnspacing=1.4, borderpad=0)
 
 
 def line(ink: str, width: float, dash: Any, label: str) -> Any:

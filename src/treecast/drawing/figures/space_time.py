@@ -11,7 +11,20 @@ from treecast.drawing.arrivals import Received, fewest_steps, find_received, fin
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, PALE, colour, empty_figure, short_label, title
+from treecast.drawing.style import (
+    BAND,
+    DARK,
+    GREY,
+    MARGIN,
+    MONO,
+    MOST_NAMED,
+    PALE,
+    colour,
+    draw_legend,
+    empty_figure,
+    short_label,
+    title,
+)
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay
@@ -21,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LINES = 200  # nodes; beyond, a raster
-_MOST_NAMED = 12  # trees in the legend
 _MOST_PORTS = 8
 _LONG, _KEPT = 40, 5  # steps in which nothing begins or ends: so many are cut, and so many are kept at either end
 _APART = 0.3  # inches between stretches of steps
@@ -131,7 +143,7 @@ class _Sheet(NamedTuple):
         right = (1.7 if trace.lost else 0.75) if small else 0.6
         inner = min(max(0.5 * steps, 4.5 if nodes <= 40 else 7), 14), each * nodes + 0.1 if small else 8.0
         lanes = len(_Lanes.of(trace.schedule).names) if small else 0
-        head, foot = 1.0, 0.95 + 0.17 * max(0, min(lanes, _MOST_NAMED) + 4 - 2 * int(inner[0] / 1.7))
+        head, foot = 1.0, 0.95 + 0.17 * max(0, min(lanes, MOST_NAMED) + 4 - 2 * int(inner[0] / 1.7))
         width, height = inner[0] + left + right + _APART * (len(windows) - 1), inner[1] + head + foot
         figure.set_size_inches(width, height)
         found: list[Any] = []
@@ -180,18 +192,7 @@ def _draw_legend(figure: Any, handles: list[Any], notes: list[str]) -> None:
     width, height = figure.get_size_inches()
     look: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "center", "gid": "notes"}
     figure.text(MARGIN / width, 1 - 0.76 / height, "  ·  ".join(notes), **look)
-    if handles:
-        long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
-        figure.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(MARGIN / width, 0.08 / height),
-            frameon=False,
-            fontsize=8,
-            ncols=len(handles) if long < width else max(1, int(width / 1.7)),
-            handlelength=1.6,
-            columnspacing=1.6,
-        )
+    draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
 
 def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:
@@ -236,7 +237,7 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
         strokes = LineCollection(list(ends), colors=ink, linewidths=0.8, gid=f"strokes-{gid}", zorder=2)
         strokes.set_alpha(0.4 if len(rows) <= 150 else 0.25)
         axes.add_collection(strokes)
-        if i < _MOST_NAMED:
+        if i < MOST_NAMED:
             handles.append(Patch(color=ink, label=name))
     row, start, stop = find_spare(trace)
     if len(row):
@@ -339,8 +340,8 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
 
 def _mark_results(axes: Any, trace: Trace) -> list[Any]:
     """Mark the step from which finished sums go out again."""
-    of = np.repeat(np.arange(len(trace.atoms)), np.diff(trace.moves.start))
-    goes_out = trace.moves.time[trace.moved & (trace.atoms.bounds[of] >= trace.schedule.part.sums)]
+    finished = trace.atoms.bounds[trace.moves.atom] >= trace.schedule.part.sums
+    goes_out = trace.moves.time[trace.moved & finished]
     if not len(goes_out):
         return []
     look: dict[str, Any] = {"color": colour(5), "linestyle": ":", "linewidth": 1.6, "zorder": 5, "gid": "results"}
