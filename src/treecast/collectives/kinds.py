@@ -251,6 +251,15 @@ Examples
 """
 
 
+def find_backwards(name: str) -> str:
+    """Return the name of the kind of collective that is another one, run backwards.
+
+    >>> find_backwards("broadcast")
+    'reduce'
+    """
+    return next(kind.name for kind in COLLECTIVES.values() if kind.backwards == name)
+
+
 def find_kind(name: str) -> Kind:
     """Return the kind of collective that has a name.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treecast.collectives import COLLECTIVES
+from treecast.collectives import find_backwards
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
@@ -167,8 +167,7 @@ def _is_least(job: Job[Any], candidate: Candidate, *, halved: bool = False) -> b
             return is_least(
                 steps, job.collective, where, machine, transmissions=sends, copies=job.copies, against=job.against
             )
-        back = next(kind.name for kind in COLLECTIVES.values() if kind.backwards == forward)
-        parts = [job.doing(kind) for kind in (back, forward)]
+        parts = [job.doing(kind) for kind in (find_backwards(forward), forward)]
         known = [bounds(part.collective, part.network, part.copies, part.model, against=part.against) for part in parts]
     except PlanError:
         return False

@@ -8,7 +8,7 @@ What goes there and back is patched in both halves, if one begins when the other
 
 import numpy as np
 
-from treecast.collectives import COLLECTIVES, Collective
+from treecast.collectives import Collective, find_backwards
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
@@ -52,7 +52,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
         both = _turned(schedule.plain(), kind.backwards, left)
         return both and _patch(schedule, left, made, reverse_in_time(left, made, both[0]), both[1:])
     plain, forward = schedule.plain(), kind.there_and_back
-    back = next(each.name for each in COLLECTIVES.values() if each.backwards == forward)
+    back = find_backwards(forward)
     adding = plain.rows.pieces
     finished = np.zeros(len(plain.rows), np.bool_)
     finished[adding.row] = adding.first >= collective.sums
