@@ -115,8 +115,7 @@ class Hypercube(Rotational):
 
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
         """Return ``u`` with bit i moved to bit i + ``times`` modulo d."""
-        u, times = ints(u), times % max(self.d, 1)
-        return ((u << times) | (u >> (self.d - times))) & (self.nodes - 1)
+        return rotate_bits(ints(u), times, self.d)
 
     def label(self, u: int) -> str:
         """Return the d bits behind ``0b``, dimension 0 last."""
@@ -128,6 +127,12 @@ class Hypercube(Rotational):
         if not bits or set(bits) - {"0", "1"} or (bits == text and len(bits) != self.d):
             return None
         return self.check_node(int(bits, 2))
+
+
+def rotate_bits(u: Ints, times: int | Ints, d: int) -> Ints:
+    """Return words of d bits with bit i moved to bit i + ``times`` modulo d; the arrays broadcast."""
+    times = times % max(d, 1)
+    return ((u << times) | (u >> (d - times))) & ((1 << d) - 1)
 
 
 @family(

@@ -13,6 +13,7 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints, ints
+from treecast.networks.hypercube import rotate_bits
 from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
 from treecast.schedule.trees import TreeSet
@@ -36,8 +37,7 @@ def disjoint_trees(cube: Network, root: int = 0) -> TreeSet:
 
 def parent_ports(cube: Network, seen: Ints, tree: int | Ints) -> Ints:
     """Return the dimension over which the parent lies of the nodes ``seen`` from the root; the arrays broadcast."""
-    by, last = (tree + 1) % cube.ports, cube.nodes - 1
-    behind = ((seen >> by) | (seen << (cube.ports - by))) & last  # bit tree + 1 first, bit tree last
+    behind = rotate_bits(seen, -(tree + 1), cube.ports)  # bit tree + 1 first, bit tree last
     place = np.bitwise_count((behind & -behind) - 1).astype(np.int64)
     return np.where(seen >> tree & 1, (place + tree + 1) % cube.ports, tree)
 
