@@ -8,6 +8,7 @@ nothing that is kept ever waits for what is new. A row that still carries stays,
 """
 
 from collections.abc import Iterator
+from functools import reduce
 from heapq import heapify, heappop, heappush
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -166,13 +167,13 @@ def _runs(
 
 def _completed(schedule: Schedule, collective: Collective, left: Network, kept: _Kept) -> list[Load] | None:
     """Return what free arcs carry so that every node gets what it wants; None where it cannot."""
-    combining, everything = schedule.model.combining, _all_that_is_used(collective)
     arcs, table = arcs_of(left), _Timetable.of(schedule, left, kept.loads)
     tail: list[int] = arcs.tail.tolist()
     head: list[int] = arcs.head.tolist()
     bounds: list[int] = arcs.into.tolist()
     into: list[list[int]] = [arcs.entering[a:b].tolist() for a, b in pairwise(bounds)]
     wanted, held = _masks(collective.wanted(), left.nodes), _masks(collective.given(), left.nodes)
+    combining, everything = schedule.model.combining, reduce(int.__or__, held)
     lacks = {v: everything & ~mask for v, mask in enumerate(kept.held) if everything & ~mask}
     open_ = {v for v in lacks if lacks[v] & wanted[v]}
     arriving = dict[int, list[tuple[int, int]]]()
@@ -315,13 +316,6 @@ def _new_chunks(collective: Collective, node: Ints, nodes: int) -> Ints:
     pairs = collective.traits.blocks == "pair"
     lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
     return np.where(lives, ((node[group] * nodes if pairs else 0) + node[of]) * collective.messages + place, -1)
-
-
-def _all_that_is_used(collective: Collective) -> int:
-    mask = 0
-    for _, first, stop in collective.given():
-        mask |= (1 << stop) - (1 << first)
-    return mask
 
 
 def _masks(holdings: Holdings, nodes: int) -> list[int]:

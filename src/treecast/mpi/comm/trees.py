@@ -157,7 +157,7 @@ class Trees:
         return not call.refused
 
     def _move(self, call: Call, shape: Shape, blocks: Blocks) -> Failed:
-        root = 0 if shape.source is None and shape.target is None else max(shape.source or 0, shape.target or 0)
+        root = next((end for end in (shape.source, shape.target) if end is not None), 0)
         what = self._ours.operation(shape.name, root, blocks.size, call.survive, self._options.network)
         program, count = self._ours.program(what, root), what.messages
 

@@ -44,6 +44,8 @@ class Communicator:
         self.near = int(here.Get_size()) == self.size
         self.hosts: list[int] = [0] * self.size if self.near else self.comm.allgather(here.bcast(self.rank))
         here.Free()
+        self._speaks = sorted(set(self.hosts))  # the first rank of each host
+        self._beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         self._rates: dict[tuple[Network, str], float] = {}
         self._named: dict[str, Network] = {}
 
@@ -66,8 +68,7 @@ class Communicator:
 
     def _next_hosts(self) -> dict[int, int]:
         """Return the first rank of each host, and that of the next."""
-        first = sorted(set(self.hosts))
-        return dict(zip(first, [*first[1:], first[0]], strict=True))
+        return dict(zip(self._speaks, [*self._speaks[1:], self._speaks[0]], strict=True))
 
     def _time_probe(self, size: int, aim: int | None, sources: list[int]) -> float:
         """Return the seconds until all have sent ``size`` bytes to a rank each, or to none, and got as many from each of some."""
@@ -87,7 +88,7 @@ class Communicator:
         """
         if given is None:
             by_host = COLLECTIVES[kind].one_to_all and not survive
-            where = find_network(f"complete:{len(set(self.hosts)) if by_host else self.size}")
+            where = find_network(f"complete:{len(self._speaks) if by_host else self.size}")
             check_survive(kind, where, survive, ONE_PORT)
             return where
         if isinstance(given, str) and given not in self._named:
@@ -109,7 +110,7 @@ class Communicator:
         where, model = self.network(kind, survive, given), ALL_PORT if given is not None else ONE_PORT
         count = messages_of(kind, where, size, survive, self.rate(where, model), model=model)
         if where.nodes != self.size:
-            root = sorted(set(self.hosts)).index(self.hosts[root])
+            root = self._speaks.index(self.hosts[root])
         return Operation(kind, where, root, count, survive, model)
 
     def program(self, what: Operation, root: int) -> Program:
@@ -122,9 +123,8 @@ class Communicator:
         """Carry out one operation, with tags that no operation shortly before it had."""
         self.epoch = (self.epoch + 1) % _EPOCHS
         patience = _FOREVER if deadline is None else deadline
-        here = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         # a silent rank would keep its turn: so where failures are to be survived there are none
-        turns = Turns[Any](AT_ONCE, here) if what.model == ONE_PORT and not what.survive else None
+        turns = Turns[Any](AT_ONCE, self._beside) if what.model == ONE_PORT and not what.survive else None
         endpoint = Endpoint(self.mpi, self.comm, self.epoch * self.tags)
         return Engine(endpoint, program.transfers, part, patience, turns=turns).run()
 

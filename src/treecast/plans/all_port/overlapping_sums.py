@@ -79,10 +79,8 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
             return found
         taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages), deeper)
         found = min(found, *(_listed(job, taken, in_turn=turn) for turn in (False, True)), key=_steps)
-        sends, busiest = (
-            _sends(network, owners, taken),
-            int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees),
-        )
+        sends = _sends(network, owners, taken)
+        busiest = int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees)
         filling = int(to_go(sends.before, sends.after, len(sends.arc)).max())
         tried.append((busiest, filling, taken))
     left = _MOST_IN_TURNS

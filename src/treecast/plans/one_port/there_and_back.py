@@ -9,8 +9,8 @@ which a node strips the highest bit; no node hears again what it has had or pass
 import numpy as np
 
 from treecast.networks.complete import Complete
-from treecast.plans.built import Built, check_memory
-from treecast.plans.one_port.models import COMBINING_HALF
+from treecast.plans.built import Built
+from treecast.plans.one_port.models import COMBINING_HALF, check_rows
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -34,7 +34,7 @@ def _claims(job: Job[Complete]) -> Claims:
 def allgather(job: Job[Complete]) -> Built:
     """One-port, half duplex, combining: 2⌈log2 N⌉ steps, M N (N - 1) transmissions: the latter are the fewest there can be."""
     nodes, messages = job.network.nodes, job.collective.messages
-    check_memory(nodes * 300, f"{nodes:,} rows on {job.network.spec}")
+    check_rows(1, nodes, job.network)
     node, depth = np.arange(1, nodes), (nodes - 1).bit_length()
     lowest = node & -node
     highest = 1 << np.array([u.bit_length() - 1 for u in node.tolist()], np.int64)
@@ -53,7 +53,7 @@ def allgather(job: Job[Complete]) -> Built:
         src=src,
         dst=dst,
         port=job.network.port_between(src, dst),
-        tree=src * 0 - 1,
+        tree=np.full(len(src), -1),
         payload=np.arange(len(src)),
     )
     return Built(rows, _claims(job))
