@@ -22,7 +22,7 @@ UNROOTED = {
     "allgather": mpi.allgather, "alltoall": mpi.alltoall, "reduce-scatter": mpi.reduce_scatter_block,
     "allreduce": mpi.allreduce,
 }  # fmt: skip
-OF_LENGTHS = {"scatterv": mpi.scatterv, "gatherv": mpi.gatherv}
+OF_LENGTHS = {"scatterv": mpi.scatterv, "gatherv": mpi.gatherv, "allgatherv": mpi.allgatherv}
 SMALL = [(nodes, messages, root) for nodes in range(1, 6) for messages in (1, 2, 3) for root in range(nodes)]
 
 
@@ -75,9 +75,10 @@ def test_kinds_in_which_every_node_has_the_same_part(kind):
 
 @pytest.mark.parametrize("kind", OF_LENGTHS)
 def test_kinds_with_lengths(kind):
-    for nodes, root in ((n, r) for n in range(1, 5) for r in range(n)):
+    rooted = not COLLECTIVES[kind].all_source
+    for nodes, root in ((n, r) for n in range(1, 5) for r in range(n if rooted else 1)):
         for flits in product(range(3), repeat=nodes):
-            if flits[root] == 0:
+            if flits[root] == 0 or not rooted:
                 for order in permutations(range(nodes)):
                     lengths = Lengths(np.array(flits), np.array(order))
                     collective = Collective(kind, nodes, 1, root, lengths=lengths)
@@ -178,8 +179,11 @@ def test_chunks_lie_in_one_block_each(kind, nodes, messages, draws):
         (("multicast", 3, 1, 0, (2, 1)), "ascending order"),
         (("multicast", 3, 1, 0, (0, 1)), "without the root"),
         (("multicast", 3, 1, 0, (1, 3)), "a target is no node"),
-        (("scatterv", 3, 1), "a scatterv or gatherv, and nothing else, needs lengths"),
-        (("scatter", 3, 1, 0, (), Lengths.of([0, 1, 1])), "a scatterv or gatherv, and nothing else, needs lengths"),
+        (("scatterv", 3, 1), "a scatterv, gatherv or allgatherv, and nothing else, needs lengths"),
+        (
+            ("scatter", 3, 1, 0, (), Lengths.of([0, 1, 1])),
+            "scatterv, gatherv or allgatherv, and nothing else, needs lengths",
+        ),
         (("gatherv", 3, 1, 0, (), Lengths.of([0, 1])), "2 lengths are given for 3 nodes"),
         (("gatherv", 3, 1, 1, (), Lengths.of([0, 1, 1])), "its own length is 0"),
         (("gatherv", 3, 2, 0, (), Lengths.of([0, 1, 1])), "takes lengths instead of a number of messages"),

@@ -86,6 +86,15 @@ def allgather(ranks, count):
     return task
 
 
+def allgatherv(ranks, counts, root, order):
+    task, displacement = Task(), 0
+    for rank in order:
+        for place in range(counts[rank]):
+            task.item(displacement + place, rank, range(ranks))
+        displacement += counts[rank]
+    return task
+
+
 def alltoall(ranks, count):
     task, chunk = Task(), 0
     for source in range(ranks):

@@ -24,7 +24,8 @@ def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Ma
         return numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
     kind, colon, most = text.partition(":")
     if kind == "random" and colon:
-        return np.random.default_rng(seed).integers(0, _length(most), network.nodes, endpoint=True)
+        drawn = np.random.default_rng(seed).integers(0, _length(most), network.nodes, endpoint=True)
+        return drawn if network.relays is None else np.where(network.relays, 0, drawn)
     found: dict[str, int] = {}
     if not os.path.exists(text):
         raise PlanError(f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name")

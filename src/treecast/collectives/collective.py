@@ -38,11 +38,11 @@ class Collective:
     messages : int
         M, the chunks of each block, from 1 to 2^31 - 1. It is 1 where there are ``lengths``.
     root : int
-        The node whose part is not that of the others. Where every node has the same part it is 0 and says nothing.
+        The node whose part is not that of the others. Where there is no such node it is 0 and says nothing.
     targets : tuple of int
         Of a multicast: the nodes to reach, in ascending order, without the root.
     lengths : Lengths, optional
-        Where blocks have different lengths: the length of each. The root's own is 0.
+        Where blocks have different lengths: the length of each. A root's own is 0.
     relays : tuple of int
         The nodes that take no part, in ascending order: they may pass chunks on. Nobody holds or wants their blocks.
 
@@ -117,12 +117,13 @@ class Collective:
 
     def _check_lengths(self) -> None:
         if (self.lengths is not None) != self.traits.lengths:
-            takers = " or ".join(name for name, kind in COLLECTIVES.items() if kind.lengths)
+            *some, last = (name for name, kind in COLLECTIVES.items() if kind.lengths)
+            takers = f"{', '.join(some)} or {last}"
             raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node")
         if self.lengths is not None:
             if len(self.lengths.flits) != self.nodes:
                 raise PlanError(f"{len(self.lengths.flits):,} lengths are given for {self.nodes:,} nodes: one for each")
-            if self.lengths.flits[self.root]:
+            if self.lengths.flits[self.root] and not self.all_source:
                 raise PlanError("the root sends itself nothing: its own length is 0")
             if self.relays and bool(self.lengths.flits[list(self.relays)].any()):
                 raise PlanError("a relay takes no part: its length is 0")
@@ -160,7 +161,7 @@ class Collective:
 
     @property
     def all_source(self) -> bool:
-        """Whether every node has the same part in it, so that an orbit schedule can serve it."""
+        """Whether no node is the root."""
         return self.traits.all_source
 
     @property
@@ -205,6 +206,23 @@ class Collective:
         if self.lengths is not None:
             return np.unique(np.append(self.lengths.stop, 0))
         return np.arange(self._blocks + 1, dtype=np.int64) * self.messages
+
+    def place_of(self, chunk: ArrayLike) -> tuple[Ints, Ints]:
+        """Return the block that each chunk is in, and its place in the block: int64 both."""
+        chunk = ints(chunk)
+        if self.lengths is None:
+            block, place = np.divmod(chunk, self.messages)
+            return block, place
+        node = self.lengths.node_of(chunk)
+        return node, chunk - self.lengths.first[node]
+
+    def begins(self) -> Ints:
+        """Return the first chunk of each node's block, where there is one for each node: int64 (N,)."""
+        return np.arange(self.nodes) * self.messages if self.lengths is None else self.lengths.first
+
+    def sizes(self) -> Ints:
+        """Return how many chunks each node's block has, where there is one for each node: int64 (N,)."""
+        return np.full(self.nodes, self.messages) if self.lengths is None else self.lengths.flits
 
     def source_of(self, chunk: ArrayLike) -> Ints:
         """Return the node that a chunk comes from; of sums and finished sums, the node that owns them.
@@ -324,9 +342,14 @@ class Collective:
 
     # --- orbits ---
 
+    @property
+    def alike(self) -> bool:
+        """Whether every node has the same part in it, so that an orbit schedule can serve it."""
+        return bool(self.traits.part)
+
     def from_node_zero(self) -> "Collective":
         """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
-        return Collective(self.traits.part, self.nodes, self.messages) if self.all_source else self
+        return Collective(self.traits.part, self.nodes, self.messages) if self.alike else self
 
     def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:
         """Return the chunk of a source that is the translate of a chunk of node 0's part.

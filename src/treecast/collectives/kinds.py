@@ -77,7 +77,7 @@ class Kind:
 
     @property
     def all_source(self) -> bool:
-        """Whether every node has the same part in it. Else one node, the root, has another part than the others."""
+        """Whether no node is the root, which has another part than the others."""
         return self.blocks != "one" and "root" not in (self.starts, self.ends)
 
     @property
@@ -206,6 +206,16 @@ _TABLE = (
         also=("multinode broadcast", "all-to-all broadcast", "gossip"),
     ),
     Kind(
+        name="allgatherv",
+        blocks="node",
+        starts="own",
+        ends="all",
+        lengths=True,
+        what="an allgather of blocks of different lengths",
+        mpi="Allgatherv",
+        also=("irregular allgather",),
+    ),
+    Kind(
         name="alltoall",
         blocks="pair",
         starts="own",
@@ -245,7 +255,7 @@ Examples
 --------
 >>> from treecast.collectives import COLLECTIVES
 >>> [name for name, kind in COLLECTIVES.items() if kind.all_source]
-['allgather', 'alltoall', 'reduce-scatter', 'allreduce']
+['allgather', 'allgatherv', 'alltoall', 'reduce-scatter', 'allreduce']
 >>> COLLECTIVES["allgather"].also
 ('multinode broadcast', 'all-to-all broadcast', 'gossip')
 """

@@ -92,7 +92,7 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
     numbers = [f"M = {count_of(collective.messages, 'chunk')}", copies, count_of(schedule.steps, "step")]
     if collective.lengths is not None:
         some = int((collective.lengths.flits > 0).sum())
-        null = collective.nodes - 1 - some
+        null = len(collective.ranks) - (not collective.all_source) - some
         told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some + null, 'message')}"
         numbers[:2] = [told + (f", {null} of them null" if null else ""), schedule.builder]
         numbers = [number for number in numbers if number]

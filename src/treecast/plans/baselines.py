@@ -52,7 +52,7 @@ def baseline(schedule: Schedule) -> Baseline:
     steps = 0
     if schedule.collective.lengths is None:
         steps = single_tree_steps(schedule.network, schedule.collective)
-    elif schedule.trees > 1:
+    elif schedule.trees > 1 and schedule.collective.personal:
         steps = one_tree_steps(schedule)
     alone = schedule.model.ports == "one" and schedule.model.partner == "any" and schedule.model.buffered
     return Baseline(schedule, 0 if schedule.model.routing or alone else steps)  # of one port: a node's children wait

@@ -4,19 +4,26 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Lengths
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 
 
-def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
-    """Return the lengths of a scatterv or gatherv.
+def lengths_of(collective: Collective) -> Lengths:
+    """Return the lengths of a collective that has them. Raises PlanError for other collectives."""
+    if collective.lengths is None:
+        raise PlanError(f"{collective.kind} has no lengths")
+    return collective.lengths
+
+
+def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
+    """Return the lengths of messages that differ.
 
     Parameters
     ----------
     network, root
-        Whose nodes the messages are for, or from; the root's own message has no flits.
+        Whose nodes the messages are for, or from; the root's own message has no flits. None: there is no root.
     given
         One number of flits for all nodes, one for each node, or a mapping from nodes or labels.
 
@@ -35,7 +42,7 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
             )
     if flits.shape != (network.nodes,):
         raise PlanError(f"{network.spec} has {network.nodes:,} nodes, and needs as many lengths, not {flits.size:,}")
-    if flits.dtype.kind in "iu" and flits.min() >= 0:
+    if root is not None and flits.dtype.kind in "iu" and flits.min() >= 0:
         flits[root] = 0
     if network.relays is not None and flits.dtype.kind in "iu":
         for node in np.flatnonzero(network.relays & (flits > 0))[:1].tolist():
@@ -45,7 +52,7 @@ def lengths_by_node(network: Network, root: int, given: Any) -> Lengths:
     return Lengths.of(flits)
 
 
-def _of_mapping(network: Network, root: int, given: Any) -> Ints:
+def _of_mapping(network: Network, root: int | None, given: Any) -> Ints:
     from treecast.plans.request import node_of
 
     flits = np.full(network.nodes, -1, np.int64)
@@ -56,7 +63,8 @@ def _of_mapping(network: Network, root: int, given: Any) -> Ints:
         if flits[node] >= 0:
             raise PlanError(f"node {network.label(node)} has two lengths: give one")
         flits[node] = length
-    flits[root] = 0
+    if root is not None:
+        flits[root] = 0
     if network.relays is not None:
         flits[network.relays & (flits < 0)] = 0
     if int(flits.min()) < 0:

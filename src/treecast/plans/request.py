@@ -52,7 +52,7 @@ def collective_of(
     targets
         Of a multicast, the nodes or labels to reach.
     lengths
-        Of a scatterv or gatherv, the flits of each node's message: see ``lengths_by_node``.
+        Of a collective of unequal blocks, the flits of each node's: see ``lengths_by_node``.
 
     Raises
     ------
@@ -71,15 +71,15 @@ def collective_of(
         raise PlanError(f"the root {network.label(start)} has the data and is no target: name other nodes")
     for target in sorted(aims):
         _refuse_relay(network, target, "target")
-    flits = None if lengths is None else lengths_by_node(network, start, lengths)
-    alike = find_kind(kind).all_source
-    if alike and root is not None and start:
-        raise PlanError(f"{kind} has no root: every node has the same part in it")
+    rootless = find_kind(kind).all_source
+    if rootless and root is not None and start:
+        raise PlanError(f"{kind} has no root: every node has data of its own")
+    flits = None if lengths is None else lengths_by_node(network, None if rootless else start, lengths)
     found = Collective.over(
         network,
         kind,
         messages,
-        root=0 if alike else start,
+        root=0 if rootless else start,
         targets=tuple(sorted(aims - {start})),
         lengths=flits,
     )
@@ -183,7 +183,7 @@ def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job
 
 def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:
     """Return the schedule of what a builder built for a job."""
-    orbit = job.collective.all_source and entry.orbit
+    orbit = job.collective.alike and entry.orbit
     copies = built.copies or job.copies
     found = Schedule(
         job.network,

@@ -1,5 +1,7 @@
 """How a schedule is described, and the job that it does, which the results of all that run it repeat."""
 
+import numpy as np
+
 from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
@@ -78,7 +80,6 @@ def _source(schedule: Schedule) -> str:
 def _load(what: Collective) -> str:
     if what.lengths is None:
         return count_of(what.messages, "message")
-    null = int((what.lengths.flits == 0).sum()) - 1
-    return (
-        f"{count_of(what.nodes - 1, 'message')}, {null:,} of them null, {count_of(what.lengths.total, 'flit')} in all,"
-    )
+    messages = len(what.ranks) - (not what.all_source)  # a root has none of its own
+    null = messages - int(np.count_nonzero(what.lengths.flits))
+    return f"{count_of(messages, 'message')}, {null:,} of them null, {count_of(what.lengths.total, 'flit')} in all,"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.collectives import Collective
 from treecast.description import count_of, list_few
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode, places, ranks, starts
@@ -145,6 +146,18 @@ class Payloads:
         source = np.repeat(np.arange(len(pieces)), pieces)
         block = (self.first // size)[source] + places(pieces)
         first, stop = np.maximum(self.first[source], block * size), np.minimum(self.stop[source], (block + 1) * size)
+        return Payloads(starts(pieces)[self.start], first, stop)
+
+    def within_blocks_of(self, collective: Collective) -> "Payloads":
+        """Return the same payloads with every range cut where a block of a collective ends."""
+        if collective.lengths is None:
+            return self.within_blocks(collective.messages)
+        ends = collective.ends()
+        block = np.searchsorted(ends, self.first, side="right") - 1
+        pieces = np.searchsorted(ends, self.stop, side="left") - block
+        source = np.repeat(np.arange(len(pieces)), pieces)
+        block = block[source] + places(pieces)
+        first, stop = np.maximum(self.first[source], ends[block]), np.minimum(self.stop[source], ends[block + 1])
         return Payloads(starts(pieces)[self.start], first, stop)
 
     def chunk(self, payload: ArrayLike, place: ArrayLike) -> Ints:

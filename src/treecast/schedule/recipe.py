@@ -122,6 +122,7 @@ def command_of(schedule: "Schedule") -> str:
         words += ["--root", network.label(collective.root)]
     if collective.lengths is not None:
         words += ["--lengths", ",".join(map(str, collective.lengths.flits.tolist()))]
+        words += [] if schedule.sizes is None else ["--chunk", str(schedule.sizes.chunk)]
     elif schedule.sizes is not None:
         words += ["--bytes", str(schedule.sizes.total(collective)), "--chunk", str(schedule.sizes.chunk)]
     elif collective.messages > 1:

@@ -115,7 +115,7 @@ class Schedule(Described):
             raise ScheduleError(
                 "the collective and the network differ in their relays: write Collective.over(network, …)"
             )
-        if self.orbit and not (self.network.seen_alike and self.collective.all_source):
+        if self.orbit and not (self.network.seen_alike and self.collective.alike):
             raise ScheduleError(
                 "an orbit schedule needs a Cayley network and a collective in which every node has the same part"
             )

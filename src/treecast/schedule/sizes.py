@@ -52,7 +52,7 @@ class Sizes:
 
     def check(self, collective: Collective) -> None:
         """Raise ScheduleError when they are not those of the collective's messages."""
-        if collective.lengths is not None or self.messages != collective.messages:
+        if self.messages != collective.messages:
             raise ScheduleError(f"{self} are none for a {collective}: their number differs")
 
     def total(self, collective: Collective) -> int:

@@ -138,27 +138,29 @@ class Case:
 
     def by_root(self) -> "Iterator[Case]":
         """Yield for each root of a collective in which all nodes spread their data what is its own, as a broadcast."""
-        rows, messages = self.rows, self.part.messages
-        table = rows.payloads.within_blocks(messages)
+        rows, part = self.rows, self.part
+        table, begin = rows.payloads.within_blocks_of(part), part.begins()
         row, entry = explode(table.start, rows.payload)
         first, stop, streaming = table.first[entry], table.stop[entry], rows.streaming[row]
-        root = first // messages
-        first, stop = first - root * messages, stop - root * messages
+        root = part.source_of(first)
+        first, stop = first - begin[root], stop - begin[root]
         columns = {name: column[row] for name, column in rows.columns().items()}
         columns["step"] = columns["step"] + np.where(streaming, table.before[entry], 0)
         columns["steps"] = np.where(streaming, stop - first, columns["steps"])
         order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
         ends = np.searchsorted(root[order], np.arange(self.nodes + 1))
-        for node in self.part.ranks.tolist():
+        for node, messages in zip(part.ranks.tolist(), part.sizes()[part.ranks].tolist(), strict=True):
+            if not messages:
+                continue
             mine = order[ends[node] : ends[node + 1]]
             own = {name: column[mine] for name, column in columns.items()} | {"payload": np.arange(len(mine))}
             schedule = replace(
                 self.schedule,
-                collective=replace(self.part, kind="broadcast", root=node),
+                collective=replace(part, kind="broadcast", root=node, messages=messages, lengths=None),
                 rows=Rows.of(Payloads.of_ranges(first[mine], stop[mine]), **own),
                 claims=None,
             )
-            yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=node * messages)
+            yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=int(begin[node]))
 
     def by_node(self, work: Callable[[int, int], object], keys: int | None = None) -> None:
         """Run ``work(low, high)`` for the two halves of the nodes (or of ``keys``) at once: each fills its half of a table."""

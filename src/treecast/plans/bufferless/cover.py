@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import FIRST, build_streams, lengths_of
+from treecast.plans.bufferless.scatter import FIRST, build_streams
 from treecast.plans.built import Built
+from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
 from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
 from treecast.schedule.recipe import Job

@@ -13,8 +13,9 @@ from treecast.collectives import Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.bufferless.scatter import MOST_RUNS, control, join_rows, lengths_of, rows_of
+from treecast.plans.bufferless.scatter import MOST_RUNS, control, join_rows, rows_of
 from treecast.plans.built import Built
+from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, breadth_first, spanning_tree
 from treecast.schedule import Claims, Payloads, Rows

@@ -18,6 +18,7 @@ from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
+from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import BUFFERLESS, Option, builder
 from treecast.plans.trees.spanning import TREE, spanning_tree, streams_steps
 from treecast.ragged import starts
@@ -146,13 +147,6 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
         some["payload"] = some["payload"] + by
     table = Payloads.concatenated([part.payloads for part in parts])
     return Rows.of(table, **{name: np.concatenate([some[name] for some in columns]) for name in columns[0]})
-
-
-def lengths_of(collective: Collective) -> Lengths:
-    """Return the lengths of a scatterv or gatherv. Raises PlanError for other collectives."""
-    if collective.lengths is None:
-        raise PlanError(f"{collective.kind} has no lengths")
-    return collective.lengths
 
 
 def _of_own_tree(values: Sequence[Ints], dealt: Ints) -> Ints:
