@@ -69,7 +69,7 @@ def bounds(
     targets : sequence of int or str
         The nodes or labels that a multicast is to reach.
     lengths : int, sequence or mapping, optional
-        The flits of each node's message, of a scatterv or gatherv, as ``plan`` takes them.
+        The flits of each node's message, of a scatterv, gatherv or allgatherv, as ``plan`` takes them.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def bounds(
     """
     where = place_of(collective, network)
     what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
-    machine = find_model(model or ("all-port" if what.lengths is None else "bufferless"))
+    machine = find_model(model or ("bufferless" if what.personal and what.lengths is not None else "all-port"))
     return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))
 
 

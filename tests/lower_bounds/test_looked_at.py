@@ -23,7 +23,7 @@ def test_the_node_with_the_greatest_bound_is_found(messages, ports):
     assert len(ONE_WAY) > 5
     for where in map(network, NETWORKS):
         job, nodes = Job(where, messages, 1, model(ports)), distances.looked_at(where)
-        spread = [best(store_and_forward._broadcast(job, v), "steps") for v in nodes]
+        spread = [best(store_and_forward.broadcast(job, v), "steps") for v in nodes]
         assert store_and_forward._spreading_late(job) == [nodes[spread.index(best(spread, "steps"))]]
         through = [store_and_forward._through(job, v) for v in nodes]
         assert store_and_forward._through_any(job) == best(through, "steps")

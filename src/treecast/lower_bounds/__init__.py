@@ -8,7 +8,7 @@ from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
-from treecast.lower_bounds import distances, store_and_forward
+from treecast.lower_bounds import distances, store_and_forward, unequal
 from treecast.lower_bounds.bound import Bound, best, spell_bounds
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
@@ -117,12 +117,14 @@ def _bounds(
         return [Bound(of, 0, "0", "one node alone takes part") for of in counted]
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
-    if collective.lengths is not None:
+    if collective.lengths is not None and collective.personal:
         return of_lengths(collective, collective.lengths, network, copies, model)
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
     job, root = Job(network, collective.messages, copies, model, against=against, quick=quick), collective.root
+    if collective.lengths is not None:
+        return unequal.allgather(job, collective.lengths)
     if (model.combining or sparing) and not collective.personal:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
     if collective.targets:

@@ -1,5 +1,6 @@
 """What has to pass a cut, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,8 +23,8 @@ Mask = NDArray[np.bool_]
 class Cut(NamedTuple):
     """Some nodes X of a network, ``ranks`` of them no relays, and what leads there.
 
-    ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many ranks are d + 1 arcs or more
-    from X. From the nearest of the heads some rank of X is ``depth`` arcs away.
+    ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many ranks, or flits, are d + 1 arcs
+    or more from X. From the nearest of the heads some rank of X is ``depth`` arcs away.
     """
 
     ranks: int
@@ -49,16 +50,28 @@ def into_cuts(job: Job) -> list[Bound]:
     return [best(found, "steps")] if found else []
 
 
-def _bound_of(job: Job, cut: Cut) -> Bound:
+def _bound_of(job: Job, cut: Cut, what: str = "") -> Bound:
     room = min(cut.arcs, cut.tails, cut.heads) if job.model.ports == "one" else cut.arcs
     values = [-(-job.total * count // room) + far for far, count in enumerate(cut.beyond)]
     far = int(np.argmax(values))
     late = far + cut.depth
     formula = f"⌈M x {cut.beyond[far]:,} / {room:,}⌉" + (f" + {late}" if late else "")
     who = "nodes" if job.network.relays is None else "ranks"
-    whose = f"{cut.beyond[far]:,} {who}" + (f", {far + 1} arcs away or more," if far else "")
-    said = f"the data of {whose} enters {cut.ranks:,} over {cut.arcs:,} arcs"
+    away = f", {far + 1} arcs away or more," if far else ""
+    whose = f"{cut.beyond[far]:,} {what}{away} enter" if what else f"the data of {cut.beyond[far]:,} {who}{away} enters"
+    said = f"{whose} {cut.ranks:,}{f' of the {who}' if what else ''} over {cut.arcs:,} arcs"
     return steps(values[far] + cut.depth, formula, f"{said}; Zhao et al., ForestColl, 2024")
+
+
+def unequal_into_cuts(job: Job, flits: NDArray[np.int64]) -> list[Bound]:
+    """Return the bound that the worst of those cuts gives where each rank has some flits, and all are to hear all."""
+    if job.network.seen_alike or job.network.nodes > distances.LISTED:
+        return []
+    arcs, found = arcs_of(job.network), list[Bound]()
+    for inside in _worst_masks(job.network):
+        bound = _bound_of(job, _measure(job.network, arcs, inside, flits), "flits")
+        found.append(replace(bound, formula=bound.formula.replace("M x ", "x " if job.copies > 1 else "")))
+    return [best(found, "steps")] if found else []
 
 
 def optimum(network: Network) -> Fraction:
@@ -115,6 +128,12 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
 @lru_cache(64)
 def _worst_cuts(network: Network) -> list[Cut]:
     """Return the cuts that let in least for what has to enter, of those that are looked at."""
+    return [_measure(network, arcs_of(network), inside) for inside in _worst_masks(network)]
+
+
+@lru_cache(64)
+def _worst_masks(network: Network) -> list[Mask]:
+    """Return the nodes inside each of these cuts."""
     arcs = arcs_of(network)
     entering = np.diff(arcs.into)
     at = int(network.ranks[entering[network.ranks].argmin()])
@@ -124,7 +143,7 @@ def _worst_cuts(network: Network) -> list[Cut]:
         found += _layers(network)
     if network.nodes <= _MOST_SEARCHED:
         found += _by_flows(network, arcs, int(entering[at]))
-    return [_measure(network, arcs, inside) for inside in found]
+    return found
 
 
 def _layers(network: Network) -> list[Mask]:
@@ -157,12 +176,14 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
     return [inside] if inside.any() else []
 
 
-def _measure(network: Network, arcs: Arcs, inside: Mask) -> Cut:
+def _measure(network: Network, arcs: Arcs, inside: Mask, flits: NDArray[np.int64] | None = None) -> Cut:
+    """Return a cut by its nodes; ``flits``: what each node has, instead of one message for each rank."""
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     tails, heads = (np.flatnonzero(np.bincount(ends[crossing])) for ends in (arcs.tail, arcs.head))
     away, within = _away(arcs, np.flatnonzero(inside), back=True), _away(arcs, heads)
     there = inside[network.ranks]
-    count = np.bincount(away[network.ranks[~there]])[1:]
+    outside = network.ranks[~there]
+    count = np.bincount(away[outside], None if flits is None else flits[outside]).astype(np.int64)[1:]
     beyond = np.cumsum(count[::-1])[::-1]
     depth = int(within[network.ranks[there]].max())
     ranks, entering = int(np.count_nonzero(there)), int(np.count_nonzero(crossing))

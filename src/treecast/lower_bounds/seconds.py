@@ -63,10 +63,12 @@ def bound_seconds(
     Returns
     -------
     TimeBound or None
-        None under wormhole switching, and for messages that have lengths of their own.
+        None under wormhole switching, and where messages for one node each have lengths of their own.
     """
-    if model.routing or collective.lengths is not None:
+    if model.routing or (collective.lengths is not None and collective.personal):
         return None
+    if collective.lengths is not None:
+        return _unequal(collective, network, copies, model, flit=block, cost=cost)
     if model.combining:
         return _combining(
             bounds(replace(collective, messages=1), network, copies, model, against=against),
@@ -85,6 +87,23 @@ def bound_seconds(
         return TimeBound((slope + offset) * cost.step_time(block), slope, offset, "(a + c)(α + βB), of one chunk")
     seconds = (sqrt(slope * cost.per_byte * block) + sqrt(offset * cost.startup)) ** 2
     return TimeBound(seconds, slope, offset, "(√(aβB) + √(cα))², the least over all M")
+
+
+def _unequal(
+    collective: Collective, network: Network, copies: int, model: Model, *, flit: int, cost: Cost
+) -> TimeBound:
+    """Return the bound of blocks of different lengths, in flits of so many bytes: where messages combine, all enter some port."""
+    found = bounds(collective, network, copies, model)
+    steps = best(found, "steps").value
+    if not model.combining:
+        return TimeBound(steps * cost.step_time(flit), 0.0, steps, f"{steps:,} (α + β flit)")
+    if model.ports == "all":
+        return _combining(found, network, model, flit, cost)
+    hears = collective.chunks - int(collective.sizes()[collective.ranks].min())
+    seconds = steps * cost.startup + hears * flit * cost.per_byte
+    return TimeBound(
+        seconds, 0.0, steps, f"{steps} α + {hears:,} β flit  (the steps that are needed, and what one node hears)"
+    )
 
 
 def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:

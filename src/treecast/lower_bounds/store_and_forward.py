@@ -40,10 +40,10 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
 @bounds_of("broadcast")
 def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
     """As below, and all chunks cross the least cut before a rank."""
-    return _broadcast(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job, root))
+    return broadcast(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job, root))
 
 
-def _broadcast(job: Job, root: int) -> list[Bound]:
+def broadcast(job: Job, root: int) -> list[Bound]:
     """Each node hears Mx chunks, over ways that begin with as many sends of the root.
 
     The last of these sends begins no earlier than step ⌈Mx/ports⌉ - 1, and its way has as many arcs as the node is far.
@@ -131,7 +131,7 @@ def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
 def _reduce(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards."""
     said = "each node but the root sends its part of M sums"
-    return [replace(b, source=said) if b.of == "transmissions" else b for b in _broadcast(job.reversed, root)]
+    return [replace(b, source=said) if b.of == "transmissions" else b for b in broadcast(job.reversed, root)]
 
 
 @bounds_of("reduce-broadcast")
@@ -145,8 +145,8 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     return [
         sends,
         *([] if job.model.combining else [_work(job, sends)]),
-        _both(_reduce(job.single, root), _broadcast(job, root), "reduce of one sum + broadcast"),
-        _both(_reduce(job, root), _broadcast(job.single, root), "reduce + broadcast of one sum"),
+        _both(_reduce(job.single, root), broadcast(job, root), "reduce of one sum + broadcast"),
+        _both(_reduce(job, root), broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
 
 
@@ -162,7 +162,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     found = [sends, _through_any(job.reversed), _work(job, sends)]
     if job.quick:
         return found
-    spread = [best(_broadcast(job, v), "steps") for v in _spreading_late(job)]
+    spread = [best(broadcast(job, v), "steps") for v in _spreading_late(job)]
     return [*found, best(spread, "steps"), *cuts.into_cuts(job)]
 
 
@@ -233,7 +233,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
     found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
     if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
         first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
-        last = min((best(_broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
+        last = min((best(broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
         found += [
             _both([first], _allgather(job, root), "reduce of one sum + allgather"),
             _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),

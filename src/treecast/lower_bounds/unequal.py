@@ -1,0 +1,97 @@
+"""Lower bounds of an allgather of blocks of different lengths."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from treecast.collectives import Lengths
+from treecast.lower_bounds import cuts, distances
+from treecast.lower_bounds.bound import Bound, best
+from treecast.lower_bounds.job import Job, steps, transmissions
+from treecast.lower_bounds.store_and_forward import broadcast
+from treecast.networks.core import Ints
+
+
+def allgather(job: Job, lengths: Lengths) -> list[Bound]:
+    """Each rank hears the flits of all others over its ports; the block of each spreads as in a broadcast.
+
+    ``job``: of one message; the lengths say how many flits a block has. x copies of each flit count x times where messages do
+    not combine.
+    """
+    copies, others = job.copies, job.others
+    sends = transmissions(copies * lengths.total * others, _times(copies, "Σ length x (N - 1)"), "each rank hears all")
+    sources = _looked_at(job, lengths.flits)
+    spread = [_spread(job, source, int(lengths.flits[source])) for source in sources]
+    found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
+    if job.model.combining or not spread:
+        return found
+    found += [_heard(job, lengths.flits), _work(job, sends)]
+    if job.model.ports == "one":
+        found += _doubling(job, lengths.flits)
+    return found if job.quick else [*found, *cuts.unequal_into_cuts(job, lengths.flits)]
+
+
+def _times(copies: int, formula: str) -> str:
+    return formula if copies == 1 else f"x {formula}"
+
+
+def _looked_at(job: Job, flits: Ints) -> list[int]:
+    """Return the nodes whose blocks are followed: all; where all nodes look alike, or are many, that of the longest."""
+    if not flits.any():
+        return []
+    if job.network.seen_alike or job.network.rank_count > distances.LOOKED_AT:
+        return [int(flits.argmax())]
+    return np.flatnonzero(flits).tolist()
+
+
+def _spread(job: Job, source: int, flits: int) -> Bound:
+    """Return the bound of the broadcast of one block."""
+    found = best(broadcast(replace(job, messages=flits), source), "steps")
+    return replace(found, formula=f"{found.formula}, M = {flits:,}" if "M" in found.formula else found.formula)
+
+
+def _heard(job: Job, flits: Ints) -> Bound:
+    """Return the greatest ⌈flits from distance D or more / ports⌉ + D - 1 of any rank and D."""
+    network = job.network
+    few = network.rank_count <= distances.LOOKED_AT
+    ranks = network.ranks if few else network.ranks[[int(flits[network.ranks].argmin())]]
+    into = distances.degrees(network.reversed()) if job.model.ports == "all" else np.ones(network.nodes, np.int64)
+    value, at, hears = 0, 1, 0
+    for u in ranks.tolist():
+        far = network.distance(np.arange(network.nodes), u)
+        beyond = np.cumsum(np.bincount(np.maximum(far, 0), flits).astype(np.int64)[:0:-1])[::-1]
+        needed = -(-job.copies * beyond // into[u]) + np.arange(len(beyond))
+        if len(beyond) and (worst := int(needed.max())) > value:
+            value, at = worst, int(needed.argmax())
+            hears = int(beyond[at])
+    formula = f"⌈{_times(job.copies, f'{hears:,}')} / ports⌉" + (f" + {at}" if value and at else "")
+    away = f", from {at + 1} arcs away or more," if at else ""
+    return steps(value, formula, f"{hears:,} flits{away} enter one node")
+
+
+def _work(job: Job, sends: Bound) -> Bound:
+    return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
+
+
+def _doubling(job: Job, flits: Ints) -> list[Bound]:
+    """Return the bounds of what H ranks that hold something tell all, where each rank has one port.
+
+    After t steps at most H 2^t ranks hold anything. So where some hold nothing, one of them gets its first flit in step
+    ⌈log2(N/H)⌉ - 1 or later, and from then on one of all flits a step. With half duplex step t has at most H 2^t sends.
+    """
+    ranks, total = job.network.rank_count, job.copies * int(flits.sum())
+    holders, found = int(np.count_nonzero(flits)), list[Bound]()
+    if holders < ranks:
+        late = (-(-ranks // holders) - 1).bit_length()
+        formula = _times(job.copies, f"Σ length - 1 + ⌈log2(N / {holders:,})⌉")
+        found.append(steps(total - 1 + late, formula, "nodes that hold anything at most double"))
+    if job.model.half_port:
+        left, count, sending = total * job.others, 0, holders
+        while sending < job.room and left > 0:
+            left, count, sending = left - sending, count + 1, 2 * sending
+        value = count + -(-max(0, left) // job.room)
+        formula = (
+            f"least T with Σ min({holders:,} x 2^t, {job.room:,}) ≥ {_times(job.copies, 'Σ length x (N - 1)')}, t < T"
+        )
+        found.append(steps(value, formula, "each send keeps two nodes busy"))
+    return found
