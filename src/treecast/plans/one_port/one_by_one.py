@@ -14,7 +14,8 @@ import numpy as np
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.one_port.models import EITHER, HALF, turn
+from treecast.plans.lengths import lengths_of
+from treecast.plans.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.plans.registry import builder, every_port
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -91,8 +92,14 @@ def allgather(job: Job[Complete]) -> Built:
 
     M x (N - 1) steps and M x (N - 1) N transmissions, the fewest there can be. With one copy dead nodes hurt nobody else.
     """
-    nodes, columns = job.network.nodes, list[tuple[Ints, ...]]()
-    others = np.arange(1, nodes)
+    source, target, tree = _turns_of_allgather(job)
+    step = np.arange(len(source)) * turn(job)
+    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), claims_of_allgather(job))
+
+
+def _turns_of_allgather(job: Job[Complete]) -> tuple[Ints, Ints, Ints]:
+    """Return the source, target and tree of each turn, for the block of node 0."""
+    others, columns = np.arange(1, job.network.nodes), list[tuple[Ints, ...]]()
     if job.copies == 1:
         columns.append((others * 0, others, others * 0))
     for tree in range(job.copies if job.copies > 1 else 0):
@@ -101,8 +108,49 @@ def allgather(job: Job[Complete]) -> Built:
         source = np.concatenate([[0], np.full(len(targets), relay)])
         columns.append((source, np.concatenate([[relay], targets]), np.full(len(source), tree)))
     source, target, tree = (np.concatenate(column) for column in zip(*columns, strict=True))
-    step = np.arange(len(source)) * turn(job)
-    return Built(_rows(job, step, (source, target), block=source * 0, tree=tree), claims_of_allgather(job))
+    return source, target, tree
+
+
+def _claims_of_allgatherv(job: Job[Complete]) -> Claims:
+    sends, lengths = job.copies * (job.network.nodes - 1), lengths_of(job.collective)
+    turns = int(lengths.flits.max()) if lengths.total and not job.model.combining else int(lengths.total > 0)
+    return Claims(sends * turns, sends * lengths.total)
+
+
+@builder(
+    "one-by-one",
+    "allgatherv",
+    claims=_claims_of_allgatherv,
+    orbit=False,
+    what="to the node k labels on in turn k, without relays; of x copies, each by way of one relay",
+    **_TURNS,
+)
+def allgatherv(job: Job[Complete]) -> Built:
+    """One-port: what each node does in ``allgather``, where a turn takes as long as the longest block.
+
+    (N - 1) x times the longest block, or (N - 1) x where messages combine: the fewest steps without relays, as who has it sends
+    it to all. x Σ length (N - 1) transmissions, the fewest.
+    """
+    network, lengths = job.network, lengths_of(job.collective)
+    source, target, tree = _turns_of_allgather(job)
+    check_rows(len(source), network.nodes, network)
+    holder = np.flatnonzero(lengths.flits)
+    block, node = np.arange(len(holder))[:, None], holder[:, None]
+    step = np.arange(len(source)) * (1 if job.model.combining else int(lengths.flits.max()))
+    found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, block)
+    step, source, target, tree, block = (column.ravel() for column in found)
+    one = np.ones_like(step)
+    rows = Rows.of(
+        Payloads.of_ranges(lengths.first[holder], lengths.stop[holder]),
+        step=step,
+        steps=one if job.model.combining else lengths.flits[holder[block]],
+        src=source,
+        dst=target,
+        port=network.port_between(source, target),
+        tree=tree,
+        payload=block,
+    )
+    return Built(rows, _claims_of_allgatherv(job))
 
 
 def claims_of_alltoall(job: Job[Complete]) -> Claims:
