@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.interpreters.jobs import JOBS, WIRED, planned
+from tests.interpreters.jobs import CUT, JOBS, SPECS, WIRED, planned
 from tests.interpreters.memory import WrongError
 from tests.interpreters.mscclpp import interpret
 from treecast import formats
@@ -21,7 +21,11 @@ TOO_LARGE = {
     "mesh:3x4": ("allreduce", "alltoall", "reduce-scatter"),
     "tree:2,2": ("allreduce", "alltoall", "reduce-scatter"),
 }
-OTHERS = {"tree:2,2": ("scatterv", "gatherv"), WIRED: ("broadcast", "scatter", "reduce", "reduce-broadcast")}
+OTHERS = {
+    **dict.fromkeys(SPECS, ("scatterv", "gatherv", "allgatherv")),
+    CUT: ("allgatherv",),
+    WIRED: ("broadcast", "scatter", "reduce", "reduce-broadcast"),
+}
 
 
 @pytest.mark.parametrize(("kind", "spec"), JOBS)

@@ -116,16 +116,16 @@ def in_order(sends, slots, arcs, rows):
                 row += 1
 
 
-@njit(work=lambda tail, head, into, each, *others: 2.0 * ((len(into) - 1) ** 2 * each) ** 2 / max(1, len(tail)))
-def hear(tail, head, into, each, state, rows):
-    """Let every node hear all chunks of all nodes, node v beginning with ``each`` of them: those from v · each on.
+@njit(work=lambda tail, head, into, owner, *others: 2.0 * ((len(into) - 1) * len(owner)) ** 2 / max(1, len(tail)))
+def hear(tail, head, into, owner, state, rows):
+    """Let every node hear all chunks, chunk c beginning at the node ``owner[c]``.
 
     ``tail``, ``head``: the ends of each arc; those into node v are ``into[v] … into[v+1]-1``. Fill ``rows``, int32
-    (each · N · (N-1), 3), with (step, arc, chunk) in the order of steps. Return the number of steps; -1 where some node does
+    (chunks · (N-1), 3), with (step, arc, chunk) in the order of steps. Return the number of steps; -1 where some node does
     not hear all.
     """
     nodes = len(into) - 1
-    chunks, words = nodes * each, (nodes * each + BITS - 1) // BITS
+    chunks, words = len(owner), (len(owner) + BITS - 1) // BITS
     has, holders = np.zeros((chunks, nodes), np.int8), np.ones(chunks, np.int64)
     order, spare = np.arange(chunks), np.empty(chunks, np.int64)
     ranked, lacks = np.zeros((nodes, words), np.int64), np.zeros(words, np.int64)
@@ -133,7 +133,7 @@ def hear(tail, head, into, each, state, rows):
     word, by, heard = np.empty(nodes, np.int64), np.full(chunks, -1), np.empty(max(1, len(tail)), np.int64)
     way = np.empty(len(heard), np.int64), np.empty(len(heard), np.int64)
     for c in range(chunks):
-        has[c, c // each] = 1
+        has[c, owner[c]] = 1
     row, step = 0, 0
     while row < len(rows):
         began = row

@@ -43,9 +43,10 @@ def _lacks_need(job: Job[Network]) -> str:
 
 def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Description:
     """Return how many messages of each rank can go in a step at most, and how many do."""
-    if job.network.rank_count == 1 or not schedule.steps or schedule.collective.traits.there_and_back:
+    what = schedule.collective
+    if job.network.rank_count == 1 or not schedule.steps or what.traits.there_and_back or what.lengths is not None:
         return Description({})
-    most, done = optimum(job.network), job.collective.messages / schedule.steps
+    most, done = optimum(job.network), what.messages / schedule.steps
     said = f"{done:.4g} messages of each rank in a step: at most {most} (Zhao et al., ForestColl, 2024)"
     return Description({"rate": done, "rate_upper_bound": float(most)}, {"rate": said})
 
@@ -53,6 +54,7 @@ def facts_of_rate(job: Job[Network], schedule: Schedule, depth: int) -> Descript
 @builder(
     "balanced-trees",
     "allgather",
+    "allgatherv",
     on=_looks_different,
     under=ALL_PORT,
     fits=_lacks_need,
@@ -66,16 +68,18 @@ def over_balanced_trees(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    network, messages = job.network, job.collective.messages
-    arcs = arcs_of(network)
+    network, sizes, arcs = job.network, job.collective.sizes(), arcs_of(job.network)
     number = np.full(network.nodes * network.ports, -1)
     number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
-    if network.rank_count == 1:
+    roots = network.ranks[sizes[network.ranks] > 0]
+    if network.rank_count == 1 or not len(roots):
         return Built(listed(job, [], [], number).rows, Claims(0, 0))
-    least = best(bounds(job.collective, network, 1, job.model), "steps").value
-    found: Built | None = None
-    for trees, deeper in _attempts(network, messages):
-        tried = balanced_trees(network, network.ranks.tolist(), trees, float(trees / optimum(network)), deeper)
+    least, longest = best(bounds(job.collective, network, 1, job.model), "steps").value, int(sizes[roots].max())
+    alike, found = job.collective.lengths is None, None
+    for trees, deeper in _attempts(network, longest):
+        each = -(-longest // trees)  # chunks down a tree
+        most = float(trees / optimum(network)) if alike else least / each
+        tried = balanced_trees(network, roots.tolist(), trees if alike else -(-sizes[roots] // each), most, deeper)
         made = listed(job, tried, spread_evenly(job, tried, number), number)
         if found is None or made.claims.steps < found.claims.steps:
             found = made

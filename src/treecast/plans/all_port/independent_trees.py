@@ -47,7 +47,7 @@ def _lacks_need(job: Job[Network]) -> str:
     network = job.network
     if network.relays is not None and job.copies == 1:
         return "is for several copies where there are relays: builder balanced-trees sends one"
-    sources = 1 if network.seen_alike else network.rank_count
+    sources = 1 if network.seen_alike and job.collective.alike else network.rank_count
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
     # one way leads everywhere: whoever asks for an allgather has checked that, and connectivity takes long to count
@@ -73,6 +73,17 @@ def _cut_off(job: Job[Network]) -> str:
 
 @builder(
     "independent-trees",
+    "allgatherv",
+    under=ALL_PORT,
+    most_copies=connectivity,
+    by_root=True,
+    fits=_lacks_need,
+    orbit=False,
+    rank=60,
+    what="trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
+)
+@builder(
+    "independent-trees",
     "allgather",
     on=_looks_alike,
     under=ALL_PORT,
@@ -85,7 +96,7 @@ def _cut_off(job: Job[Network]) -> str:
     what="trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
 )
 def over_trees_of_every_root(job: Job[Network]) -> Built:
-    """All-port: each root's messages go down x trees of its own with node-disjoint ways; Mx(N-1) transmissions for each root.
+    """All-port: each root's messages go down x trees of its own with node-disjoint ways: to N - 1 nodes x times each.
 
     The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
     schedule leaves no gaps; each schedule shows how far it is from it.
@@ -93,7 +104,8 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     network, arcs = job.network, arcs_of(job.network)
     number = np.full(network.nodes * network.ports, -1)
     number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
-    found = [_trees(job, root) for root in network.ranks.tolist()] if network.rank_count > 1 else []
+    roots = np.flatnonzero(job.collective.sizes()) if network.rank_count > 1 else network.ranks[:0]
+    found = [_trees(job, root) for root in np.intersect1d(roots, network.ranks).tolist()]
     return listed(job, found, spread_evenly(job, found, number), number)
 
 
@@ -143,7 +155,12 @@ def _trees(job: Job[Network], root: int) -> TreeSet:
 
 def _left_over(job: Job[Network], trees: TreeSet) -> int:
     """Return how many trees carry one chunk more than the others."""
-    return job.collective.messages * job.copies % len(trees)
+    return _size(job, trees) * job.copies % len(trees)
+
+
+def _size(job: Job[Network], trees: TreeSet) -> int:
+    """Return how many chunks the root of some trees has."""
+    return int(job.collective.sizes()[trees.root])
 
 
 def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list[list[int]]:
@@ -162,7 +179,7 @@ def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list
     longer: list[list[int]] = [[] for _ in found]
     for root, trees in enumerate(found):
         for tree in range(len(trees)):
-            load[arcs[root][tree]] += job.collective.messages * job.copies // len(trees)
+            load[arcs[root][tree]] += _size(job, trees) * job.copies // len(trees)
     for _ in range(_PASSES):
         for root, trees in enumerate(found):
             for tree in longer[root]:
@@ -177,7 +194,7 @@ def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list
 
 def dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tuple[int, int]]]:
     """Return the ranges of chunks that each tree carries, those of ``longer`` one chunk more than the others, if some do."""
-    carried = streams(job.collective.messages, len(trees), job.copies)
+    carried = streams(_size(job, trees), len(trees), job.copies)
     ordered = sorted(carried, key=lambda ranges: sum(b - a for a, b in ranges))
     last = len(ordered) - len(longer)
     short, long = iter(ordered[:last]), iter(ordered[last:])
@@ -186,9 +203,9 @@ def dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tup
 
 def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
     """Return the rows of a list schedule of what goes down some trees. ``number``: which arcs take turns, by Network.arc."""
-    messages, parts = job.collective.messages, list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
+    begin, parts = job.collective.begins(), list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
     for trees, more in zip(found, longer, strict=True):
-        base = trees.root * messages
+        base = int(begin[trees.root])
         parts.append((trees, [[(base + a, base + b) for a, b in ranges] for ranges in dealt(job, trees, more)]))
     return list_of_trees(parts, number)
 

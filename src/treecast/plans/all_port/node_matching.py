@@ -6,6 +6,7 @@ first that no other node has chosen in this step, and that few nodes hold. Rando
 others until it takes as few steps as a lower bound, or the work allowed is done.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
 from math import gcd
 from typing import Any, NamedTuple
@@ -13,15 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
 from treecast.machine import model
 from treecast.networks import Network
+from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
+from treecast.ragged import places
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -32,22 +35,22 @@ _MOST_WORK = 2**28  # chunks looked at in all tries, about: a third of a second
 
 
 class _Plan(NamedTuple):
-    """An allgather of so many messages of each node, and its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
+    """An allgather of so many chunks of each node, int64 (N,); its sends: int32 (3, sends), step, arc as in ``arcs_of``, chunk.
 
-    They are in the order of steps, then of the ends of arcs.
+    They are in the order of steps, then of the ends of arcs. Chunks are numbered node by node.
     """
 
-    messages: int
+    counts: Ints
     steps: int
     sends: NDArray[np.int32]
 
 
 class _Part(NamedTuple):
-    """A plan that carries ``size`` messages where it says one, in streams; ``before`` messages of each node went before."""
+    """A plan that carries ``size`` chunks where it says one, in streams; ``before`` of each node went before, int64 (N,)."""
 
     plan: _Plan
     size: int
-    before: int
+    before: Ints
 
 
 def _lacks_need(job: Job[Network]) -> str:
@@ -62,6 +65,7 @@ def _lacks_need(job: Job[Network]) -> str:
 @builder(
     "node-matching",
     "allgather",
+    "allgatherv",
     under=ALL_PORT,
     fits=_lacks_need,
     orbit=False,
@@ -73,22 +77,48 @@ def over_node_matchings(job: Job[Network]) -> Built:
 
     In most cases it takes max(diameter, ⌈M (N-1) / least in-degree⌉) steps, a lower bound. This is not proved; each schedule
     shows it. Of many messages several go together, in streams, over what was planned for a few: the rows do not grow with M.
+    Blocks may have different lengths.
     """
-    network, messages = job.network, job.collective.messages
-    if network.nodes == 1:
-        return Built(_rows(network, [], messages), Claims(0, 0))
+    network, collective = job.network, job.collective
+    sends = int(collective.sizes().sum()) * (network.nodes - 1)
+    if not sends:
+        return Built(_rows(job, []), Claims(0, 0))
     found = list[tuple[int, list[_Part]]]()
+    for parts in _unequal(job) if collective.lengths is not None else _equal(job):
+        found.append((sum(part.plan.steps * part.size for part in parts), parts))
+        if is_least(found[-1][0], collective, network, model("all-port")):
+            break
+    steps, parts = min(found, key=lambda each: each[0])
+    return Built(_rows(job, parts), Claims(steps, sends))
+
+
+def _equal(job: Job[Network]) -> Iterator[list[_Part]]:
+    """Yield ways to carry M messages of each node: so many at once, again and again, and what is left with the last of them."""
+    network, messages = job.network, job.collective.messages
+    one = np.ones(network.nodes, np.int64)
     for each in _numbers(network, messages):
         times, rest = divmod(messages, each)
         if rest:  # goes with the last of the others: what is sent together fills the arcs better
             times, rest = times - 1, rest + each
-        parts = [_Part(matched(network, each), times, 0)] if times else []
-        parts += [_Part(matched(network, rest), 1, each * times)] if rest else []
-        found.append((sum(part.plan.steps * part.size for part in parts), parts))
-        if _is_least(found[-1][0], network, messages):
-            break
-    steps, parts = min(found, key=lambda each: each[0])
-    return Built(_rows(network, parts, messages), Claims(steps, messages * network.nodes * (network.nodes - 1)))
+        parts = [_Part(_planned(network, one * each), times, 0 * one)] if times else []
+        yield parts + ([_Part(_planned(network, one * rest), 1, each * times * one)] if rest else [])
+
+
+def _unequal(job: Job[Network]) -> Iterator[list[_Part]]:
+    """Yield ways to carry blocks of different lengths: a plan of as many flits as are matched one by one, then of those left.
+
+    All flits at once where they are few enough. Else each stands for a stream of s, and what that leaves of each block follows.
+    """
+    network, flits = job.network, job.collective.sizes()
+    for most in (_MOST_MATCHED // 16, _MOST_MATCHED // 256):
+        left, parts = flits, list[_Part]()
+        while left.any():
+            size = 1
+            while int((left // size).sum()) * (network.nodes - 1) > most and size < int(left.max()):
+                size *= 2
+            parts.append(_Part(_planned(network, left // size), size, flits - left))
+            left = left % size
+        yield parts
 
 
 def _numbers(network: Network, messages: int) -> list[int]:
@@ -103,29 +133,39 @@ def _numbers(network: Network, messages: int) -> list[int]:
     return list(dict.fromkeys(found)) or [1]
 
 
-def _is_least(steps: int, network: Network, messages: int) -> bool:
-    """Return whether so many messages of each node cannot reach all in fewer steps."""
-    return is_least(steps, Collective.over(network, "allgather", messages), network, model("all-port"))
+def _is_least(steps: int, network: Network, counts: Ints) -> bool:
+    """Return whether so many chunks of each node cannot reach all in fewer steps."""
+    if counts.min() == counts.max():
+        collective = Collective.over(network, "allgather", int(counts[0]))
+    else:
+        collective = Collective.over(network, "allgatherv", lengths=Lengths.of(counts))
+    return is_least(steps, collective, network, model("all-port"))
+
+
+def _planned(network: Network, counts: Ints) -> _Plan:
+    """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
+    return matched(network, tuple(counts.tolist()))
 
 
 @lru_cache(8)
-def matched(network: Network, messages: int) -> _Plan:
-    """Return the best plan that was found for so few messages of each node. Raises PlanError."""
+def matched(network: Network, chunks: tuple[int, ...]) -> _Plan:
+    """Return the best plan that was found for so few chunks of each node. Raises PlanError."""
     from treecast.kernels.hearing import hear
 
-    arcs, nodes = arcs_of(network), network.nodes
+    arcs, nodes, counts = arcs_of(network), network.nodes, np.array(chunks)
     tail, head = arcs.tail[arcs.entering], arcs.head[arcs.entering]
+    owner = np.repeat(np.arange(nodes), counts)
     fewest, found = 0, np.empty((0, 3), np.int32)
-    for turn in range(_tries(messages * nodes, nodes, len(head))):
-        sends = np.empty((messages * nodes * (nodes - 1), 3), np.int32)
-        steps = int(hear(tail, head, arcs.into, messages, number_of_seed(turn), sends))
+    for turn in range(_tries(len(owner), nodes, len(head))):
+        sends = np.empty((len(owner) * (nodes - 1), 3), np.int32)
+        steps = int(hear(tail, head, arcs.into, owner, number_of_seed(turn), sends))
         if steps < 0:
             raise PlanError(f"{network.spec} is not connected: some node does not reach every other")
         if turn == 0 or steps < fewest:
             fewest, found = steps, sends
-        if _is_least(fewest, network, messages):
+        if _is_least(fewest, network, counts):
             break
-    return _Plan(messages, fewest, _in_order(arcs, found))
+    return _Plan(counts, fewest, _in_order(arcs, found))
 
 
 def _in_order(arcs: Arcs, sends: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -145,8 +185,9 @@ def _tries(chunks: int, nodes: int, arcs: int) -> int:
     return int(np.clip(_MOST_WORK // max(work, 1), 1, _TRIES))
 
 
-def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
+def _rows(job: Job[Network], parts: list[_Part]) -> Rows:
     """Return the rows of plans, one after the other."""
+    network, block = job.network, job.collective.begins()
     none, begin, known = np.empty(0, np.int32), 0, 0
     columns: dict[str, list[NDArray[Any]]] = {name: [none] for name in ("step", "steps", "arc", "payload")}
     first, stop = [none.astype(np.int64)], [none.astype(np.int64)]
@@ -156,8 +197,8 @@ def _rows(network: Network, parts: list[_Part], messages: int) -> Rows:
         columns["steps"].append(np.full(len(step), size, np.int32))
         columns["arc"].append(arc)
         columns["payload"].append(chunk + known)
-        node, place = np.divmod(np.arange(network.nodes * plan.messages), plan.messages)
-        first.append(node * messages + before + place * size)
+        node = np.repeat(np.arange(network.nodes), plan.counts)
+        first.append((block + before)[node] + places(plan.counts) * size)
         stop.append(first[-1] + size)
         begin, known = begin + plan.steps * size, known + len(first[-1])
     step, steps, arc, payload = (np.concatenate(column) for column in columns.values())

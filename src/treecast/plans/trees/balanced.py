@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
+from treecast.ragged import places
 from treecast.schedule.trees import TreeSet
 
 PASSES = 6  # how often each tree is grown, beside all others
 _STEEP = 12.0  # doublings of the price of an arc between no load and what it should carry at most
 
 
-def balanced_trees(network: Network, roots: list[int], trees: int, most: float, deeper: int = 0) -> list[TreeSet]:
+def balanced_trees(
+    network: Network, roots: list[int], trees: int | Ints, most: float, deeper: int = 0
+) -> list[TreeSet]:
     """Return so many trees from each of some roots to all ranks; of few arcs more than need be are in ``most`` of them.
 
     Parameters
@@ -29,7 +32,7 @@ def balanced_trees(network: Network, roots: list[int], trees: int, most: float, 
     roots
         Where the trees begin.
     trees
-        How many there are from each.
+        How many there are from each: a number, or one for each root.
     most
         In how many trees an arc should be at most.
     deeper
@@ -46,13 +49,16 @@ def balanced_trees(network: Network, roots: list[int], trees: int, most: float, 
     >>> [len(trees) for trees in balanced_trees(network("mesh:3x3"), [0, 4], 2, 4)]
     [2, 2]
     """
-    arcs, all_roots = arcs_of(network), np.tile(np.array(roots, np.int64), trees)
+    arcs, count = arcs_of(network), np.broadcast_to(np.asarray(trees, np.int64), len(roots))
+    which, place = np.repeat(np.arange(len(roots)), count), places(count)
+    order = np.lexsort((which, place))  # each root grows a tree, then each another one
+    which = which[order]
+    all_roots = np.array(roots, np.int64)[which]
     relay = np.zeros(network.nodes, np.bool_) if network.relays is None else network.relays
     up = grown((arcs.first, arcs.head, arcs.tail, np.arange(len(arcs.head))), relay, all_roots, most, deeper)
     parent = np.where(up < 0, -1, arcs.tail[up]).astype(np.int32)
     port = np.where(up < 0, -1, arcs.port[up]).astype(np.int32)
-    every = len(roots)
-    return [TreeSet(network, root, parent[i::every].copy(), port[i::every].copy()) for i, root in enumerate(roots)]
+    return [TreeSet(network, root, parent[which == i], port[which == i]) for i, root in enumerate(roots)]
 
 
 def disjoint_past_relays(network: Network, root: int, trees: int) -> TreeSet | None:
