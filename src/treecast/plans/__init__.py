@@ -107,8 +107,8 @@ def plan(
     targets
         The nodes or labels that a multicast is to reach.
     lengths
-        The flits of each node's message, of a scatterv or gatherv: one number for all, one for each node, or a mapping
-        from nodes or labels; the root's counts as 0.
+        The flits of each node's message, of a scatterv, gatherv or allgatherv: one number for all, one for each node, or a
+        mapping from nodes or labels; a root's counts as 0.
     bytes
         How much data there is: ``"16MiB"``, or a number of bytes; all blocks together, those of all nodes or the sum.
     latency, rate
@@ -119,7 +119,7 @@ def plan(
     least_chunk
         The fewest bytes of a chunk.
     chunk
-        The bytes of a chunk, where they are given.
+        The bytes of a chunk, where they are given; where there are lengths, of a flit, which says how many bytes there are.
     **options
         What the builder is told besides: ``treecast.builders(collective, network)`` lists the options of each.
 
@@ -156,7 +156,8 @@ def plan(
         "lengths": lengths,
         "options": options,
     }
-    amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=messages)
+    flits = lengths is not None
+    amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=messages, flits=flits)
     costs = costs_of(latency, rate)
     if amount is not None:
         return plan_bytes(collective, network, amount, costs, what)

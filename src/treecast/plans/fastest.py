@@ -64,8 +64,11 @@ def amount_of(
     least_chunk: int | str = 1,
     chunk: int | str | None = None,
     messages: int | None = None,
+    flits: bool = False,
 ) -> Amount | None:
     """Return how much data people mean; None where they do not say how much.
+
+    ``flits``: whether chunks are flits, whose number is known, so that the bytes of one say all.
 
     Raises
     ------
@@ -76,6 +79,8 @@ def amount_of(
         return None
     items, least = parse_bytes(item), parse_bytes(least_chunk)
     if total is None:
+        if flits and chunk is not None:
+            return Amount(0, items, least, parse_bytes(chunk), messages)
         if chunk is not None or (items, least) != (1, 1):
             raise PlanError("item, chunk and least chunk say how bytes are cut: say how many, as in bytes='16MiB'")
         return None
@@ -128,10 +133,11 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
         When there is no such plan, and when the data cannot be cut so.
     """
     job, entries = request(kind, network, messages=1, **what)
-    if job.collective.lengths is not None:
-        raise PlanError(f"a {kind} has messages of different lengths, in flits: leave the bytes out")
-    block = block_of(job, amount)
-    if amount.chunk is not None or amount.messages is not None:
+    flits = job.collective.lengths is not None
+    block = _flit(job, amount) if flits else block_of(job, amount)
+    if flits and costs is None:
+        return replace(build(job, entries), sizes=Sizes(block, block))
+    if not flits and (amount.chunk is not None or amount.messages is not None):
         sizes = _given(block, amount)
         job, entries = request(kind, network, messages=sizes.messages, **what)
         return replace(build(job, entries), sizes=sizes)
@@ -140,8 +146,25 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries))
     sizes = cut(block, chosen.messages, amount.item)
-    mine = search.job(sizes.messages)
+    mine = search.job(sizes.messages, chosen.builder)
     return replace(schedule_of(mine, chosen.builder, chosen.built or run_builder(mine, chosen.builder)), sizes=sizes)
+
+
+def _flit(job: Job[Any], amount: Amount) -> int:
+    """Return the bytes of a flit where blocks have different lengths."""
+    kind, flits = job.collective.kind, job.collective.chunks
+    if amount.messages is not None:
+        raise PlanError(f"{kind} takes lengths instead of a number of messages")
+    if not flits:
+        raise PlanError(f"all blocks of this {kind} are empty: there are no bytes to send")
+    if amount.chunk is None:
+        return block_of(job, amount)
+    if amount.total not in (0, amount.chunk * flits):
+        raise PlanError(
+            f"{flits:,} flits of {amount.chunk:,} bytes are {flits * amount.chunk:,} bytes, not {amount.total:,}: "
+            "leave one of both out"
+        )
+    return amount.chunk
 
 
 def block_of(job: Job[Any], amount: Amount) -> int:
@@ -210,11 +233,14 @@ class Search:
     def most(self) -> int:
         """The greatest number of chunks that may be."""
         least = max(self.amount.item, -(-self.amount.least_chunk // self.amount.item) * self.amount.item)
-        return 1 if self.one.model.combining else max(1, min(self.block // least, _MOST_MESSAGES))
+        fixed = self.one.model.combining or self.one.collective.lengths is not None
+        return 1 if fixed else max(1, min(self.block // least, _MOST_MESSAGES))
 
-    def job(self, messages: int) -> Job[Any]:
-        """Return the job with so many chunks."""
-        return replace(self.one, collective=replace(self.one.collective, messages=messages))
+    def job(self, messages: int, entry: Builder) -> Job[Any]:
+        """Return the job with so many chunks, and with what suits a builder best of all that is not said."""
+        job = replace(self.one, collective=replace(self.one.collective, messages=messages))
+        suited = entry.suits(job, cut(self.block, messages, self.amount.item).chunk, self.costs.default)
+        return replace(job, options={**suited, **job.options})
 
     def best_of_all(self, entries: Sequence[Builder]) -> Choice:
         """Return the choice that takes the least time. Builders with a closed form come first: they may meet the bound."""
@@ -253,7 +279,7 @@ class Search:
         return Choice(steps * self.costs.default.step_time(chunk), messages, entry)
 
     def _built(self, entry: Builder, messages: int) -> Choice | None:
-        job = self.job(messages)
+        job = self.job(messages, entry)
         if entry.why_not(job):
             return None
         try:
@@ -265,7 +291,7 @@ class Search:
         return Choice(seconds_by_steps(schedule, self.costs), messages, entry, built)
 
     def _steps(self, entry: Builder, messages: int) -> int | None:
-        job = self.job(messages)
+        job = self.job(messages, entry)
         return None if entry.claims is None or entry.why_not(job) else entry.claims(job).steps
 
     def _around(self, entry: Builder) -> list[int]:

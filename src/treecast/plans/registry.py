@@ -14,7 +14,7 @@ from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
-from treecast.machine import MODELS
+from treecast.machine import MODELS, Cost
 from treecast.networks import Network
 from treecast.plans.built import Built
 from treecast.schedule import Claims, Schedule
@@ -29,6 +29,7 @@ BUFFERLESS = tuple(name for name, model in MODELS.items() if not model.buffered)
 
 Build = Callable[[Job[Any]], Built]
 Facts = Callable[[Job[Any], Schedule, int], Description]
+Suits = Callable[[Job[Any], int, Cost], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +81,11 @@ def no_facts(job: Job[Any], schedule: Schedule, depth: int) -> Description:
     return Description({})
 
 
+def no_suit(job: Job[Any], chunk: int, cost: Cost) -> Mapping[str, Any]:
+    """Return no options."""
+    return {}
+
+
 def one_way(network: Network) -> int:
     """Return 1: a builder that sends each chunk to each node once."""
     return 1
@@ -128,6 +134,8 @@ class Builder:
         Whether it makes an orbit of a collective in which every node has the same part.
     baseline
         Whether it is there to compare with: it is the default only where nothing else fits.
+    suits
+        ``(job, chunk, cost)``: the options that take least time where a chunk has so many bytes and a send costs so much.
     needs
         The keyword of the option without which it does not plan, and is no candidate; empty for most.
     rank
@@ -153,6 +161,7 @@ class Builder:
     halves: bool = False
     orbit: bool = True
     baseline: bool = False
+    suits: Suits = no_suit
     needs: str = ""
     rank: int = 50
 
