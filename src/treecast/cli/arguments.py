@@ -117,13 +117,13 @@ class JobOptions:
     lengths: Annotated[
         str | None,
         Parameter(
-            help="The flits of each node's message, of a scatterv or gatherv: 3 (all), 0,3,2,… (by node), random:9 "
+            help="The flits of each node's message, of a scatterv, gatherv or allgatherv: 3 (all), 0,3,2,… (by node), random:9 "
             "(0 to 9), or a file with a node and its length a line."
         ),
     ] = None
     files: Annotated[
         str | None,
-        Parameter(help="A folder with a file for each node, for the lengths of the messages of a scatterv or gatherv."),
+        Parameter(help="A folder with a file for each node, for the lengths of their messages."),
     ] = None
     flit: Annotated[int | None, Parameter(help="The bytes of a flit, for --files; 4,096 by default.")] = None
     seed: Seed = 0
@@ -133,10 +133,11 @@ class JobOptions:
         """The number of messages: 1 where none is given."""
         return 1 if self.messages is None else self.messages
 
-    def read_lengths(self, network: str) -> Any:
-        """Return the lengths that are asked for as plans take them, or None."""
+    def read_lengths(self, kind: str, network: str) -> Any:
+        """Return the lengths of a collective that are asked for, as plans take them, or None."""
         from treecast import networks
         from treecast.cli.lengths import parse_lengths
+        from treecast.collectives import find_kind
         from treecast.execution.folders import flits_of, node_files
         from treecast.plans.request import root_of
 
@@ -152,13 +153,14 @@ class JobOptions:
         where = networks.network(network)
         if self.lengths is not None:
             return parse_lengths(where, self.lengths, self.seed)
-        return flits_of(where, node_files(where, self.files or "", root_of(where, self.root)), self.flit or 4096)
+        root = None if find_kind(kind).all_source else root_of(where, self.root)
+        return flits_of(where, node_files(where, self.files or "", root), self.flit or 4096)
 
     def read_collective(self, kind: str, network: "Network") -> "Collective":
         """Return the collective that is asked for."""
         from treecast.plans import collective_of
 
-        lengths = self.read_lengths(network.spec)
+        lengths = self.read_lengths(kind, network.spec)
         return collective_of(kind, network, root=self.root, messages=self.count, targets=self.targets, lengths=lengths)
 
 

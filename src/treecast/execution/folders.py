@@ -1,4 +1,4 @@
-"""A folder with a file for each node: what a scatterv deals out, and a gatherv collects."""
+"""A folder with a file for each node: what a scatterv deals out, a gatherv collects, and an allgatherv gives to all."""
 
 import os
 from pathlib import Path
@@ -11,8 +11,8 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 
 
-def node_files(network: Network, folder: str | os.PathLike[str], root: int) -> dict[int, Path]:
-    """Return the file of each node but the root: the one called like the node, with or without an ending.
+def node_files(network: Network, folder: str | os.PathLike[str], root: int | None) -> dict[int, Path]:
+    """Return the file of each rank but the root, if there is one: what is called like the node, with or without an ending.
 
     Hidden files count for nothing. Raises FormatError when the folder cannot be read, when a node has no file or two, and when a
     file belongs to no node: so no file is left out by mistake.
@@ -34,8 +34,10 @@ def node_files(network: Network, folder: str | os.PathLike[str], root: int) -> d
             )
         if node == root:
             raise FormatError(f"{spell_path(path)} is the root's own, which goes nowhere: take it out of the folder")
+        if network.relays is not None and network.relays[node]:
+            raise FormatError(f"{spell_path(path)} is of a relay, which takes no part: take it out of the folder")
         found[node] = path
-    for node in range(network.nodes):
+    for node in network.ranks.tolist():
         if node != root and node not in found:
             raise FormatError(
                 f"node {network.label(node)} has no file in {spell_path(folder)}: call one {network.label(node)}; "

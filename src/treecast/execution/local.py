@@ -130,20 +130,22 @@ def run(
     *,
     progress: Progress | None = None,
     take: Take | None = None,
+    layout: Layout | None = None,
 ) -> Execution:
     """Carry out a schedule on ``data``, step by step, as ``treecast.run`` says; ``relay`` is for a scatterv or gatherv.
 
     ``take`` is called at the end with each living node that ends with all it wants, and its bytes, in the order of the chunks.
+    ``layout``: where the chunks lie in the data; default: it is one file.
     """
     with reporting(progress):
-        return _run(schedule, data, faults or Faults(), take)
+        layout = layout or file_layout(schedule.collective, len(data), schedule.sizes)
+        return _run(schedule, data, faults or Faults(), take, layout)
 
 
-def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Take | None) -> Execution:
+def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Take | None, layout: Layout) -> Execution:
     began = time.perf_counter()
     faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
-    layout = file_layout(collective, len(data), schedule.sizes)
     check_memory(collective, nodes, layout.size)
     true, state = _start(schedule, layout, data, faults)
     steps, transmissions, arrived, last = 0, 0, 0, schedule.steps

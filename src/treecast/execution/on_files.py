@@ -5,8 +5,9 @@ from pathlib import Path
 from treecast.errors import PlanError
 from treecast.execution.election import Election, elect
 from treecast.execution.folders import flits_of, node_files
+from treecast.execution.layout import message_layout
 from treecast.execution.local import Execution, run
-from treecast.execution.relay import Relay, check_target, read_messages, relay, write_messages
+from treecast.execution.relay import Relay, check_target, read_messages, relay, sizes_of, write_messages
 from treecast.files import read_whole, write_folder
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
@@ -23,7 +24,7 @@ def run_on_files(
 ) -> Execution | Election | Relay:
     """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
 
-    A scatterv or gatherv takes a folder with a file for each node instead.
+    A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def run_on_files(
     faults, liars : Faults
         What fails, and what alters what it passes on.
     flit : int
-        The bytes of a flit of a scatterv or gatherv.
+        The bytes of a flit, of the files in a folder.
     output : str, optional
         The new folder that what arrives is written to, a file for each living node that has all it wants, called like the
         node; default: nothing is written. Sums are numbers of 8 bytes.
@@ -46,25 +47,37 @@ def run_on_files(
     PlanError, FaultError
         When the schedule cannot be carried out on these files, or under these faults and liars.
     """
-    if schedule.collective.lengths is not None:
+    if schedule.collective.lengths is not None and schedule.collective.personal:
         if len(liars):
             raise PlanError(
                 "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"
             )
         return _run_on_folder(schedule, path, faults, flit, output)
+    files, lengths = dict[int, Path](), schedule.collective.lengths
+    if lengths is not None and Path(path).is_dir():
+        files = node_files(schedule.network, path, None)
+        flits_of(schedule.network, files, flit)
+        messages = read_messages(files)
+        layout = message_layout(lengths, sizes_of(schedule, lengths, messages, flit), flit)
+        data = b"".join(messages[node] for node in lengths.sequence.tolist() if node in messages)
+    else:
+        data, layout = read_whole(path), None
     if len(liars):
         if output is not None:
             raise PlanError("--output writes what arrives, not what is elected: leave it out, or the liars")
-        return elect(schedule, read_whole(path), liars, faults)
+        if layout is not None:
+            raise PlanError("where nodes lie the data is one file, not a folder: name a file, or leave the liars out")
+        return elect(schedule, data, liars, faults)
     if output is None:
-        return run(schedule, read_whole(path), faults)
-    check_target({}, output)
-    received, suffix = list[tuple[str, bytes]](), "" if schedule.collective.sums else Path(path).suffix
+        return run(schedule, data, faults, layout=layout)
+    check_target(files, output)
+    received, suffix = list[tuple[str, bytes]](), "" if schedule.collective.sums or files else Path(path).suffix
     done = run(
         schedule,
-        read_whole(path),
+        data,
         faults,
         take=lambda node, contents: received.append((schedule.network.label(node) + suffix, contents)),
+        layout=layout,
     )
     write_folder(output, received)
     return done

@@ -133,7 +133,7 @@ def relay(
     lengths, collective = schedule.collective.lengths, schedule.collective
     if lengths is None:
         raise PlanError(f"{collective.kind} has no messages of different lengths: give a file, not a folder")
-    sizes = _sizes(schedule, lengths, messages, flit)
+    sizes = sizes_of(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
     state = _start(schedule, lengths, message_layout(lengths, sizes, flit), data, faults)
     held, steps, transmissions, lost, last = 0, 0, 0, 0, schedule.steps
@@ -162,7 +162,7 @@ def relay(
     )
 
 
-def _sizes(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes | memoryview], flit: int) -> Ints:
+def sizes_of(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes | memoryview], flit: int) -> Ints:
     """Return how many bytes each node's message has: int64 (N,). Raises PlanError where it was planned for another length."""
     sizes = np.array([len(messages.get(node, b"")) for node in range(schedule.network.nodes)], np.int64)
     flits = -(-sizes // flit)

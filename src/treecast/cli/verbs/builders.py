@@ -34,7 +34,7 @@ def builders(
             against=job.against,
             model=job.model,
             targets=job.targets,
-            lengths=job.read_lengths(network),
+            lengths=job.read_lengths(collective, network),
         )
         shown = describe(found)
     return console.show(shown, as_json)

@@ -85,7 +85,7 @@ def plan(
             model=job.model,
             builder=builder,
             targets=job.targets,
-            lengths=job.read_lengths(where),
+            lengths=job.read_lengths(collective, where),
             bytes=amount.size,
             latency=amount.latency,
             rate=amount.rate,

@@ -52,7 +52,9 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
     Raises FormatError when it is not there, or cannot go to ``output``, PlanError when it does not fit the plan.
     """
     network, collective = program.network, program.collective
-    if collective.lengths is not None:
+    if collective.lengths is not None and (collective.personal or Path(name).is_dir()):
+        if output is not None and not collective.personal:
+            raise PlanError("over MPI --output takes the files of a scatterv or gatherv: leave it out, or --mpi")
         source = _folder(network, collective, name, flit)
         if output is not None:
             check_target(source.files or {}, output)
@@ -74,7 +76,7 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
 
 def _folder(network: Network, collective: Collective, name: str, flit: int) -> Source:
     lengths = collective.lengths
-    files = node_files(network, name, collective.root)
+    files = node_files(network, name, None if collective.all_source else collective.root)
     if lengths is None or not np.array_equal(flits_of(network, files, flit), lengths.flits):
         raise PlanError(
             f"the files in {spell_path(name)} are not as long as planned: plan with --files of them, or give --flit as then"
