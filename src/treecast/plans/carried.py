@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective
+from treecast.collectives import Collective, Lengths
 from treecast.networks.core import Ints
 from treecast.networks.recognition import Likeness, recognise
 from treecast.ragged import explode
@@ -19,16 +19,22 @@ def as_known(job: Job[Any]) -> Job[Any]:
     Parameters
     ----------
     job : Job
-        What is asked for. Messages of different lengths, targets and routes stay on the graph.
+        What is asked for. Messages of different lengths from or to one node, targets and routes stay on the graph.
     """
     collective = job.collective
-    if collective.lengths is not None or collective.targets or job.model.routing:
+    if (collective.lengths is not None and collective.personal) or collective.targets or job.model.routing:
         return job
     found = recognise(job.network)
     if found is None:
         return job
-    moved = replace(collective, root=0 if collective.all_source else int(found.to[collective.root]))
+    moved = _renamed(collective, found.to, found.back)
     return replace(job, network=found.known, collective=moved, likeness=found)
+
+
+def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:
+    """Return a collective whose node v has become ``to[v]``."""
+    lengths = None if collective.lengths is None else Lengths.of(collective.lengths.flits[back])
+    return replace(collective, root=0 if collective.all_source else int(to[collective.root]), lengths=lengths)
 
 
 def known_node(job: Job[Any], node: int) -> int:
@@ -61,22 +67,21 @@ def carried(schedule: Schedule, likeness: Likeness) -> Schedule:
     """
     back, given = likeness.back, likeness.given
     plain = _within_blocks(schedule).plain()
-    rows, collective = plain.rows, plain.collective
+    rows, collective = plain.rows, _renamed(plain.collective, back, likeness.to)
     src, dst = back[rows.src], back[rows.dst]
     columns = rows.columns() | {"src": src, "dst": dst, "port": given.port_between(src, dst)}
     return replace(
         plain,
         network=given,
-        collective=collective if collective.all_source else replace(collective, root=int(back[collective.root])),
-        rows=Rows.of_any_steps(_rename_blocks(rows.payloads, collective, back), **columns),
+        collective=collective,
+        rows=Rows.of_any_steps(_rename_blocks(rows.payloads, plain.collective, collective, back), **columns),
         initiator=None if plain.initiator is None else int(back[plain.initiator]),
     )
 
 
 def _within_blocks(schedule: Schedule) -> Schedule:
     """Return the same schedule with a row for each block of a stream: other blocks may go in another order by their new names."""
-    rows, size = schedule.rows, schedule.collective.messages
-    table = rows.payloads.within_blocks(size)
+    rows, table = schedule.rows, schedule.rows.payloads.within_blocks_of(schedule.collective)
     cut = rows.streaming & (np.diff(table.start)[rows.payload] > 1)
     if schedule.collective.traits.blocks == "one" or not cut.any():
         return schedule
@@ -93,14 +98,14 @@ def _within_blocks(schedule: Schedule) -> Schedule:
     return replace(schedule, rows=Rows.of(Payloads.concatenated([table, Payloads.of_ranges(first, stop)]), **columns))
 
 
-def _rename_blocks(payloads: Payloads, collective: Collective, back: Ints) -> Payloads:
+def _rename_blocks(payloads: Payloads, known: Collective, collective: Collective, back: Ints) -> Payloads:
     """Return the same payloads with each chunk in the block of the node, or pair of nodes, that the graph names."""
-    blocks, size, nodes = collective.traits.blocks, collective.messages, collective.nodes
+    blocks, nodes = collective.traits.blocks, collective.nodes
     if blocks == "one":
         return payloads
-    table = payloads.within_blocks(size)
-    block = table.first // size
+    table = payloads.within_blocks_of(known)
+    block, place = known.place_of(table.first)
     group, node = np.divmod(block, nodes)  # of sums: whether they are finished; of pairs: where they come from
     named = (back[group] if blocks == "pair" else group) * nodes + back[node]
-    first = table.first + (named - block) * size
+    first = place + (named * collective.messages if collective.lengths is None else collective.lengths.first[named])
     return Payloads(table.start, first, first + (table.stop - table.first))

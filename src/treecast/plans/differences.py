@@ -112,15 +112,13 @@ def _named_chunks(schedule: Schedule, labels: tuple[str, ...]) -> list[Chunks]:
     collective, payloads = schedule.collective, schedule.rows.payloads
     if collective.traits.blocks == "one":
         return [tuple(("", *each) for each in payloads.ranges(payload)) for payload in range(len(payloads))]
-    size, pairs = collective.messages, collective.traits.blocks == "pair"
-    table = payloads.within_blocks(size)
+    pairs, table = collective.traits.blocks == "pair", payloads.within_blocks_of(collective)
+    block, place = collective.place_of(table.first)
     named = list[tuple[str, int, int]]()
-    for first, stop in zip(table.first.tolist(), table.stop.tolist(), strict=True):
-        group, node = divmod(
-            first // size, len(labels)
-        )  # of sums: whether they are finished; of pairs: where they come from
+    for of, first, size in zip(block.tolist(), place.tolist(), (table.stop - table.first).tolist(), strict=True):
+        group, node = divmod(of, len(labels))  # of sums: whether they are finished; of pairs: where they come from
         name = f"{labels[group] if pairs else group} {labels[node]}"
-        named.append((name, first % size, first % size + stop - first))
+        named.append((name, first, first + size))
     return [tuple(named[a:b]) for a, b in pairwise(table.start.tolist())]
 
 

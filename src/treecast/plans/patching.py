@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.collectives import Collective, Holdings
+from treecast.collectives import Collective, Holdings, Lengths
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
@@ -103,7 +103,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
     traits, machine = schedule.collective.traits, schedule.model
     spreads = traits.ends in ("all", "targets") and not traits.adds
     timed = machine.buffered and not machine.routing and machine.partner == "any"
-    whole = (spreads or traits.personal) and schedule.collective.lengths is None
+    whole = spreads or (traits.personal and not traits.lengths)
     return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 
@@ -114,7 +114,8 @@ def _what_is_left(collective: Collective, before: Network, left: Network) -> Col
     if collective.targets and not targets:
         return None
     root = 0 if collective.all_source else int(node[collective.root])
-    return Collective.over(left, collective.kind, collective.messages, root=root, targets=targets)
+    lengths = None if collective.lengths is None else Lengths.of(collective.lengths.flits[node >= 0])
+    return Collective.over(left, collective.kind, collective.messages, root=root, targets=targets, lengths=lengths)
 
 
 def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
@@ -122,7 +123,7 @@ def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
     before, rows = plain.network, plain.rows
     node = new_nodes(before, left)
     arc = _new_arc_of_rows(plain, left, node)
-    chunk = _new_chunks(plain.collective, node, left.nodes)
+    chunk = _new_chunks(plain.collective, collective, node)
     held, carried, loads = _masks(collective.given(), left.nodes), list[tuple[int, int, int]](), list[Load]()
     arcs, speaking = arcs_of(left), plain.speaking
     tail, head = arcs.tail.tolist(), arcs.head.tolist()
@@ -306,12 +307,14 @@ def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:
     return new_arcs(before, left, node)[np.searchsorted(numbers, before.arc(rows.src, rows.port))]
 
 
-def _new_chunks(collective: Collective, node: Ints, nodes: int) -> Ints:
+def _new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     """Return the number that each chunk has in what is left, or -1 where its source is gone: int64 (chunks,)."""
-    chunk = np.arange(collective.chunks)
+    chunk, nodes = np.arange(collective.chunks), left.nodes
     if collective.traits.blocks == "one":
         return chunk
-    block, place = np.divmod(chunk, collective.messages)
+    block, place = collective.place_of(chunk)
+    if collective.lengths is not None:
+        return np.where(node[block] >= 0, left.begins()[node[block]] + place, -1)
     group, of = np.divmod(block, len(node))  # of pairs: where they come from, and for whom they are
     pairs = collective.traits.blocks == "pair"
     lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
