@@ -58,6 +58,7 @@ class Says(NamedTuple):
 
 DEFINITION, ADDRESS, PAPER = Says("a definition"), Says("an address or version"), Says("what a paper says or is called")
 DESIGN = Says("how something is made, which its own tests hold")
+UNEQUAL = "tests/plans/test_unequal_allgather.py"
 WORMHOLE, ALL_PORT, ONE_PORT = "tests/plans/wormhole", "tests/plans/all_port", "tests/plans/one_port"
 SCALE = Test("tests/test_scale.py::test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib")
 FEWEST_CALLS = Test(
@@ -305,6 +306,12 @@ CLAIMS: dict[str, dict[str, object]] = {
         for f in (0, 2)
     },
     "docs/new.md": {
+        "come within 3 % of that where lengths reach 100": Test(
+            f"{UNEQUAL}::test_how_close_to_the_bound_lengths_to_100_come"
+        ),
+        "finds no bound above the fewest steps": Test(
+            f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
+        ),
         "the fewest there can be: a node with symbol 1": STAR_LABELS,
         "where they take 4,201 steps and the bound is 4,200": Test(
             f"{ALL_PORT}/test_star_labels.py::test_where_sets_have_conflicts_some_nodes_hear_more_often"
@@ -364,6 +371,15 @@ CLAIMS: dict[str, dict[str, object]] = {
             "tests/lower_bounds/test_lower_bounds.py::test_copies_over_one_port"
         ),
         "take 209 steps, bound 205": Test(f"{ONE_PORT}/test_page.py::test_gaps_are_as_the_pages_say"),
+        "tests hold it within a percent of the best of all": Test(
+            f"{UNEQUAL}::test_the_number_of_parts_is_nearly_the_best_of_all"
+        ),
+        "One part takes the fewest steps": Test(f"{UNEQUAL}::test_steps_where_messages_combine"),
+        "21 parts take 765 µs": Test(f"{UNEQUAL}::test_one_long_block_goes_in_parts_as_the_page_says"),
+        "| one of 1000 flits, 63 of one |": Test(f"{UNEQUAL}::test_the_table_of_the_page"),
+        "A node hears Σ - S flits at least": Test(
+            f"{UNEQUAL}::test_no_bound_is_above_the_fewest_steps_and_plans_are_near_them"
+        ),
         "arXiv 2205.10072": ADDRESS,
         "are the fewest for one message and f faults": PAPER,
         "192 chunks of each of 64 nodes": Test(
