@@ -44,8 +44,6 @@ class Communicator:
         self.near = int(here.Get_size()) == self.size
         self.hosts: list[int] = [0] * self.size if self.near else self.comm.allgather(here.bcast(self.rank))
         here.Free()
-        self._speaks = sorted(set(self.hosts))  # the first rank of each host
-        self._beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         self._rates: dict[tuple[Network, str], float] = {}
         self._named: dict[str, Network] = {}
 
@@ -66,9 +64,15 @@ class Communicator:
             self._rates[where, model] = _PROBE / min(self._time_probe(_PROBE, aim, sources) for _ in range(2))
         return self._rates[where, model]
 
+    @property
+    def _speaks(self) -> list[int]:
+        """The first rank of each host."""
+        return sorted(set(self.hosts))
+
     def _next_hosts(self) -> dict[int, int]:
         """Return the first rank of each host, and that of the next."""
-        return dict(zip(self._speaks, [*self._speaks[1:], self._speaks[0]], strict=True))
+        first = self._speaks
+        return dict(zip(first, [*first[1:], first[0]], strict=True))
 
     def _time_probe(self, size: int, aim: int | None, sources: list[int]) -> float:
         """Return the seconds until all have sent ``size`` bytes to a rank each, or to none, and got as many from each of some."""
@@ -123,8 +127,9 @@ class Communicator:
         """Carry out one operation, with tags that no operation shortly before it had."""
         self.epoch = (self.epoch + 1) % _EPOCHS
         patience = _FOREVER if deadline is None else deadline
+        beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         # a silent rank would keep its turn: so where failures are to be survived there are none
-        turns = Turns[Any](AT_ONCE, self._beside) if what.model == ONE_PORT and not what.survive else None
+        turns = Turns[Any](AT_ONCE, beside) if what.model == ONE_PORT and not what.survive else None
         endpoint = Endpoint(self.mpi, self.comm, self.epoch * self.tags)
         return Engine(endpoint, program.transfers, part, patience, turns=turns).run()
 
