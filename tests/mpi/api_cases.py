@@ -72,7 +72,15 @@ def alike(length, options):
     again = theirs.copy()
     ours.Allgather(comm, MPI.IN_PLACE, again, **options["allgather"])
     same(f"allgather in place {length}", again, theirs)
-    sent = bytes_of(block * size)
+    counts = [(length // size + 7 * rank) % (length + 1) * (rank % 3) for rank in range(size)]
+    sent, mine, theirs = bytes_of(counts[me]), *(np.zeros(sum(counts), np.uint8) for _ in range(2))
+    ours.wrap(comm, **options["allgatherv"]).Allgatherv(sent, [mine, counts, None, MPI.BYTE])
+    comm.Allgatherv(sent, [theirs, counts, None, MPI.BYTE])
+    same(f"allgatherv {length}", mine, theirs)
+    again = theirs.copy()
+    ours.wrap(comm, **options["allgatherv"]).Allgatherv(MPI.IN_PLACE, [again, counts, None, MPI.BYTE])
+    same(f"allgatherv in place {length}", again, theirs)
+    sent, mine, theirs = bytes_of(block * size), *(np.zeros(block * size, np.uint8) for _ in range(2))
     ours.Alltoall(comm, sent, mine, **options["alltoall"])
     comm.Alltoall(sent, theirs)
     same(f"alltoall {length}", mine, theirs)
@@ -89,7 +97,7 @@ def alike(length, options):
 
 lengths = [int(text) for text in sys.argv[1].split(",")]
 roots = range(size) if sys.argv[2:] == ["all"] else [int(r) % size for r in sys.argv[2:]] or [0, size - 1]
-kinds = ("broadcast", "scatter", "gather", "allgather", "alltoall", "scatterv", "gatherv", "allreduce")
+kinds = ("broadcast", "scatter", "gather", "allgather", "allgatherv", "alltoall", "scatterv", "gatherv", "allreduce")
 NAMED = {
     2: "path:2",
     6: "star:3",

@@ -27,6 +27,8 @@ draw = random.Random(int(sys.argv[1]))
 victim, when, delay = draw.randrange(size), draw.randrange(5, 25), draw.uniform(0, 0.01)
 LONG = 1 << draw.choice((3, 12, 18))
 blocks, room, own = np.arange(LONG * size) + me, np.zeros(LONG * size, int), np.arange(LONG) * (me + 1)
+parts = [LONG // 2 * (rank % 3) for rank in range(size)]
+uneven = np.zeros(sum(parts), int)
 
 
 def blocking(name, *arguments):
@@ -63,6 +65,7 @@ def calls_of(root):
     return {
         "Bcast": (blocking("Bcast", own.copy(), root), None),
         "Allgather": (blocking("Allgather", own, room), None),
+        "Allgatherv": (blocking("Allgatherv", own[: LONG // 2 * (me % 3)], [uneven, parts, None, MPI.LONG]), None),
         "Alltoall": (blocking("Alltoall", blocks, room), None),
         "Scatter": (blocking("Scatter", blocks, own.copy(), root), None),
         "Gather": (blocking("Gather", own, room, root), None),

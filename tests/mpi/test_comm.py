@@ -131,3 +131,8 @@ def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed
 @pytest.mark.parametrize("seed", range(12))
 def test_so_have_they_between_hosts(treecast, seed):
     run(treecast, 5, "kill_cases.py", seed, "hosts", says="40 calls ended alike")
+
+
+def test_blocks_of_unequal_length_go_by_plans(treecast):
+    ways = "trees ring:4\ncirculant-flits complete:4\none-by-one complete:4\n"
+    run(treecast, 4, "unequal_cases.py", says=f"{ways}12 cases agree")

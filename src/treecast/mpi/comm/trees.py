@@ -18,7 +18,7 @@ from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle
 from treecast.mpi.ways.sums import Sums
 
-_DOWN_TREES = {"Bcast", "Allgather", "Alltoall", "Scatter", "Gather", "Allreduce"}
+_DOWN_TREES = {"Bcast", "Allgather", "Allgatherv", "Alltoall", "Scatter", "Gather", "Allreduce"}
 KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
 """The calls that go down trees; all others go straight."""
 Failed = tuple[int, ...]
@@ -49,7 +49,10 @@ def ways_of(ours: Communicator, name: str, options: Options) -> Ways:
     where = ours.network(kind, options.survive, options.network)
     trees = Trees(ours, options)
     name = builder_of(kind, where, options.survive) if options.network is None else "trees"
-    return STRAIGHT._replace(name=name, network=where.spec, **{kind: getattr(trees, kind)})
+    ways = STRAIGHT._replace(name=name, network=where.spec)
+    if COLLECTIVES[kind].lengths:  # to those who call it, it is an allgather of blocks of any length
+        return ways._replace(allgather=trees.allgatherv)
+    return ways._replace(**{kind: getattr(trees, kind)})
 
 
 class Trees:
@@ -75,6 +78,26 @@ class Trees:
         if mine is not None:
             call.copy(blocks[me], mine)
         return self._move(call, shape, Blocks(len(into[me]), into.__getitem__, [me], range(call.size)))
+
+    def allgatherv(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> Failed:
+        """Bring the block of every rank, of any length, to all ranks."""
+        shape, me = Shape("allgather"), call.rank
+        if not self._all_take_part(call, shape) or blocks is None:
+            return ()
+        into = [bytes_of(block) for block in blocks]
+        if mine is not None:
+            call.copy(blocks[me], mine)
+        what, flit = self._ours.unequal("allgatherv", tuple(map(len, into)), call.survive, self._options.network)
+        program = self._ours.program(what, 0)
+        begins, collective = program.collective.begins().tolist(), program.collective
+
+        def view(chunk: int) -> Bytes:
+            block, place = map(int, collective.place_of(chunk))
+            return into[block][place * flit : (place + 1) * flit]
+
+        held = range(begins[me], begins[me] + (what.lengths or ())[me])
+        outcome = self._run(call, what, program, Part(view, held))
+        return settle(call, _sources_of_missing(collective, outcome, range(collective.chunks)), shape)
 
     def alltoall(self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None) -> Failed:
         """Bring a block from every rank to every rank."""

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import PlanError
@@ -18,6 +18,7 @@ OVERHEAD = 200e-6
 _SMALLEST, _LARGEST = 1 << 12, 1 << 22  # bytes of a chunk, where there is choice
 _WHOLE = 1 << 16  # bytes that go as one chunk
 _MOST = 1 << 30  # bytes of a message that every MPI can send
+_MOST_FLITS = 1 << 14  # of all blocks, times ranks
 _KEPT = 64
 ALL_PORT, ONE_PORT = "all-port", "one-port"
 
@@ -29,7 +30,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
     most = most_survived(kind, where, model)
     if survive > most:
         why = ""
-        if COLLECTIVES[kind].lengths:
+        if COLLECTIVES[kind].lengths and COLLECTIVES[kind].personal:
             why = ": it sends each message one way"
         elif COLLECTIVES[kind].adds:
             why = ": contributions that went two ways would be added twice"
@@ -40,7 +41,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
 
 def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
-    if COLLECTIVES[kind].lengths:
+    if COLLECTIVES[kind].lengths and COLLECTIVES[kind].personal:
         return 0
     return max(1, *(b.most_copies(where) for b in builders(kind, where) if model in b.models), 1) - 1
 
@@ -69,6 +70,17 @@ def messages_of(kind: str, where: Network, size: int, survive: int, rate: float 
     return -(-count // spread) * spread
 
 
+def flit_of(where: Network, sizes: tuple[int, ...], survive: int, rate: float = 0.0, *, model: str = ALL_PORT) -> int:
+    """Return the bytes of a flit of blocks of different lengths; ``rate`` as in ``messages_of``.
+
+    As there every block passes ⌈log2 N⌉ arcs over one port, or as many as the diameter. So many flits that a plan of them is made
+    in less than a second are the most.
+    """
+    total = sum(sizes) * (survive + 1)
+    arcs = AT_ONCE * max(1, (where.nodes - 1).bit_length()) if model == ONE_PORT else where.diameter + 1
+    return max(chunk_of(total, arcs, rate), -(-sum(sizes) // max(1, _MOST_FLITS // where.nodes)))
+
+
 def chunk_of(share: int, arcs: int, rate: float) -> int:
     """Return how many bytes of ``share``, which pass so many arcs, a chunk should have; ``rate`` as in ``messages_of``."""
     best = isqrt(int(share * OVERHEAD * rate / max(1, arcs))) if rate else _LARGEST
@@ -89,7 +101,7 @@ def _most_ways(where: Network, *, by_rule: bool = False) -> int:
 
 class Operation(NamedTuple):
     """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures, and
-    under which model.
+    under which model; where blocks have different lengths, how many flits each rank has.
     """
 
     kind: str
@@ -98,6 +110,7 @@ class Operation(NamedTuple):
     messages: int
     survive: int = 0
     model: str = ALL_PORT
+    lengths: tuple[int, ...] | None = None
 
 
 class Program(NamedTuple):
@@ -111,7 +124,7 @@ class Program(NamedTuple):
 @lru_cache(_KEPT)
 def program_of(what: Operation, rank: int, tags: int) -> Program:
     """Return what one rank does in an operation; tags are from 0 to ``tags`` - 1."""
-    kind, where, root, messages, survive, model = what
+    kind, where, root, messages, survive, model, _ = what
     check_survive(kind, where, survive, model)
     straight = where.every_pair_joined and not survive
     several = not straight and _most_ways(where, by_rule=True) > max(1, survive)
@@ -126,7 +139,8 @@ def program_of(what: Operation, rank: int, tags: int) -> Program:
 @lru_cache(8)
 def schedule_of(what: Operation) -> Schedule:
     """Return the schedule that is carried out: on a complete network one copy of a broadcast goes straight to all."""
-    kind, where, root, messages, survive, model = what
+    kind, where, root, messages, survive, model, lengths = what
     straight = COLLECTIVES[kind].one_to_all and where.every_pair_joined and not survive and model == ALL_PORT
     builder = "direct" if straight else None
-    return plan(kind, where, root=root, messages=messages, survive=survive, model=model, builder=builder)
+    how: dict[str, Any] = {"root": root, "survive": survive, "model": model, "builder": builder, "lengths": lengths}
+    return plan(kind, where, messages=None if lengths is not None else messages, **how)

@@ -13,6 +13,7 @@ from treecast.mpi.engine.choose import (
     Operation,
     Program,
     check_survive,
+    flit_of,
     messages_of,
     program_of,
     schedule_of,
@@ -117,6 +118,12 @@ class Communicator:
             root = self._speaks.index(self.hosts[root])
         return Operation(kind, where, root, count, survive, model)
 
+    def unequal(self, kind: str, sizes: tuple[int, ...], survive: int, given: Any) -> tuple[Operation, int]:
+        """Return how a collective of blocks of so many bytes is carried out, and the bytes of a flit; as ``operation`` does."""
+        where, model = self.network(kind, survive, given), ALL_PORT if given is not None else ONE_PORT
+        flit = flit_of(where, sizes, survive, self.rate(where, model), model=model)
+        return Operation(kind, where, 0, 1, survive, model, tuple(-(-size // flit) for size in sizes)), flit
+
     def program(self, what: Operation, root: int) -> Program:
         """Return what this rank does; ``root``: the rank that sends or receives all."""
         if what.model == ONE_PORT and COLLECTIVES[what.kind].one_to_all and not what.survive:
@@ -136,7 +143,8 @@ class Communicator:
 
 def builder_of(kind: str, where: Network, survive: int) -> str:
     """Return the name of the builder by which a collective goes over one port."""
-    return schedule_of(Operation(kind, where, 0, 1, survive, ONE_PORT)).builder
+    lengths = (1,) * where.nodes if COLLECTIVES[kind].lengths else None
+    return schedule_of(Operation(kind, where, 0, 1, survive, ONE_PORT, lengths)).builder
 
 
 _KEY: list[int] = []  # under which a communicator keeps what we know of it
