@@ -1,4 +1,6 @@
-"""Measure broadcasts across emulated networks: treecast beside every algorithm of Open MPI, and past a link cut in mid-run.
+"""Measure across emulated networks: treecast beside every algorithm of Open MPI, and past a link cut in mid-run.
+
+Broadcasts, and behind a switch an allgatherv in which one host has half of all.
 
     make bench-lab                           as root, on Linux: hypercube:3, star:4, 8 and 16 hosts behind a switch, and cuts
     make bench-lab ARGS="--only switch:8"    one of: hypercube, star, switch:8, switch:16, cut
@@ -26,14 +28,14 @@ def across(network: str, rate: str, size: int, runs: int) -> int:
 
 
 def behind_a_switch(hosts: int, rate: str, size: int, runs: int) -> int:
-    """Measure broadcasts of so many bytes where each host has one port of that rate; return the exit status."""
+    """Measure a broadcast and an allgatherv of so many bytes over one port each of that rate; return the exit status."""
     lab = [*TREECAST, "lab", "run", f"complete:{hosts}", "--switch", "--rate", rate]
     # whole messages pass no port while the next one comes: with segments every algorithm is faster
     program = [
         sys.executable,
         MPI,
         "--collectives",
-        "broadcast",
+        "broadcast,allgatherv",
         "-b",
         str(size),
         "--runs",

@@ -5,8 +5,9 @@
     python benchmarks/mpi.py --kill 30                                  who outlives two deaths: treecast, and MPI_Bcast
 
 Columns as in nccl-tests. size: bytes in all, the data of a root, the receive buffer of an allgather or alltoall, the vector of an
-allreduce. steps: of the schedule. min, avg, max: milliseconds from the moment when the first rank begins until a rank is done,
-where ranks share a clock, of the run whose slowest rank is fastest. algbw: size / max. eff: bound / max. The fastest is marked.
+allreduce; of an allgatherv rank 0 has half of them, and the others equal parts of the rest. steps: of the schedule. min, avg,
+max: milliseconds from the moment when the first rank begins until a rank is done, where ranks share a clock, of the run whose
+slowest rank is fastest. algbw: size / max. eff: bound / max. The fastest is marked.
 
 The bound, in a lab: bytes that have to cross the links of one node, headers with them, less what its buckets hold. Elsewhere a
 yardstick: as many bytes as the ranks have to get, copied by all of them at once, measured in the same run. Where all read the
@@ -71,7 +72,7 @@ def measure(
     """Measure one collective of one size on all ranks of a communicator; the lines are the same on all of them."""
     import tuned
 
-    if collective != "broadcast":
+    if collective not in ("broadcast", "allgatherv"):
         size = max(1, size // comm.size) * comm.size  # as many bytes to each rank
     job, least = prepared(comm, collective, size, survive, network), bound(comm, collective, size)
     lines = [timed(comm, f"treecast{f', survive {survive}' if survive else ''}", size, job, job.ours, runs, least)]
@@ -146,6 +147,15 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
     elif collective == "allgather":
         true, into = np.concatenate([data(s) for s in range(n)]), np.zeros(block * n, np.uint8)
         pair = (lambda: ours.Allgather(comm, own, into, **options)), (lambda c: c.Allgather(own, into))
+    elif collective == "allgatherv":
+        counts = unequal(size, n)
+        true, into = (np.random.default_rng(0).integers(0, 256, size, np.uint8), np.zeros(size, np.uint8))
+        own = true[sum(counts[:me]) : sum(counts[: me + 1])].copy()
+        from mpi4py import MPI
+
+        where = [into, counts, None, MPI.BYTE]
+        wrapped = ours.wrap(comm, **options)
+        pair = (lambda: wrapped.Allgatherv(own, where)), (lambda c: c.Allgatherv(own, where))
     elif collective == "alltoall":
         out, into = np.concatenate([data(me, t) for t in range(n)]), np.zeros(block * n, np.uint8)
         true = np.concatenate([data(s, me) for s in range(n)])
@@ -166,6 +176,12 @@ def prepared(comm: Any, collective: str, size: int, survive: int, network: str |
     return Job(*pair, clear, lambda: int(np.count_nonzero(result != true)), steps_of(comm, collective, size, options))
 
 
+def unequal(size: int, ranks: int) -> list[int]:
+    """Return the bytes of each rank's block where rank 0 has half of all."""
+    others = [size // 2 // (ranks - 1)] * (ranks - 1)
+    return [size - sum(others), *others]
+
+
 def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
     """Return the steps of the schedule that treecast takes."""
     from treecast.mpi.engine.choose import schedule_of
@@ -173,6 +189,9 @@ def steps_of(comm: Any, collective: str, size: int, options: Any) -> int:
 
     ours, data = communicator_of(comm), size if collective == "broadcast" else size // comm.size
     named = options["network"] or (f"complete:{comm.size}" if ours.near else None)  # in one memory it goes straight
+    if collective == "allgatherv":
+        counts = tuple(unequal(size, comm.size))
+        return schedule_of(ours.unequal(collective, counts, options["survive"], named)[0]).steps
     return schedule_of(ours.operation(collective, 0, data, options["survive"], named)).steps
 
 
@@ -189,9 +208,10 @@ def bound(comm: Any, collective: str, size: int) -> float:
     name = os.environ.get("TREECAST_NETWORK")  # none behind a switch, where a host has one port
     where = treecast.network(name or f"complete:{n}")
     degrees = [where.degree_at(u) if name else 1 for u in range(where.nodes)]
-    most = min(degrees) if collective in ("allgather", "allreduce") else degrees[0]
+    most = min(degrees) if collective in ("allgather", "allgatherv", "allreduce") else degrees[0]
     across = {
         "broadcast": size / most, "scatter": (n - 1) * block / most, "gather": (n - 1) * block / most,
+        "allgatherv": (size - min(unequal(size, n))) / most,
         "allgather": (n - 1) * block / most, "allreduce": 2 * (n - 1) * block / most,
         "alltoall": block * sum(int(where.distance(u, np.arange(n)).sum()) for u in range(n)) / sum(degrees),
     }[collective]  # fmt: skip
@@ -321,7 +341,7 @@ def main() -> None:
     parser.add_argument("-e", type=_bytes, default=0, help="the last size; by default the first")
     parser.add_argument("-f", type=int, default=4, help="the factor from one to the next")
     parser.add_argument("--runs", type=int, default=5, help="runs of each, after one that does not count")
-    parser.add_argument("--collectives", default=",".join(COLLECTIVES))
+    parser.add_argument("--collectives", default=",".join(COLLECTIVES), help="these, and allgatherv")
     parser.add_argument("--survive", type=int, default=0)
     parser.add_argument(
         "--segments", default=SEGMENTS, help="of MPI's algorithms, in bytes, behind commas; 0: whole messages"

@@ -51,10 +51,11 @@ def _write(name: str, value: int) -> None:
 
 
 def algorithms(collective: str) -> dict[int, str]:
-    """Return the algorithms of a collective, by number; none when the component has no choice of them."""
+    """Return the algorithms of a collective, by number; none when the component has no choice of them, or none in mid-run."""
     name = f"coll_tuned_{_NAMES.get(collective, collective)}_algorithm"
     try:
         index = _variable(name)
+        _write(name, 0)
     except RefusedError:
         return {}
     text, length = ctypes.create_string_buffer(_TEXT), ctypes.c_int(_TEXT)
