@@ -308,7 +308,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         for f in (0, 2)
     },
     "docs/new.md": {
-        "come within 3 % of that where lengths reach 100": Test(
+        "come within 3 % of that for random lengths to 100": Test(
             f"{UNEQUAL}::test_how_close_to_the_bound_lengths_to_100_come"
         ),
         "finds no bound above the fewest steps": Test(

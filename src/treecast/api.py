@@ -65,7 +65,7 @@ def bounds(
     copies, survive, against : optional
         Over how many ways each chunk goes, or how many faults do no harm; what the ways must not share; as in ``plan``.
     model : str or Model, optional
-        The machine. The default is ``all-port``, and ``bufferless`` where ``lengths`` are given.
+        The machine. The default is ``all-port``, and ``bufferless`` of a scatterv or gatherv.
     targets : sequence of int or str
         The nodes or labels that a multicast is to reach.
     lengths : int, sequence or mapping, optional

@@ -47,7 +47,10 @@ def parse_bytes(text: str | int) -> int:
     >>> parse_bytes("16MiB"), parse_bytes("1.5kB"), parse_bytes(100)
     (16777216, 1500, 100)
     """
-    size = Fraction(text) if isinstance(text, int) else _read(text, {u: Fraction(s) for u, s in _BYTES.items()})
+    if isinstance(text, float):
+        size = Fraction(text) if math.isfinite(text) else None
+    else:
+        size = Fraction(text) if isinstance(text, int) else _read(text, {u: Fraction(s) for u, s in _BYTES.items()})
     if size is None or size.denominator > 1 or not 0 < size < 2**63:
         raise TreecastError(f"{text!r} is no number of bytes: write 65536, 64KiB, 16MiB or 2GB")
     return int(size)

@@ -314,7 +314,7 @@ def test_one_nodes_program(ask, tmp_path, monkeypatch):
     status, out, _ = ask("program", "broadcast", "mesh:1000x1000x1000", "999,0,5", "--messages", "600", "--json")
     assert (status, len(json.loads(out))) == (0, 5)
     assert "there is no rule by which" in ask("program", "alltoall", "torus:3x3", "1,1")[2]
-    assert "plan takes the rest" in ask("program", "broadcast", "torus:3x3", "1,1", "--targets", "4")[2]
+    assert "plans all others" in ask("program", "broadcast", "torus:3x3", "1,1", "--targets", "4")[2]
     assert "'program' still gives one node's rows" in ask("plan", "broadcast", "mesh:3000x3000x3000")[2]
 
 

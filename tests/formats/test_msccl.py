@@ -78,7 +78,7 @@ def test_copies_are_kept_in_scratch_or_left_out():
     ("kind", "spec", "more", "said"),
     [
         ("scatter", "mesh:2x4", {"model": "wormhole"}, "wormhole messages take routes: plan with --model all-port"),
-        ("scatterv", "tree:2,2", {"lengths": 2, "model": "bufferless"}, "plan a scatter or gather"),
+        ("scatterv", "tree:2,2", {"lengths": 2, "model": "bufferless"}, "plan a scatter, gather or allgather"),
         (
             "broadcast",
             "path:3",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plans.one_port.oracle import replay
-from treecast import bounds, formats, simulate
+from treecast import bounds, formats, repair, simulate
 from treecast.cli import main
 from treecast.cli.lengths import parse_lengths
 from treecast.errors import PlanError
@@ -396,3 +396,95 @@ def test_pictures(kind, tmp_path):
     assert main(["draw", str(tmp_path / "plan.tc"), "--kind", kind, "-o", str(tmp_path / "plan.svg")]) == 0
     assert "31 flits in 9 messages, 1 of them null" in (tmp_path / "plan.svg").read_text()
     assert main(["draw", str(tmp_path / "plan.tc")]) == 0
+
+
+# --- what a second reading found ---
+
+
+@pytest.mark.parametrize(
+    ("spec", "most", "ratio"),
+    [("hypercube:7", 31, 1.05), ("star:5", 31, 1.05), ("torus:8x8", 301, 1.1), ("hypercube:8", 4, 1.1)],
+)
+def test_many_flits_of_many_nodes_go_in_streams(spec, most, ratio):
+    lengths = np.random.default_rng(1).integers(0, most, network(spec).nodes)
+    schedule = plan("allgatherv", spec, lengths=lengths)
+    assert verify(schedule).holds
+    assert (schedule.builder, schedule.steps <= ratio * least(spec, lengths)) == ("node-matching", True)
+
+
+def test_very_many_flits_go_in_streams_over_one_port():
+    lengths = np.random.default_rng(1).integers(0, 30_000, 16)
+    schedule = plan("allgatherv", "complete:16", lengths=lengths, model="one-port", builder="circulant-flits")
+    assert verify(schedule).holds
+    assert len(schedule.rows) < 2**21
+    assert schedule.steps <= 1.01 * least("complete:16", lengths, model="one-port")
+
+
+@pytest.mark.parametrize("model", ["all-port", "one-port", "one-port,combining", "one-port,half"])
+def test_no_bound_counts_distances_that_no_flit_goes(model):
+    """All flits lie in the middle, or at one end, of a path."""
+    for lengths in ([0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0, 0], [2, 0, 0, 0, 0]):
+        spec, holder = f"path:{len(lengths)}", int(np.argmax(lengths))
+        fewest_of_all = lengths[holder] - 1 + max(holder, len(lengths) - 1 - holder)
+        if model == "all-port":
+            assert plan("allgatherv", spec, lengths=lengths).steps == least(spec, lengths) == fewest_of_all
+        assert least(spec, lengths, model=model) <= fewest_of_all + 2  # to one side first; a node sends or hears
+    assert {bound.value for bound in bounds("allgatherv", "mesh:3x3", lengths=0, model="wormhole")} == {0}
+    with pytest.raises(PlanError, match="no lower bounds of allgatherv under wormhole"):
+        bounds("allgatherv", "mesh:3x3", lengths=1, model="wormhole")
+
+
+@pytest.mark.parametrize("spec", ["hypercube:3", "complete:6"])
+@pytest.mark.parametrize("model", ["all-port", "one-port"])
+def test_copies_of_bytes(spec, model):
+    if model == "one-port" and not spec.startswith("complete"):
+        return
+    schedule = plan("allgatherv", spec, lengths=5, copies=2, chunk=1024, model=model)
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+
+
+@pytest.mark.parametrize("model", ["shouting", "whispering", "one-port,combining"])
+def test_bounds_of_equal_blocks_are_not_above_those_of_an_allgather(model):
+    spec = "complete:8" if "one-port" in model else "hypercube:3"
+    for copies in (1, 2, 3):
+        for of in ("steps", "transmissions"):
+            whole = best(list(bounds("allgather", spec, messages=2, copies=copies, model=model)), of).value
+            assert least(spec, 2, of, copies=copies, model=model) <= whole
+
+
+def test_a_repair_plans_as_it_was_told():
+    schedule = plan("allgatherv", "complete:8", lengths=[9, 1, 1, 2, 0, 3, 1, 1], model="one-port,combining", parts=4)
+    found = repair(schedule, dead_nodes=[3])
+    assert (found.schedule.steps, found.schedule.recipe.options) == (4 - 1 + 3, {"parts": "4"})
+    assert verify(found.schedule).holds
+
+
+def test_no_more_parts_than_flits():
+    schedule = plan("allgatherv", "complete:5", lengths=[1, 5, 0, 0, 2], model="one-port,combining", parts=1000)
+    assert schedule.steps == 5 - 1 + 3
+
+
+def test_files_say_how_many_bytes_there_are(tmp_path, capsys):
+    folder, file = tmp_path / "in", str(tmp_path / "plan.tc")
+    folder.mkdir()
+    for v in range(4):
+        (folder / str(v)).write_bytes(bytes(v * 250))
+    what = ["plan", "allgatherv", "complete:4", "--files", str(folder), "--model", "one-port,combining"]
+    costs = ["--latency", "1us", "--rate", "1GB/s"]
+    assert main([*what, "--flit", "100", *costs, "-o", file]) == 0
+    assert "a chunk of 100 bytes" in capsys.readouterr().out
+    assert main(["run", file, "--input", str(folder)]) == 0
+    for more, words in (
+        (["--flit", "100", "--chunk", "200"], "leave the others out"),
+        (["--bytes", "1MB"], "leave the others out"),
+        (["--flit", "0"], "a flit of 0 bytes carries nothing"),
+    ):
+        assert main([*what, *more]) == 2
+        assert words in capsys.readouterr().err
+    for verb in (
+        ["compare", "star:4", "ring:5", "--collective", "allgatherv"],
+        ["advise", "allgatherv", "--nodes", "8", "--bytes", "1MB", *costs],
+    ):
+        assert main(verb) == 2
+        assert "has blocks of different lengths: plan it on each network" in capsys.readouterr().err

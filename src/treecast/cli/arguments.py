@@ -69,7 +69,7 @@ ModelName = Annotated[
         help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half duplex, ',combining' where messages combine.",
     ),
 ]
-Flit = Annotated[int, Parameter(help="The bytes of a flit.")]
+Flit = Annotated[int | None, Parameter(help="The bytes of a flit; by default as planned, or 4,096.")]
 Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
@@ -129,6 +129,11 @@ class JobOptions:
     seed: Seed = 0
 
     @property
+    def flit_bytes(self) -> int:
+        """The bytes of a flit of --files."""
+        return 4096 if self.flit is None else self.flit
+
+    @property
     def count(self) -> int:
         """The number of messages: 1 where none is given."""
         return 1 if self.messages is None else self.messages
@@ -154,7 +159,7 @@ class JobOptions:
         if self.lengths is not None:
             return parse_lengths(where, self.lengths, self.seed)
         root = None if find_kind(kind).all_source else root_of(where, self.root)
-        return flits_of(where, node_files(where, self.files or "", root), self.flit or 4096)
+        return flits_of(where, node_files(where, self.files or "", root), self.flit_bytes)
 
     def read_collective(self, kind: str, network: "Network") -> "Collective":
         """Return the collective that is asked for."""

@@ -112,21 +112,24 @@ def _bounds(
     quick: bool = False,
 ) -> Sequence[Bound]:
     check_reach(collective, network)
-    if network.rank_count == 1:
+    if network.rank_count == 1 or (collective.traits.spreads and not collective.chunks):
         counted = ("steps", "transmissions", *(["tcd"] if model.routing else []))
-        return [Bound(of, 0, "0", "one node alone takes part") for of in counted]
+        why = "one node alone takes part" if network.rank_count == 1 else "there is nothing to send"
+        return [Bound(of, 0, "0", why) for of in counted]
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
     if collective.lengths is not None and collective.personal:
         return of_lengths(collective, collective.lengths, network, copies, model)
+    if collective.lengths is not None and model.routing:
+        raise PlanError(f"no lower bounds of {collective.kind} under wormhole switching are known")
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
     job, root = Job(network, collective.messages, copies, model, against=against, quick=quick), collective.root
-    if collective.lengths is not None:
-        return unequal.allgather(job, collective.lengths)
     if (model.combining or sparing) and not collective.personal:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
+    if collective.lengths is not None:
+        return unequal.allgather(job, collective.lengths)
     if collective.targets:
         return store_and_forward.multicast(job, collective)
     if collective.kind not in store_and_forward.BOUNDS_OF:

@@ -52,7 +52,7 @@ def into_cuts(job: Job) -> list[Bound]:
 
 def _bound_of(job: Job, cut: Cut, what: str = "") -> Bound:
     room = min(cut.arcs, cut.tails, cut.heads) if job.model.ports == "one" else cut.arcs
-    values = [-(-job.total * count // room) + far for far, count in enumerate(cut.beyond)]
+    values = [-(-job.total * count // room) + far if count else 0 for far, count in enumerate(cut.beyond)]
     far = int(np.argmax(values))
     late = far + cut.depth
     formula = f"⌈M x {cut.beyond[far]:,} / {room:,}⌉" + (f" + {late}" if late else "")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Lengths
-from treecast.lower_bounds import cuts, distances
+from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.store_and_forward import broadcast
@@ -15,11 +15,16 @@ from treecast.networks.core import Ints
 def allgather(job: Job, lengths: Lengths) -> list[Bound]:
     """Each rank hears the flits of all others over its ports; the block of each spreads as in a broadcast.
 
-    ``job``: of one message; the lengths say how many flits a block has. x copies of each flit count x times where messages do
-    not combine.
+    ``job``: of one message; the lengths say how many flits a block has.
     """
     copies, others = job.copies, job.others
-    sends = transmissions(copies * lengths.total * others, _times(copies, "Σ length x (N - 1)"), "each rank hears all")
+    if job.faults:
+        heard = faults.heard(replace(job, messages=lengths.total))
+        sends = replace(heard, formula=heard.formula.replace("M", "Σ length"))
+    else:
+        sends = transmissions(
+            copies * lengths.total * others, _times(copies, "Σ length x (N - 1)"), "each rank hears all"
+        )
     sources = _looked_at(job, lengths.flits)
     spread = [_spread(job, source, int(lengths.flits[source])) for source in sources]
     found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
@@ -60,7 +65,7 @@ def _heard(job: Job, flits: Ints) -> Bound:
     for u in ranks.tolist():
         far = network.distance(np.arange(network.nodes), u)
         beyond = np.cumsum(np.bincount(np.maximum(far, 0), flits).astype(np.int64)[:0:-1])[::-1]
-        needed = -(-job.copies * beyond // into[u]) + np.arange(len(beyond))
+        needed = np.where(beyond > 0, -(-job.copies * beyond // into[u]) + np.arange(len(beyond)), 0)
         if len(beyond) and (worst := int(needed.max())) > value:
             value, at = worst, int(needed.argmax())
             hears = int(beyond[at])

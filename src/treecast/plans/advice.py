@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
+from treecast.collectives import find_kind
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import NetworkError, PlanError
 from treecast.lower_bounds.seconds import TimeBound
@@ -129,6 +130,8 @@ def advise(
     >>> found.options[0].network
     'hypercube:4'
     """
+    if find_kind(kind).lengths:
+        raise PlanError(f"{kind} has blocks of different lengths: plan it on each network, as advise has none for it")
     options, left_out = list[Option](), list[tuple[str, str]]()
     members = [spelling for count in ranks for family in families().values() for spelling in family.with_ranks(count)]
     for place, spelling in enumerate(members):

@@ -1,6 +1,7 @@
 """The lengths of messages that differ, as people give them."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,6 +9,40 @@ from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+
+
+class Streams(NamedTuple):
+    """Some chunks of each node, ``counts``, each of which stands for a stream of ``size``; ``before`` went before. int64 (N,)."""
+
+    counts: Ints
+    size: int
+    before: Ints
+
+
+def in_streams(flits: Ints, most: int) -> Iterator[Streams]:
+    """Yield the flits of each node as streams: as short ones as ``most`` of them allow, and then what these leave over.
+
+    Parameters
+    ----------
+    flits : int64 (N,)
+        How many there are.
+    most : int
+        How many streams there may be at once, of all nodes together; a stream of each node is always allowed.
+
+    Examples
+    --------
+    >>> for streams in in_streams(np.array([9, 2, 0]), 4):
+    ...     print(streams.counts, streams.size, streams.before)
+    [2 0 0] 4 [0 0 0]
+    [1 2 0] 1 [8 0 0]
+    """
+    left = flits
+    while left.any():
+        size = 1
+        while int((left // size).sum()) > most and 2 * size <= int(left.max()):
+            size *= 2
+        yield Streams(left // size, size, flits - left)
+        left = left % size
 
 
 def lengths_of(collective: Collective) -> Lengths:

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -245,18 +245,21 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
     still = [label(node) for node in collective.targets if label(node) in left]
     lengths = collective.lengths
     flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(v)]) for v in all_labels(left)}
-    job, entries = request(
-        collective.kind,
-        left,
-        root=label(collective.root) if not collective.all_source else None,
-        messages=collective.messages,
-        targets=still,
-        lengths=flits,
-        copies=schedule.copies,
-        against=schedule.against if schedule.copies > 1 else None,
-        model=schedule.model,
-    )
-    return build(job, entries)
+    what: dict[str, Any] = {
+        "root": label(collective.root) if not collective.all_source else None,
+        "messages": collective.messages,
+        "targets": still,
+        "lengths": flits,
+        "copies": schedule.copies,
+        "against": schedule.against if schedule.copies > 1 else None,
+        "model": schedule.model,
+    }
+    recipe = schedule.recipe
+    if recipe.whole and recipe.options:  # as it was told to plan, if it still can
+        options = {name.replace("-", "_"): value for name, value in recipe.options.items()}
+        with suppress(PlanError):
+            return build(*request(collective.kind, left, **what, builder=recipe.builder, options=options))
+    return build(*request(collective.kind, left, **what))
 
 
 def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedule, TreeSet] | None:

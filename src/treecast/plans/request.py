@@ -353,8 +353,9 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             return PlanError(
                 f"no builder of {kind} on {network.spec} takes {' and '.join(asked)}{_taken_elsewhere(job)}; there is: {names}"
             )
+        verb = "take" if ", " in names else "takes"
         return PlanError(
-            f"{names} takes no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
+            f"{names} {verb} no {' and no '.join(asked)}; of {kind} on {network.spec} does: {', '.join(takers)}"
         )
     if not job.collective.sums and not job.model.routing and (reason := lacks_ways(job)):
         return PlanError(reason)

@@ -159,6 +159,7 @@ class Case:
                 collective=replace(part, kind="broadcast", root=node, messages=messages, lengths=None),
                 rows=Rows.of(Payloads.of_ranges(first[mine], stop[mine]), **own),
                 claims=None,
+                sizes=None,
             )
             yield Case(schedule, self.model, row_numbers=row[mine], first_chunk=int(begin[node]))
 

@@ -31,6 +31,7 @@ def compare(
         Print the paper's tables of lower bounds (1 to 3) for these star networks and hypercubes instead: nothing is planned.
     """
     from treecast import networks
+    from treecast.collectives import find_kind
     from treecast.description import describe
     from treecast.papers import compare as comparison
     from treecast.plans import copies_of
@@ -41,6 +42,10 @@ def compare(
             raise TreecastError("--tables takes one star network or hypercube, or more, and no --collective")
         found = [table for network in where for table in comparison.tables(network, messages, wanted)]
         return console.show(describe(found), as_json)
+    if collective is not None and find_kind(collective).lengths:
+        raise TreecastError(
+            f"{collective} has blocks of different lengths: plan it on each network, as compare has none for it"
+        )
     with console.progress("comparison"):
         side_by_side = comparison.compare(
             specs, collective=collective, messages=messages, copies=copies, survive=survive

@@ -73,6 +73,14 @@ def plan(
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
 
+    chunk = amount.chunk
+    if job.files is not None:
+        if amount.size is not None or chunk is not None:
+            raise TreecastError(
+                "the files say how many bytes there are, and --flit how long a flit is: leave the others out"
+            )
+        chunk = str(job.flit_bytes) if amount.latency is not None or amount.rate is not None else None
+
     def planned_on(where: str) -> "Schedule":
         return plans.plan(
             collective,
@@ -91,7 +99,7 @@ def plan(
             rate=amount.rate,
             item=amount.item,
             least_chunk=amount.least_chunk,
-            chunk=amount.chunk,
+            chunk=chunk,
             **vars(options),
         )
 

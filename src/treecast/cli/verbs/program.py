@@ -39,7 +39,7 @@ def program(
 
     if job.targets or job.lengths is not None or job.files is not None:
         raise TreecastError(
-            "one node's rows are told where all messages are as long and go to all: plan takes the rest"
+            "one node's rows are told where all messages are as long and go to all: 'treecast plan' plans all others"
         )
     mine = plans.program(
         collective,

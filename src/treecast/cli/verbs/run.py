@@ -29,7 +29,7 @@ def run(
     data: Annotated[str, Parameter(name="--input", allow_leading_hyphen=True)],
     failing: RandomFaultOptions = RandomFaultOptions(),
     lying: LiarOptions = LiarOptions(),
-    flit: Flit = 4096,
+    flit: Flit = None,
     over: MpiOptions = MpiOptions(),
     output: Output = None,
     as_json: Json = False,
@@ -65,7 +65,7 @@ def run(
     schedule, report = load(file)
     faults, liars = failing.read(schedule), lying.read(schedule)
     with console.progress("steps"):
-        done = run_on_files(schedule, data, faults=faults, liars=liars, flit=flit, output=output)
+        done = run_on_files(schedule, data, faults=faults, liars=liars, flit=_flit(schedule, flit), output=output)
     found = describe(done)
     lines = {"input": f"{data}, {found.lines['input']}"}
     status = console.show(
@@ -76,7 +76,14 @@ def run(
     return status
 
 
-def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked: Any) -> int:
+def _flit(schedule: "Schedule", asked: int | None) -> int:
+    """Return the bytes of a flit: as asked for, as planned, or 4,096."""
+    if asked is None and schedule.sizes is not None and schedule.collective.lengths is not None:
+        return schedule.sizes.chunk
+    return 4096 if asked is None else asked
+
+
+def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit: int | None, **asked: Any) -> int:
     from treecast.description import describe
     from treecast.mpi.job.outcome import run_over_mpi
     from treecast.mpi.job.run import Request, make_request
@@ -89,7 +96,7 @@ def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, **asked
     def ask() -> "tuple[Schedule, Request]":
         schedule, report = load(file)
         verified.update(verified=report.holds, method=report.method)
-        return schedule, make_request(schedule, file, data, deadline=over.deadline, **asked)
+        return schedule, make_request(schedule, file, data, deadline=over.deadline, flit=_flit(schedule, flit), **asked)
 
     outcome, status = run_over_mpi(ask, over.timeout)
     if outcome is not None:

@@ -28,7 +28,7 @@ class Buffers:
         if kind.lengths or kind.targets or self.collective.relays:
             raise FormatError(
                 f"MSCCL has no {self.collective.kind} with blocks of different lengths, chosen targets or relays: plan a "
-                "scatter or gather, or a broadcast, between GPUs alone"
+                "scatter, gather or allgather, or a broadcast, between GPUs alone"
             )
         self.each = self.collective.messages
         self.sums = self.collective.sums

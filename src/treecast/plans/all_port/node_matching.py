@@ -22,6 +22,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.built import Built
+from treecast.plans.lengths import in_streams
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
 from treecast.ragged import places
@@ -111,14 +112,8 @@ def _unequal(job: Job[Network]) -> Iterator[list[_Part]]:
     """
     network, flits = job.network, job.collective.sizes()
     for most in (_MOST_MATCHED // 16, _MOST_MATCHED // 256):
-        left, parts = flits, list[_Part]()
-        while left.any():
-            size = 1
-            while int((left // size).sum()) * (network.nodes - 1) > most and size < int(left.max()):
-                size *= 2
-            parts.append(_Part(_planned(network, left // size), size, flits - left))
-            left = left % size
-        yield parts
+        streams = in_streams(flits, most // max(1, network.nodes - 1))
+        yield [_Part(_planned(network, counts), size, before) for counts, size, before in streams]
 
 
 def _numbers(network: Network, messages: int) -> list[int]:

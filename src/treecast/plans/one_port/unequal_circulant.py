@@ -21,15 +21,17 @@ from treecast.networks import Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.plans.lengths import lengths_of
+from treecast.plans.lengths import in_streams, lengths_of
 from treecast.plans.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
 from treecast.plans.one_port.skips import receive_lists, skips
 from treecast.plans.registry import Option, builder
+from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _MOST_PARTS = 2**20
-_MOST_TRIED = 2**23  # sends, while the best number of parts is looked for
+_MOST_TRIED = 2**20  # sends, while a number of parts is tried
+_MOST_SENDS = 2**20  # of one flit each; beyond, flits go in streams
 
 
 def _read_parts(text: str, network: Network) -> int:
@@ -40,7 +42,8 @@ def _read_parts(text: str, network: Network) -> int:
 
 PARTS = Option(
     name="parts",
-    what="Into how many parts each block is cut where messages combine: more are shorter, and take more steps.",
+    what="Into how many parts each block is cut where messages combine: more are shorter, and take more steps. As many as the "
+    "longest block has flits at most.",
     read=_read_parts,
 )
 """M; 1 where it is not given, which takes the fewest steps."""
@@ -102,24 +105,41 @@ class _Sends(NamedTuple):
     rank=10,
 )
 def flit_by_flit(job: Job[Complete]) -> Built:
-    """One-port: each flit goes down its circulant tree as early as it can: steps have no closed form; Σ length (N - 1) sends."""
+    """One-port: each flit goes down its circulant tree as early as it can: steps have no closed form; Σ length (N - 1) sends.
+
+    Of very many flits some go together, in streams, and then those that are left over.
+    """
+    network, lengths = job.network, lengths_of(job.collective)
+    none = np.zeros(0, np.int64)
+    parts, payloads = [_rows(network, _sends(network.nodes, lengths.flits * 0), none, none, none)], list[Payloads]()
+    begun = 0
+    for counts, size, before in in_streams(lengths.flits, _MOST_SENDS // max(1, network.nodes - 1)):
+        check_rows(int(counts.sum()), network.nodes - 1, network)
+        sends = _sends(network.nodes, counts)
+        step = _first_fit(network.nodes, counts, sends, job.model.half_port)
+        number, known = starts(counts)[sends.block] + sends.part, sum(map(len, payloads))
+        parts.append(_rows(network, sends, begun + step * size, np.full(len(step), size), known + number))
+        first = np.repeat(lengths.first + before, counts) + places(counts) * size
+        payloads.append(Payloads.of_ranges(first, first + size))
+        begun += (int(step.max(initial=-1)) + 1) * size
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    rows = Rows.of(Payloads.concatenated(payloads) if payloads else Payloads.of([]), **columns)
+    return Built(rows, Claims(begun, lengths.total * (network.nodes - 1)))
+
+
+def _first_fit(nodes: int, counts: Ints, sends: "_Sends", half: bool) -> Ints:
+    """Return the step of each send: the first in which both its ports are free."""
     from treecast.kernels.first_fit import first_fit
 
-    network, lengths = job.network, lengths_of(job.collective)
-    check_rows(lengths.total, network.nodes - 1, network)
-    sends = _sends(network.nodes, lengths.flits)
-    chunk, steps = lengths.first[sends.block] + sends.part, lengths.total + network.nodes
-    step = np.empty(len(chunk), np.int64)
+    total, step = int(counts.sum()), np.empty(len(sends.block), np.int64)
+    chunk, steps = starts(counts)[sends.block] + sends.part, total + nodes
     while True:
-        sending = np.zeros((network.nodes, steps), np.uint8)
-        hearing = sending if job.model.half_port else np.zeros_like(sending)
-        known = np.zeros((lengths.total, network.nodes), np.int64)
+        sending = np.zeros((nodes, steps), np.uint8)
+        hearing = sending if half else np.zeros_like(sending)
+        known = np.zeros((total, nodes), np.int64)
         if first_fit(chunk, sends.source, sends.target, sending, hearing, known, step):
-            break
+            return step
         steps *= 2
-    flits = np.arange(lengths.total + 1)
-    rows = _rows(network, sends, step, Payloads.of_ranges(flits[:-1], flits[1:]), chunk)
-    return Built(rows, Claims(int(step.max(initial=-1)) + 1, len(chunk)))
 
 
 def _claims(job: Job[Complete]) -> Claims:
@@ -152,11 +172,13 @@ def part_by_part(job: Job[Complete]) -> Built:
     sends = _Sends(*(column[filled[sends.block, sends.part]] for column in sends))
     step = sends.turn - (1 - parts) % max(1, len(skips(network.nodes)) - 1)
     payloads = Payloads.of_ranges(cut[:, :-1][filled], cut[:, 1:][filled])
-    return Built(_rows(network, sends, step, payloads, number[sends.block, sends.part]), _claims(job))
+    columns = _rows(network, sends, step, np.ones_like(step), number[sends.block, sends.part])
+    return Built(Rows.of(payloads, **columns), _claims(job))
 
 
 def _parts(job: Job[Complete]) -> int:
-    return int(job.options.get(PARTS.keyword, 1))
+    longest = int(lengths_of(job.collective).flits.max())
+    return max(1, min(int(job.options.get(PARTS.keyword, 1)), longest))
 
 
 def _sends(nodes: int, parts: Ints) -> _Sends:
@@ -180,15 +202,8 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
     return _Sends(*(column[order] for column in joined))
 
 
-def _rows(network: Complete, sends: _Sends, step: Ints, payloads: Payloads, payload: Ints) -> Rows:
-    one = np.ones_like(step)
-    return Rows.of(
-        payloads,
-        step=step,
-        steps=one,
-        src=sends.source,
-        dst=sends.target,
-        port=network.port_between(sends.source, sends.target),
-        tree=-one,
-        payload=payload,
-    )
+def _rows(network: Complete, sends: _Sends, step: Ints, steps: Ints, payload: Ints) -> dict[str, Ints]:
+    """Return the columns of the rows by which some sends go."""
+    port = network.port_between(sends.source, sends.target)
+    ends = {"src": sends.source, "dst": sends.target, "port": port, "tree": np.full(len(step), -1)}
+    return {"step": step, "steps": steps, **ends, "payload": payload}
