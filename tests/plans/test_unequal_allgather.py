@@ -429,6 +429,10 @@ def test_no_bound_counts_distances_that_no_flit_goes(model):
         if model == "all-port":
             assert plan("allgatherv", spec, lengths=lengths).steps == least(spec, lengths) == fewest_of_all
         assert least(spec, lengths, model=model) <= fewest_of_all + 2  # to one side first; a node sends or hears
+    graph = nx.DiGraph(["ab", "ae", "ba", "bc", "bd", "cd", "ce", "de", "ea", "ed"])
+    graph.nodes["e"]["relay"] = True
+    lengths = {"a": 0, "b": 1, "c": 0, "d": 0}
+    assert plan("allgatherv", graph, lengths=lengths).steps == least(graph, lengths) == 1
     assert {bound.value for bound in bounds("allgatherv", "mesh:3x3", lengths=0, model="wormhole")} == {0}
     with pytest.raises(PlanError, match="no lower bounds of allgatherv under wormhole"):
         bounds("allgatherv", "mesh:3x3", lengths=1, model="wormhole")
@@ -488,3 +492,10 @@ def test_files_say_how_many_bytes_there_are(tmp_path, capsys):
     ):
         assert main(verb) == 2
         assert "has blocks of different lengths: plan it on each network" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["all-port", "shouting", "one-port", "one-port,combining"])
+def test_one_node_needs_no_time(model):
+    for kind, more in (("allgatherv", {"lengths": 3, "chunk": 64}), ("allgather", {"bytes": 64})):
+        schedule = plan(kind, "complete:1", **more, model=model, latency="1us", rate="1GB/s")
+        assert (schedule.steps, seconds_by_steps(schedule, Costs.of("1us", "1GB/s"))) == (0, 0)

@@ -69,7 +69,10 @@ def unequal_into_cuts(job: Job, flits: NDArray[np.int64]) -> list[Bound]:
         return []
     arcs, found = arcs_of(job.network), list[Bound]()
     for inside in _worst_masks(job.network):
-        bound = _bound_of(job, _measure(job.network, arcs, inside, flits), "flits")
+        cut = _measure(job.network, arcs, inside, flits)
+        if not any(cut.beyond):
+            continue
+        bound = _bound_of(job, cut, "flits")
         found.append(replace(bound, formula=bound.formula.replace("M x ", "x " if job.copies > 1 else "")))
     return [best(found, "steps")] if found else []
 

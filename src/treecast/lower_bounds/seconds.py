@@ -109,7 +109,7 @@ def _unequal(
 def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:
     """Return the bound where messages combine: steps begin, and what is sent in all passes the ports of all nodes."""
     steps, sends = (best(found, of).value for of in ("steps", "transmissions"))
-    ports = int(network.arcs) if model.ports == "all" else network.nodes
+    ports = max(1, int(network.arcs)) if model.ports == "all" else network.nodes
     seconds = steps * cost.startup + sends / ports * block * cost.per_byte
     formula = (
         f"{steps} α + {sends / ports:.4g} βB  (the steps that are needed, and {sends:,} blocks over {ports:,} ports)"
