@@ -105,12 +105,17 @@ def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | N
 
 @dataclass(frozen=True)
 class Choice:
-    """A builder and a number of chunks, and the seconds that they take."""
+    """A builder and a job of some number of chunks, and the seconds that they take."""
 
     seconds: float
-    messages: int
+    job: Job[Any]
     builder: Builder
     built: Built | None = None
+
+    @property
+    def messages(self) -> int:
+        """The number of chunks."""
+        return self.job.collective.messages
 
 
 def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, what: Mapping[str, Any]) -> Schedule:
@@ -145,9 +150,9 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
         raise PlanError("how long do sends take? say latency and rate, or messages, or the bytes of a chunk")
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries))
+    built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = cut(block, chosen.messages, amount.item)
-    mine = search.job(sizes.messages, chosen.builder)
-    return replace(schedule_of(mine, chosen.builder, chosen.built or run_builder(mine, chosen.builder)), sizes=sizes)
+    return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
 
 
 def _flit(job: Job[Any], amount: Amount) -> int:
@@ -272,11 +277,12 @@ class Search:
         return min(taken, key=lambda choice: (choice.seconds, choice.messages), default=None)
 
     def _claimed(self, entry: Builder, messages: int) -> Choice | None:
-        steps = self._steps(entry, messages)
+        job = self.job(messages, entry)
+        steps = _steps(entry, job)
         if steps is None:
             return None
         chunk = cut(self.block, messages, self.amount.item).chunk
-        return Choice(steps * self.costs.default.step_time(chunk), messages, entry)
+        return Choice(steps * self.costs.default.step_time(chunk), job, entry)
 
     def _built(self, entry: Builder, messages: int) -> Choice | None:
         job = self.job(messages, entry)
@@ -288,18 +294,14 @@ class Search:
             return None
         sizes = cut(self.block, messages, self.amount.item)
         schedule = replace(schedule_of(job, entry, built), sizes=sizes)
-        return Choice(seconds_by_steps(schedule, self.costs), messages, entry, built)
-
-    def _steps(self, entry: Builder, messages: int) -> int | None:
-        job = self.job(messages, entry)
-        return None if entry.claims is None or entry.why_not(job) else entry.claims(job).steps
+        return Choice(seconds_by_steps(schedule, self.costs), job, entry, built)
 
     def _around(self, entry: Builder) -> list[int]:
         """Return the chunk counts that a closed form leaves in the running."""
         if self.most <= 2 * _AROUND:
             return list(range(1, self.most + 1))
         low, high = min(_SPAN, self.most // 2), min(2 * _SPAN, self.most)
-        ends = self._steps(entry, low), self._steps(entry, high)
+        ends = _steps(entry, self.job(low, entry)), _steps(entry, self.job(high, entry))
         if ends[0] is None or ends[1] is None:
             return list(range(1, _AROUND + 1))
         slope = (ends[1] - ends[0]) / (high - low)
@@ -328,3 +330,8 @@ class Search:
             return self.most
         best = offset * cost.per_byte * self.block / (slope * cost.startup)
         return self.most if best == inf else max(1, min(self.most, isqrt(int(best))))
+
+
+def _steps(entry: Builder, job: Job[Any]) -> int | None:
+    """Return the steps that a builder claims for a job; None where it does not say, or cannot do it."""
+    return None if entry.claims is None or entry.why_not(job) else entry.claims(job).steps
