@@ -1,6 +1,5 @@
 """What has to pass a cut, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -35,46 +34,41 @@ class Cut(NamedTuple):
     depth: int
 
 
-def into_cuts(job: Job) -> list[Bound]:
+def into_cuts(job: Job, flits: NDArray[np.int64] | None = None) -> list[Bound]:
     """Return the bound that the worst of many cuts gives for an allgather: by the nodes of least degree, by layers, by flows.
 
     The data of a rank outside X first enters X over one of the arcs; over x of them, if it is to reach each rank of X by x
     ways. So Mx times the ranks that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
     enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X
     by arcs into X (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single
-    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971).
+    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971). ``flits``: what each node has, where the blocks
+    of ranks have different lengths.
     """
     if job.network.seen_alike or job.network.nodes > distances.LISTED:
         return []
-    found = [_bound_of(job, cut) for cut in _worst_cuts(job.network)]
+    if flits is None:
+        cuts = _worst_cuts(job.network)
+    else:
+        cuts = [_measure(job.network, arcs_of(job.network), inside, flits) for inside in _worst_masks(job.network)]
+    found = [_bound_of(job, cut, flits is not None) for cut in cuts if any(cut.beyond)]
     return [best(found, "steps")] if found else []
 
 
-def _bound_of(job: Job, cut: Cut, what: str = "") -> Bound:
+def _bound_of(job: Job, cut: Cut, in_flits: bool) -> Bound:
     room = min(cut.arcs, cut.tails, cut.heads) if job.model.ports == "one" else cut.arcs
     values = [-(-job.total * count // room) + far if count else 0 for far, count in enumerate(cut.beyond)]
     far = int(np.argmax(values))
     late = far + cut.depth
-    formula = f"⌈M x {cut.beyond[far]:,} / {room:,}⌉" + (f" + {late}" if late else "")
+    count, late_by = f"{cut.beyond[far]:,}", f" + {late}" if late else ""
     who = "nodes" if job.network.relays is None else "ranks"
     away = f", {far + 1} arcs away or more," if far else ""
-    whose = f"{cut.beyond[far]:,} {what}{away} enter" if what else f"the data of {cut.beyond[far]:,} {who}{away} enters"
-    said = f"{whose} {cut.ranks:,}{f' of the {who}' if what else ''} over {cut.arcs:,} arcs"
+    if in_flits:
+        times = "x " if job.copies > 1 else ""
+        said = f"{count} flits{away} enter {cut.ranks:,} of the {who} over {cut.arcs:,} arcs"
+    else:
+        times, said = "M x ", f"the data of {count} {who}{away} enters {cut.ranks:,} over {cut.arcs:,} arcs"
+    formula = f"⌈{times}{count} / {room:,}⌉{late_by}"
     return steps(values[far] + cut.depth, formula, f"{said}; Zhao et al., ForestColl, 2024")
-
-
-def unequal_into_cuts(job: Job, flits: NDArray[np.int64]) -> list[Bound]:
-    """Return the bound that the worst of those cuts gives where each rank has some flits, and all are to hear all."""
-    if job.network.seen_alike or job.network.nodes > distances.LISTED:
-        return []
-    arcs, found = arcs_of(job.network), list[Bound]()
-    for inside in _worst_masks(job.network):
-        cut = _measure(job.network, arcs, inside, flits)
-        if not any(cut.beyond):
-            continue
-        bound = _bound_of(job, cut, "flits")
-        found.append(replace(bound, formula=bound.formula.replace("M x ", "x " if job.copies > 1 else "")))
-    return [best(found, "steps")] if found else []
 
 
 def optimum(network: Network) -> Fraction:

@@ -22,8 +22,17 @@ def broadcast(job: Job) -> list[Bound]:
 
 def _busy_halves(job: Job) -> Bound:
     """Sum min(2^t, ⌊N/2⌋) over the steps until it is all sends."""
-    left, count, sending = job.total * job.others, 0, 1
-    while sending < job.room and left > 0:
-        left, count, sending = left - sending, count + 1, 2 * sending
-    value = count + -(-max(0, left) // job.room)
+    value = least_doubling(job.total * job.others, 1, job.room)
     return steps(value, f"least T with Σ min(2^t, {job.room:,}) ≥ M x (N - 1), t < T", "each send keeps two nodes busy")
+
+
+def least_doubling(sends: int, first: int, most: int) -> int:
+    """Return in how many steps there can be so many sends: ``first`` in the first step, twice as many in each next, or ``most``.
+
+    >>> least_doubling(12, 1, 4)
+    5
+    """
+    left, count, sending = sends, 0, first
+    while sending < most and left > 0:
+        left, count, sending = left - sending, count + 1, 2 * sending
+    return count + -(-max(0, left) // most)

@@ -112,7 +112,7 @@ def _scatter(job: Job, root: int) -> list[Bound]:
     ports = _through(job, root)
     more = [] if job.quick else personal.of_scatter(job, root)
     if job.model.half_port:  # each send keeps two nodes busy
-        more.append(_work(job, sends))
+        more.append(work(job, sends))
     return [sends, ports, *(bound for bound in more if bound.value > ports.value)]
 
 
@@ -144,7 +144,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     sends = transmissions(2 * job.messages * job.others, "2 M (N - 1)", said)
     return [
         sends,
-        *([] if job.model.combining else [_work(job, sends)]),
+        *([] if job.model.combining else [work(job, sends)]),
         _both(_reduce(job.single, root), broadcast(job, root), "reduce of one sum + broadcast"),
         _both(_reduce(job, root), broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
@@ -159,7 +159,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
     sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
-    found = [sends, _through_any(job.reversed), _work(job, sends)]
+    found = [sends, _through_any(job.reversed), work(job, sends)]
     if job.quick:
         return found
     spread = [best(broadcast(job, v), "steps") for v in _spreading_late(job)]
@@ -208,7 +208,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
     sends = transmissions(job.messages * ways, f"M {formula}", _source(job))
     if job.model.combining:
         return [sends, *_gossip(job)]
-    found = [best([_through_any(job), _through_any(job.reversed)], "steps"), _work(job, sends)]
+    found = [best([_through_any(job), _through_any(job.reversed)], "steps"), work(job, sends)]
     known, more = best(found, "steps").value, [] if job.quick else personal.of_alltoall(job)
     return [sends, *found, *(bound for bound in more if bound.value > known)]
 
@@ -240,7 +240,7 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         ]
     if job.model.combining:
         return found
-    return [*found, _work(job, sends), *([] if job.quick else both_ways.past_cuts(job))]
+    return [*found, work(job, sends), *([] if job.quick else both_ways.past_cuts(job))]
 
 
 # --- what proofs share ---
@@ -288,7 +288,7 @@ def _ports_of(job: Job, nodes: Sequence[int]) -> Ints:
     return distances.degrees(job.network)[np.array(nodes)]
 
 
-def _work(job: Job, sends: Bound) -> Bound:
+def work(job: Job, sends: Bound) -> Bound:
     """No step has more sends than the network has room for."""
     return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
 

@@ -8,7 +8,8 @@ from treecast.collectives import Lengths
 from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
-from treecast.lower_bounds.store_and_forward import broadcast
+from treecast.lower_bounds.one_port import least_doubling
+from treecast.lower_bounds.store_and_forward import broadcast, work
 from treecast.networks.core import Ints
 
 
@@ -30,10 +31,10 @@ def allgather(job: Job, lengths: Lengths) -> list[Bound]:
     found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
     if job.model.combining or not spread:
         return found
-    found += [_heard(job, lengths.flits), _work(job, sends)]
+    found += [_heard(job, lengths.flits), work(job, sends)]
     if job.model.ports == "one":
         found += _doubling(job, lengths.flits)
-    return found if job.quick else [*found, *cuts.unequal_into_cuts(job, lengths.flits)]
+    return found if job.quick else [*found, *cuts.into_cuts(job, lengths.flits)]
 
 
 def _times(copies: int, formula: str) -> str:
@@ -74,10 +75,6 @@ def _heard(job: Job, flits: Ints) -> Bound:
     return steps(value, formula, f"{hears:,} flits{away} enter one node")
 
 
-def _work(job: Job, sends: Bound) -> Bound:
-    return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
-
-
 def _doubling(job: Job, flits: Ints) -> list[Bound]:
     """Return the bounds of what H ranks that hold something tell all, where each rank has one port.
 
@@ -91,10 +88,7 @@ def _doubling(job: Job, flits: Ints) -> list[Bound]:
         formula = _times(job.copies, f"Σ length - 1 + ⌈log2(N / {holders:,})⌉")
         found.append(steps(total - 1 + late, formula, "nodes that hold anything at most double"))
     if job.model.half_port:
-        left, count, sending = total * job.others, 0, holders
-        while sending < job.room and left > 0:
-            left, count, sending = left - sending, count + 1, 2 * sending
-        value = count + -(-max(0, left) // job.room)
+        value = least_doubling(total * job.others, holders, job.room)
         formula = (
             f"least T with Σ min({holders:,} x 2^t, {job.room:,}) ≥ {_times(job.copies, 'Σ length x (N - 1)')}, t < T"
         )
