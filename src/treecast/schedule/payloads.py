@@ -1,6 +1,6 @@
 """Payloads: which chunks rows send, as a ragged table of ranges, and its canonical form."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -142,22 +142,22 @@ class Payloads:
 
     def within_blocks(self, size: int) -> "Payloads":
         """Return the same payloads with every range cut at the multiples of ``size``."""
-        pieces = (self.stop - 1) // size - self.first // size + 1
-        source = np.repeat(np.arange(len(pieces)), pieces)
-        block = (self.first // size)[source] + places(pieces)
-        first, stop = np.maximum(self.first[source], block * size), np.minimum(self.stop[source], (block + 1) * size)
-        return Payloads(starts(pieces)[self.start], first, stop)
+        return self._cut(self.first // size, (self.stop - 1) // size, lambda block: block * size)
 
     def within_blocks_of(self, collective: Collective) -> "Payloads":
         """Return the same payloads with every range cut where a block of a collective ends."""
         if collective.lengths is None:
             return self.within_blocks(collective.messages)
         ends = collective.ends()
-        block = np.searchsorted(ends, self.first, side="right") - 1
-        pieces = np.searchsorted(ends, self.stop, side="left") - block
+        block, last = (np.searchsorted(ends, of, side="right") - 1 for of in (self.first, self.stop - 1))
+        return self._cut(block, last, lambda block: ends[block])
+
+    def _cut(self, block: Ints, last: Ints, begin: Callable[[Ints], Ints]) -> "Payloads":
+        """Return the same payloads with every range cut into those of the blocks ``block … last``, which ``begin`` somewhere."""
+        pieces = last - block + 1
         source = np.repeat(np.arange(len(pieces)), pieces)
         block = block[source] + places(pieces)
-        first, stop = np.maximum(self.first[source], ends[block]), np.minimum(self.stop[source], ends[block + 1])
+        first, stop = np.maximum(self.first[source], begin(block)), np.minimum(self.stop[source], begin(block + 1))
         return Payloads(starts(pieces)[self.start], first, stop)
 
     def chunk(self, payload: ArrayLike, place: ArrayLike) -> Ints:

@@ -5,6 +5,8 @@ Each root deals its messages over its trees, x trees to a message. An arc that i
 below it: a list schedule. Where the network looks the same from every node, node 0's trees stand for all, its ports for the arcs.
 """
 
+from typing import Any
+
 import numpy as np
 
 from treecast.errors import PlanError
@@ -71,30 +73,22 @@ def _cut_off(job: Job[Network]) -> str:
     return f"needs {job.copies} node-disjoint ways between any two nodes"
 
 
-@builder(
-    "independent-trees",
-    "allgatherv",
-    under=ALL_PORT,
-    most_copies=connectivity,
-    by_root=True,
-    fits=_lacks_need,
-    orbit=False,
-    rank=60,
-    what="trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
-)
-@builder(
-    "independent-trees",
-    "allgather",
-    on=_looks_alike,
-    under=ALL_PORT,
-    most_copies=connectivity,
-    by_root=True,
-    fits=_lacks_need,
-    orbit=False,
-    backwards=False,
-    rank=60,
-    what="trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
-)
+_TREES: dict[str, Any] = {
+    "under": ALL_PORT,
+    "most_copies": connectivity,
+    "by_root": True,
+    "fits": _lacks_need,
+    "backwards": False,
+    "rank": 60,
+}
+_EVERY_ROOT: dict[str, Any] = _TREES | {
+    "orbit": False,
+    "what": "trees at every root with node-disjoint ways, a list schedule: an arc sends what has most below it",
+}
+
+
+@builder("independent-trees", "allgatherv", **_EVERY_ROOT)
+@builder("independent-trees", "allgather", on=_looks_alike, **_EVERY_ROOT)
 def over_trees_of_every_root(job: Job[Network]) -> Built:
     """All-port: each root's messages go down x trees of its own with node-disjoint ways: to N - 1 nodes x times each.
 
@@ -113,13 +107,8 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     "independent-trees",
     "allgather",
     on=every(_looks_different, _lacks_rotation),
-    under=ALL_PORT,
-    most_copies=connectivity,
-    by_root=True,
-    fits=_lacks_need,
-    backwards=False,
-    rank=60,
     what="trees with node-disjoint ways, translated to every root, a list schedule: a port sends what has most below it",
+    **_TREES,
 )
 def over_translated_trees(job: Job[Network]) -> Built:
     """All-port: node 0's messages go down x trees with node-disjoint ways, and all others' down the translates of these.

@@ -33,10 +33,10 @@ def at(job: Job[Complete], node: int) -> Built:
     if len(every) == 1:
         return Built(_rows(job, *np.zeros((3, 0), np.int64)), claims(job))
     received, sent = lists_of(network.nodes, seen)
-    step, index = _steps(messages, len(every) - 1)
+    step, index = steps_of(messages, len(every) - 1)
     skip = np.array(every)[index]
-    heard = np.where(seen == 0, -1, _chunk(received[index], step, index, messages))
-    told = np.where((seen + skip) % network.nodes == 0, -1, _chunk(sent[index], step, index, messages))
+    heard = np.where(seen == 0, -1, chunks_of(received[index], step, index, messages))
+    told = np.where((seen + skip) % network.nodes == 0, -1, chunks_of(sent[index], step, index, messages))
     source = np.concatenate([(seen - skip) % network.nodes, np.full(len(step), seen)])
     return Built(_rows(job, np.tile(step, 2), source, np.concatenate([heard, told])), claims(job))
 
@@ -58,10 +58,10 @@ def broadcast(job: Job[Complete]) -> Built:
     if len(every) == 1:
         return Built(_rows(job, *np.zeros((3, 0), np.int64)), claims(job))
     check_rows(messages, nodes - 1, job.network)
-    step, index = _steps(messages, len(every) - 1)
+    step, index = steps_of(messages, len(every) - 1)
     node = np.arange(1, nodes)
     lists = receive_lists(nodes, node)
-    chunk = _chunk(lists[:, index], step, index, messages)
+    chunk = chunks_of(lists[:, index], step, index, messages)
     source = (node[:, None] - np.array(every)[index]) % nodes
     step = np.broadcast_to(step, chunk.shape)
     return Built(_rows(job, step.reshape(-1), source.reshape(-1), chunk.reshape(-1)), claims(job))
@@ -84,7 +84,7 @@ def allgather(job: Job[Complete]) -> Built:
     return Built(broadcast(job).rows, claims(job))
 
 
-def _steps(messages: int, q: int) -> tuple[Ints, Ints]:
+def steps_of(messages: int, q: int) -> tuple[Ints, Ints]:
     """Return the steps of a broadcast, and the index of the skip of each: int64 (M - 1 + q,) both.
 
     The last step ends a period, so those at the beginning of the first period that are too many are left out.
@@ -93,7 +93,7 @@ def _steps(messages: int, q: int) -> tuple[Ints, Ints]:
     return step, (step + (1 - messages) % q) % q
 
 
-def _chunk(entry: Ints, step: Ints, index: Ints, messages: int) -> Ints:
+def chunks_of(entry: Ints, step: Ints, index: Ints, messages: int) -> Ints:
     """Return the chunk that a list's entries stand for in each step: negative for none; those beyond the last are the last.
 
     ``entry``: int64 (…, steps), the entries of a list at ``index``.

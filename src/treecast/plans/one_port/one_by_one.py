@@ -134,23 +134,11 @@ def allgatherv(job: Job[Complete]) -> Built:
     network, lengths = job.network, lengths_of(job.collective)
     source, target, tree = _turns_of_allgather(job)
     check_rows(len(source), network.nodes, network)
-    holder = np.flatnonzero(lengths.flits)
-    block, node = np.arange(len(holder))[:, None], holder[:, None]
+    node = np.flatnonzero(lengths.flits)[:, None]
     step = np.arange(len(source)) * (1 if job.model.combining else int(lengths.flits.max()))
-    found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, block)
+    found = np.broadcast_arrays(step, network.translate(node, source), network.translate(node, target), tree, node)
     step, source, target, tree, block = (column.ravel() for column in found)
-    one = np.ones_like(step)
-    rows = Rows.of(
-        Payloads.of_ranges(lengths.first[holder], lengths.stop[holder]),
-        step=step,
-        steps=one if job.model.combining else lengths.flits[holder[block]],
-        src=source,
-        dst=target,
-        port=network.port_between(source, target),
-        tree=tree,
-        payload=block,
-    )
-    return Built(rows, _claims_of_allgatherv(job))
+    return Built(_rows(job, step, (source, target), block=block, tree=tree), _claims_of_allgatherv(job))
 
 
 def claims_of_alltoall(job: Job[Complete]) -> Claims:
@@ -184,16 +172,19 @@ def alltoall(job: Job[Complete]) -> Built:
 
 
 def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Ints, tree: Ints) -> Rows:
-    """Return rows that carry all M chunks of a block each, one after the other or, where messages combine, together."""
-    (source, target), messages = ends, job.collective.messages
-    first = np.arange(job.network.nodes) * messages
+    """Return rows that carry all chunks of a block each, one after the other or, where messages combine, together.
+
+    ``block``: of which node, of those that are not empty.
+    """
+    (source, target), first, sizes = ends, job.collective.begins(), job.collective.sizes()
+    some = np.flatnonzero(sizes)
     return Rows.of(
-        Payloads.of_ranges(first, first + messages),
+        Payloads.of_ranges(first[some], (first + sizes)[some]),
         step=step,
-        steps=np.full(len(step), turn(job)),
+        steps=np.ones_like(step) if job.model.combining else sizes[block],
         src=source,
         dst=target,
         port=job.network.port_between(source, target),
         tree=tree,
-        payload=block,
+        payload=np.searchsorted(some, block),
     )

@@ -22,6 +22,7 @@ from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
 from treecast.plans.lengths import in_streams, lengths_of
+from treecast.plans.one_port.circulant import chunks_of, steps_of
 from treecast.plans.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
 from treecast.plans.one_port.skips import receive_lists, skips
 from treecast.plans.registry import Option, builder
@@ -188,14 +189,14 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
     numbers: list[int] = np.unique(parts[parts > 0]).tolist() if q else []
     for messages in numbers:
         begin = (1 - messages) % q  # turns of the first period that are left out
-        turn = np.arange(begin, begin + messages - 1 + q)
+        step, index = steps_of(messages, q)
         seen = np.arange(1, nodes)
-        part = np.minimum(receive_lists(nodes, seen)[:, turn % q] + turn // q * q - begin, messages - 1)
+        part = chunks_of(receive_lists(nodes, seen)[:, index], step, index, messages)
         place, when = np.nonzero(part >= 0)
         block = np.flatnonzero(parts == messages)[:, None]
         target = (block + seen[place]) % nodes
-        source = (target - np.array(every)[turn[when] % q]) % nodes
-        columns = np.broadcast_arrays(turn[when], source, target, block, part[place, when])
+        source = (target - np.array(every)[index[when]]) % nodes
+        columns = np.broadcast_arrays(begin + step[when], source, target, block, part[place, when])
         found.append(_Sends(*(column.ravel() for column in columns)))
     joined = _Sends(*map(np.concatenate, zip(*found, strict=True)))
     order = np.argsort(joined.turn, kind="stable")
