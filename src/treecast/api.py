@@ -92,7 +92,7 @@ def bounds(
     """
     where = place_of(collective, network)
     what = collective_of(collective, where, root=root, messages=messages, targets=targets, lengths=lengths)
-    machine = find_model(model or ("bufferless" if what.personal and what.lengths is not None else "all-port"))
+    machine = find_model(model or ("bufferless" if what.traits.one_way else "all-port"))
     return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))
 
 

@@ -69,6 +69,8 @@ ModelName = Annotated[
         help=f"The machine: {', '.join(MODELS)}; ',half' behind it for half duplex, ',combining' where messages combine.",
     ),
 ]
+FLIT_BYTES = 4096
+"""The bytes of a flit of files, where nobody says."""
 Flit = Annotated[int | None, Parameter(help="The bytes of a flit; by default as planned, or 4,096.")]
 Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
@@ -131,7 +133,7 @@ class JobOptions:
     @property
     def flit_bytes(self) -> int:
         """The bytes of a flit of --files."""
-        return 4096 if self.flit is None else self.flit
+        return FLIT_BYTES if self.flit is None else self.flit
 
     @property
     def count(self) -> int:

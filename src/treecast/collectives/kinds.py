@@ -96,6 +96,11 @@ class Kind:
         return not self.adds and self.ends in ("root", "own")
 
     @property
+    def one_way(self) -> bool:
+        """Whether each chunk comes from one node and is for one node, in messages of different lengths, which go one way each."""
+        return self.lengths and self.personal
+
+    @property
     def spreads(self) -> bool:
         """Whether all data reaches every node as it is: from one node, or from each."""
         return not self.adds and self.ends == "all"

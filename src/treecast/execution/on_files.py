@@ -47,7 +47,7 @@ def run_on_files(
     PlanError, FaultError
         When the schedule cannot be carried out on these files, or under these faults and liars.
     """
-    if schedule.collective.lengths is not None and schedule.collective.personal:
+    if schedule.collective.traits.one_way:
         if len(liars):
             raise PlanError(
                 "a scatterv or gatherv sends each message one way: there is nothing to elect, leave liars out"

@@ -65,7 +65,7 @@ def bound_seconds(
     TimeBound or None
         None under wormhole switching, and where messages for one node each have lengths of their own.
     """
-    if model.routing or (collective.lengths is not None and collective.personal):
+    if model.routing or collective.traits.one_way:
         return None
     if collective.lengths is not None:
         return _unequal(collective, network, copies, model, flit=block, cost=cost)

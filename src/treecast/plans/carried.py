@@ -22,7 +22,7 @@ def as_known(job: Job[Any]) -> Job[Any]:
         What is asked for. Messages of different lengths from or to one node, targets and routes stay on the graph.
     """
     collective = job.collective
-    if (collective.lengths is not None and collective.personal) or collective.targets or job.model.routing:
+    if collective.traits.one_way or collective.targets or job.model.routing:
         return job
     found = recognise(job.network)
     if found is None:

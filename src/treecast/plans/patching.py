@@ -103,7 +103,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
     traits, machine = schedule.collective.traits, schedule.model
     spreads = traits.ends in ("all", "targets") and not traits.adds
     timed = machine.buffered and not machine.routing and machine.partner == "any"
-    whole = spreads or (traits.personal and not traits.lengths)
+    whole = spreads or (traits.personal and not traits.one_way)
     return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 

@@ -30,7 +30,7 @@ from treecast.plans.loss import Loss
 from treecast.plans.patching import patched
 from treecast.plans.patching_sums import patched_sums
 from treecast.plans.registry import ALL_PORT
-from treecast.plans.request import request
+from treecast.plans.request import options_of, request
 from treecast.plans.trees.repaired import Repaired, repaired_trees, shortened, taken_apart
 from treecast.schedule import Claims, Schedule
 from treecast.schedule.tree_of_rows import trees_of_rows
@@ -256,9 +256,8 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
     }
     recipe = schedule.recipe
     if recipe.whole and recipe.options:  # as it was told to plan, if it still can
-        options = {name.replace("-", "_"): value for name, value in recipe.options.items()}
         with suppress(PlanError):
-            return build(*request(collective.kind, left, **what, builder=recipe.builder, options=options))
+            return build(*request(collective.kind, left, **what, builder=recipe.builder, options=options_of(schedule)))
     return build(*request(collective.kind, left, **what))
 
 

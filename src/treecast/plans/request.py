@@ -236,12 +236,12 @@ def job_of(schedule: Schedule) -> tuple[Job[Any], Builder]:
         against=None if schedule.against == "nodes" else schedule.against,
         model=schedule.model,
         builder=recipe.builder,
-        options=_options_of(schedule),
+        options=options_of(schedule),
     )
     return job, entries[0]
 
 
-def _options_of(schedule: Schedule) -> dict[str, str]:
+def options_of(schedule: Schedule) -> dict[str, str]:
     """Return the options of a recipe by keyword; of a file that does not say them, what was meant when it was written."""
     recipe, network = schedule.recipe, schedule.network
     said = {name.replace("-", "_"): value for name, value in recipe.options.items()}

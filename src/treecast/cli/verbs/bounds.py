@@ -27,7 +27,7 @@ def bounds(
     network = broken.less(network)
     where = place_of(collective, network)
     what = job.read_collective(collective, where)
-    machine = model(job.model or ("bufferless" if what.personal and what.lengths is not None else "all-port"))
+    machine = model(job.model or ("bufferless" if what.traits.one_way else "all-port"))
     copies = copies_of(job.copies, job.survive)
     found = find_gap(where, what, copies, machine, against=against_of(job.against, copies))
     return console.show(describe(found), as_json)

@@ -6,6 +6,7 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import (
+    FLIT_BYTES,
     File,
     Flit,
     Json,
@@ -80,7 +81,7 @@ def _flit(schedule: "Schedule", asked: int | None) -> int:
     """Return the bytes of a flit: as asked for, as planned, or 4,096."""
     if asked is None and schedule.sizes is not None and schedule.collective.lengths is not None:
         return schedule.sizes.chunk
-    return 4096 if asked is None else asked
+    return FLIT_BYTES if asked is None else asked
 
 
 def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit: int | None, **asked: Any) -> int:

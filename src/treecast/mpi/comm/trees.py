@@ -22,6 +22,7 @@ _DOWN_TREES = {"Bcast", "Allgather", "Allgatherv", "Alltoall", "Scatter", "Gathe
 KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
 """The calls that go down trees; all others go straight."""
 Failed = tuple[int, ...]
+_GATHERING = Shape("allgather")
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,16 @@ class Trees:
 
     def allgather(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> Failed:
         """Bring the block of every rank to all ranks."""
-        shape, me = Shape("allgather"), call.rank
-        if not self._all_take_part(call, shape) or blocks is None:
+        into, me = self._own_among(call, mine, blocks), call.rank
+        if into is None:
             return ()
-        into = [bytes_of(block) for block in blocks]
-        if mine is not None:
-            call.copy(blocks[me], mine)
-        return self._move(call, shape, Blocks(len(into[me]), into.__getitem__, [me], range(call.size)))
+        return self._move(call, _GATHERING, Blocks(len(into[me]), into.__getitem__, [me], range(call.size)))
 
     def allgatherv(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> Failed:
         """Bring the block of every rank, of any length, to all ranks."""
-        shape, me = Shape("allgather"), call.rank
-        if not self._all_take_part(call, shape) or blocks is None:
+        into, me = self._own_among(call, mine, blocks), call.rank
+        if into is None:
             return ()
-        into = [bytes_of(block) for block in blocks]
-        if mine is not None:
-            call.copy(blocks[me], mine)
         what, flit = self._ours.unequal("allgatherv", tuple(map(len, into)), call.survive, self._options.network)
         program = self._ours.program(what, 0)
         begins, collective = program.collective.begins().tolist(), program.collective
@@ -97,7 +92,15 @@ class Trees:
 
         held = range(begins[me], begins[me] + (what.lengths or ())[me])
         outcome = self._run(call, what, program, Part(view, held))
-        return settle(call, _sources_of_missing(collective, outcome, range(collective.chunks)), shape)
+        return settle(call, _sources_of_missing(collective, outcome, range(collective.chunks)), _GATHERING)
+
+    def _own_among(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> list[Bytes] | None:
+        """Return the memory of the blocks of all ranks, this one's with what it sends; None where it does not go on."""
+        if not self._all_take_part(call, _GATHERING) or blocks is None:
+            return None
+        if mine is not None:
+            call.copy(blocks[call.rank], mine)
+        return [bytes_of(block) for block in blocks]
 
     def alltoall(self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None) -> Failed:
         """Bring a block from every rank to every rank."""

@@ -30,7 +30,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
     most = most_survived(kind, where, model)
     if survive > most:
         why = ""
-        if COLLECTIVES[kind].lengths and COLLECTIVES[kind].personal:
+        if COLLECTIVES[kind].one_way:
             why = ": it sends each message one way"
         elif COLLECTIVES[kind].adds:
             why = ": contributions that went two ways would be added twice"
@@ -41,7 +41,7 @@ def check_survive(kind: str, where: Network, survive: int, model: str = ALL_PORT
 
 def most_survived(kind: str, where: Network, model: str = ALL_PORT) -> int:
     """Return how many failures a collective survives on a network."""
-    if COLLECTIVES[kind].lengths and COLLECTIVES[kind].personal:
+    if COLLECTIVES[kind].one_way:
         return 0
     return max(1, *(b.most_copies(where) for b in builders(kind, where) if model in b.models), 1) - 1
 

@@ -52,14 +52,12 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
     Raises FormatError when it is not there, or cannot go to ``output``, PlanError when it does not fit the plan.
     """
     network, collective = program.network, program.collective
-    if collective.lengths is not None and (collective.personal or Path(name).is_dir()):
-        if output is not None and not collective.personal:
-            raise PlanError("over MPI --output takes the files of a scatterv or gatherv: leave it out, or --mpi")
+    if output is not None and not collective.traits.one_way:
+        raise PlanError("over MPI --output takes the files of a scatterv or gatherv: leave it out, or --mpi")
+    if collective.traits.one_way or (collective.lengths is not None and Path(name).is_dir()):
         source = _folder(network, collective, name, flit)
         if output is not None:
             check_target(source.files or {}, output)
-    elif output is not None:
-        raise PlanError("over MPI --output takes the files of a scatterv or gatherv: leave it out, or --mpi")
     else:
         path = Path(name)
         try:
