@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from treecast.collectives import COLLECTIVES, Collective
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Cayley, network
 from treecast.plans import builders, plan
 from treecast.schedule import COLUMNS, Job, Payloads, Rows, Schedule

@@ -15,7 +15,7 @@ from tests.strategies import arbitrary
 from treecast import protocols
 from treecast.description import Described, describe
 from treecast.errors import FormatError, NetworkError, ScheduleError, TreecastError
-from treecast.machine import MODELS
+from treecast.models import MODELS
 from treecast.plans import builders
 
 # --- a schedule as a sequence of sends ---

@@ -15,7 +15,7 @@ from treecast.collectives import Collective
 from treecast.description import MOST_ROWS, Described, Description, Table, describe, node_table, spell_ranges
 from treecast.execution.relay import relay
 from treecast.formats.listing import Listing
-from treecast.machine import MODELS
+from treecast.models import MODELS
 from treecast.papers import compare, paths
 from treecast.papers.hypercube.schemes import compare_schemes
 from treecast.progress import reporting

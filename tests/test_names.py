@@ -63,7 +63,7 @@ ALLOWED = (
             "src/treecast/networks/grid.py",
             "src/treecast/drawing/explorer/data.py",
             "src/treecast/kernels/contention.py",
-            "src/treecast/machine.py",
+            "src/treecast/models.py",
             "docs/mesh.md",
             "docs/papers/mesh.md",
             "docs/new.md",

@@ -11,7 +11,7 @@ import pytest
 
 import treecast
 from treecast.errors import NetworkError, PlanError
-from treecast.machine import MODELS, model
+from treecast.models import MODELS, model
 from treecast.networks import Network, families, network
 
 

@@ -15,7 +15,7 @@ _NAMES = {
     # nouns: where, what, on which machine, and how
     "networks": ("Network", "network", "families"),
     "collectives": ("Collective",),
-    "machine": ("Model", "Cost"),
+    "models": ("Model", "Cost"),
     "schedule": ("Schedule", "Rows", "Payloads", "Claims", "Recipe"),
     "schedule.trees": ("TreeSet",),
     "simulation.faults": ("Faults", "parse_faults", "random_faults"),

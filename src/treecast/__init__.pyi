@@ -18,8 +18,8 @@ from treecast.execution.local import Execution as Execution
 from treecast.formats import load as load
 from treecast.formats import save as save
 from treecast.lower_bounds import Bound as Bound
-from treecast.machine import Cost as Cost
-from treecast.machine import Model as Model
+from treecast.models import Cost as Cost
+from treecast.models import Model as Model
 from treecast.networks import Network as Network
 from treecast.networks import families as families
 from treecast.networks import network as network

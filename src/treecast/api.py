@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from treecast import formats, lower_bounds
 from treecast.execution import election, local
-from treecast.machine import Model
-from treecast.machine import model as find_model
+from treecast.models import Model
+from treecast.models import model as find_model
 from treecast.networks import NodeName
 from treecast.plans import against_of, collective_of, copies_of, place_of
 from treecast.progress import Progress

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.papers.hypercube.times import MODELS, Job, timings
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 import treecast
 from treecast.cli import main, topics
 from treecast.cli.app import app, find_verbs
-from treecast.machine import MODELS
+from treecast.models import MODELS
 from treecast.networks import families
 
 TOPICS = [module.name for module in iter_modules(topics.__path__)]

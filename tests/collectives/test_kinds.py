@@ -13,7 +13,7 @@ import treecast.mpi
 from treecast.collectives import COLLECTIVES, Collective, Kind, find_kind
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 
 ROWS = list(COLLECTIVES.values())

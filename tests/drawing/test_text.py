@@ -17,7 +17,7 @@ from treecast.drawing.text.completion import completion_text
 from treecast.drawing.text.space_time import TREE_SIGNS, space_time_text
 from treecast.drawing.text.tree import tree_text
 from treecast.errors import ScheduleError, TreecastError
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import Payloads, Rows, Schedule

@@ -12,7 +12,7 @@ from treecast.collectives import Collective
 from treecast.errors import FaultError, PlanError
 from treecast.execution.layout import even_layout
 from treecast.execution.local import run
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule

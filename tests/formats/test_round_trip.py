@@ -13,7 +13,7 @@ from treecast import formats
 from treecast.collectives import Collective
 from treecast.errors import FormatError
 from treecast.formats.native import binary, text
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Cayley, network
 from treecast.plans import plan
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule

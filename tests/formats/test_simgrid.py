@@ -16,7 +16,7 @@ from tests.interpreters.traces import interpret
 from treecast import formats
 from treecast.errors import FormatError
 from treecast.formats.registry import exporter_named
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 

@@ -11,7 +11,7 @@ from tests.interpreters.jobs import JOBS, planned
 from treecast import formats
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.messages import messages_of
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.verification.verifier import verify

@@ -9,7 +9,7 @@ import pytest
 from treecast.collectives import Collective
 from treecast.lower_bounds import best, bounds, lines, search
 from treecast.lower_bounds.wormhole import _beyond_neighbors, _by_degree, _in_line
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 

@@ -9,7 +9,7 @@ import pytest
 from treecast.collectives import COLLECTIVES
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, schedule_bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import families, network
 from treecast.plans import builders, plan
 

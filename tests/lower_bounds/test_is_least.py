@@ -5,7 +5,7 @@ import pytest
 from treecast import TreecastError, network
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.lower_bounds import best, bounds, is_least
-from treecast.machine import model
+from treecast.models import model
 
 NETWORKS = (
     "hypercube:3",

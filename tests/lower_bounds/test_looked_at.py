@@ -5,7 +5,7 @@ import pytest
 
 from treecast.lower_bounds import best, distances, store_and_forward
 from treecast.lower_bounds.job import Job
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 
 CONNECTED = [graph for seed in range(30) if nx.is_connected(graph := nx.gnp_random_graph(4 + seed % 9, 0.4, seed=seed))]

@@ -13,7 +13,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.drawing.arrivals import fewest_steps
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, distances
-from treecast.machine import MODELS, model
+from treecast.models import MODELS, model
 from treecast.networks import Graph, network
 from treecast.plans import plan
 from treecast.verification.verifier import verify

@@ -9,7 +9,7 @@ import pytest
 from treecast.collectives import Collective, Lengths
 from treecast.description import describe
 from treecast.lower_bounds import best, bounds, schedule_bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.papers.trees.gatherings import begins_earlier
 from treecast.plans import plan

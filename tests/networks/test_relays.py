@@ -15,7 +15,7 @@ import treecast
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.description import describe
 from treecast.errors import FaultError, NetworkError, PlanError, ScheduleError
-from treecast.machine import model as find_model
+from treecast.models import model as find_model
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
 from treecast.plans import plan_again

@@ -8,7 +8,7 @@ from math import comb
 import pytest
 
 from treecast.errors import TreecastError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.papers.hypercube import times as times
 from treecast.papers.hypercube.times import (
     COLLECTIVES,

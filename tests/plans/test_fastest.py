@@ -12,7 +12,7 @@ import treecast
 from treecast import formats
 from treecast.errors import TreecastError
 from treecast.lower_bounds.seconds import bound_seconds
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.plans.registry import builders
 from treecast.plans.request import request
 from treecast.plans.timing import time_plan

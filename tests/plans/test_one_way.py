@@ -14,7 +14,7 @@ from treecast.collectives import Collective
 from treecast.drawing.text.tree import tree_text
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.replay import simulate

@@ -9,7 +9,7 @@ from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary, planned
 from treecast.collectives import Collective
 from treecast.errors import ScheduleError
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule

@@ -186,7 +186,7 @@ def test_a_sweep_that_stops_early_is_not_exhaustive():
 
 def test_rows_that_leave_by_no_port_touch_no_arc():
     from treecast.collectives import Collective
-    from treecast.machine import model
+    from treecast.models import model
     from treecast.schedule import Payloads, Rows, Schedule
     from treecast.simulation.replay import simulate
 

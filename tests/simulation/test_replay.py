@@ -11,7 +11,7 @@ from tests.strategies import arbitrary, planned
 from treecast.description import describe
 from treecast.errors import FaultError, ScheduleError, TreecastError
 from treecast.execution.local import run
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.simulation.faults import Faults, parse_faults

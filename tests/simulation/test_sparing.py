@@ -16,7 +16,7 @@ from tests.strategies import arbitrary, spread_at_random
 from treecast import formats
 from treecast.errors import TreecastError
 from treecast.execution.local import run
-from treecast.machine import model
+from treecast.models import model
 from treecast.plans import plan
 from treecast.schedule import Rows
 from treecast.simulation.faults import Faults

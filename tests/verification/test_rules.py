@@ -14,7 +14,7 @@ from tests.oracles.plain import faults_found, graph_of
 from tests.strategies import ALL_SOURCE, KINDS, all_port, arbitrary, fits, mutations, planned_of, spread_at_random
 from treecast.collectives import Collective
 from treecast.kernels import compiled
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule

@@ -14,7 +14,7 @@ from tests.schedule.test_schedule import rotation_of_ring
 from tests.strategies import arbitrary, mutations, planned
 from treecast.collectives import Collective
 from treecast.errors import ScheduleError
-from treecast.machine import Model, model
+from treecast.models import Model, model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.schedule import Claims, Payloads, Rows, Schedule
@@ -296,7 +296,7 @@ def test_the_day_one_negatives_hold_without_asserts(tmp_path):
     script = """
 from treecast.collectives import Collective
 from treecast.formats import decode, encode
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.verification.verifier import verify

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treecast.collectives import Collective
 from treecast.errors import TreecastError
 from treecast.formats import decode, encode
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.plans import plan
 from treecast.plans.wormhole import bisection

@@ -13,13 +13,13 @@ from treecast.against import AGAINST
 from treecast.cli import console
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
-from treecast.machine import MODELS
+from treecast.models import MODELS
 
 if TYPE_CHECKING:
     from cyclopts import Token
 
     from treecast.collectives import Collective
-    from treecast.machine import Cost
+    from treecast.models import Cost
     from treecast.networks import Network
     from treecast.schedule import Schedule
     from treecast.schedule.costs import Costs
@@ -330,7 +330,7 @@ class CostOptions:
 
     def read(self) -> "Cost | None":
         """Return the cost that is asked for, or None."""
-        from treecast.machine import Cost
+        from treecast.models import Cost
 
         check_numbers(startup=self.startup, per_byte=self.per_byte, chunk_bytes=self.chunk_bytes)
         return Cost(self.startup, self.per_byte) if self.startup or self.per_byte else None

@@ -13,7 +13,7 @@ from treecast.lower_bounds.bound import Bound, best, spell_bounds
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.schedule import Schedule
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from treecast.against import Against
 from treecast.lower_bounds.bound import Bound
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 
 

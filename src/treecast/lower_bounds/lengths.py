@@ -7,7 +7,7 @@ import numpy as np
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds.bound import Bound
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 

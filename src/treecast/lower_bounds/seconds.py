@@ -6,7 +6,7 @@ from math import sqrt
 from treecast.against import Against
 from treecast.collectives import Collective
 from treecast.lower_bounds import Bound, best, bounds
-from treecast.machine import Cost, Model
+from treecast.models import Cost, Model
 from treecast.networks import Network
 
 _LOW, _HIGH = 2520, 5040  # chunks: multiples of all numbers up to 10, where no bound is rounded up

@@ -13,7 +13,7 @@ from treecast.description import Description, count_of, describe
 from treecast.description import Table as Shown
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
-from treecast.machine import MODELS
+from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.networks import network as find_network
 from treecast.plans import builders, copies_of, plan

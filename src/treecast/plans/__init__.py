@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from treecast.errors import PlanError
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import NodeName
 from treecast.networks import network as find_network
 from treecast.plans.baselines import Baseline, baseline, one_tree_steps, single_tree_steps

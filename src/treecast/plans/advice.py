@@ -9,7 +9,7 @@ from treecast.collectives import find_kind
 from treecast.description import Description, Table, count_of, describe, list_few
 from treecast.errors import NetworkError, PlanError
 from treecast.lower_bounds.seconds import TimeBound
-from treecast.machine import model as find_model
+from treecast.models import model as find_model
 from treecast.networks import Network, families
 from treecast.networks import network as find_network
 from treecast.plans.choice import serious

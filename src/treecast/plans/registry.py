@@ -14,7 +14,7 @@ from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
-from treecast.machine import MODELS, Cost
+from treecast.models import MODELS, Cost
 from treecast.networks import Network
 from treecast.plans.built import Built
 from treecast.schedule import Claims, Schedule

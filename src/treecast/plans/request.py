@@ -11,8 +11,8 @@ from treecast.against import dead
 from treecast.collectives import COLLECTIVES, Collective, find_kind
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError, did_you_mean
-from treecast.machine import MODELS, Model
-from treecast.machine import model as find_model
+from treecast.models import MODELS, Model
+from treecast.models import model as find_model
 from treecast.networks import Network, NodeName
 from treecast.networks import network as find_network
 from treecast.networks.reading.links import label_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from treecast.description import Description, describe
 from treecast.errors import ScheduleError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
 from treecast.schedule.costs import Costs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
 from treecast.files import read_whole, spell_path
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks import Network
 from treecast.ragged import Ints
 from treecast.units import parse_rate, parse_seconds

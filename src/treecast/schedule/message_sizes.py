@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.ragged import Ints, places
 
 

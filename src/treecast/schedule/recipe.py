@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from treecast.against import Against
 from treecast.collectives import Collective
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.recognition import Likeness
 

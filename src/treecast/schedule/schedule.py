@@ -12,7 +12,7 @@ from treecast.against import AGAINST, Against
 from treecast.collectives import Collective
 from treecast.description import Described, count_of
 from treecast.errors import ScheduleError
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import conversions

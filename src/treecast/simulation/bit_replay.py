@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treecast.description import Described, Description, describe
 from treecast.errors import ScheduleError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job

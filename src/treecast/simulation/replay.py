@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treecast.description import Described, Description, count_of, describe, spell_range
 from treecast.errors import ScheduleError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves

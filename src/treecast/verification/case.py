@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks.core import Ints
 from treecast.ragged import explode
 from treecast.schedule import Payloads, Rows, Schedule

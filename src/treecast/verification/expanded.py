@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import combinations, groupby, pairwise
 from math import comb
 
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.schedule import Schedule
 from treecast.verification.report import SHOWN, Broken, Violation
 from treecast.verification.walks import Send, check_routes

@@ -7,7 +7,7 @@ from treecast.collectives import Collective
 from treecast.description import Description, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import Bound, best, bounds, spell_bounds
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.plans import plan
 from treecast.verification.report import Report, spell_distance

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 
 from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.schedule import Schedule, describe_job
 from treecast.verification.waking import waking_of

@@ -9,8 +9,8 @@ import time
 
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import schedule_bounds
-from treecast.machine import Model
-from treecast.machine import model as find_model
+from treecast.models import Model
+from treecast.models import model as find_model
 from treecast.schedule import Schedule
 from treecast.verification.expanded import check_expanded
 from treecast.verification.report import Broken, Report, Violation

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Grid
 from treecast.schedule import Schedule
 

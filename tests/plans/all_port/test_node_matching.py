@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.verification.verifier import verify

@@ -18,7 +18,7 @@ from treecast.cli.lengths import parse_lengths
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError, ScheduleError
 from treecast.kernels.streams import shoulder_taps
-from treecast.machine import model as model_of
+from treecast.models import model as model_of
 from treecast.networks import Graph, network
 from treecast.plans.bufferless import gather as tree_gather
 from treecast.plans.bufferless import scatter as tree_scatter

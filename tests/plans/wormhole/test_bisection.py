@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from treecast.collectives import Collective
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans.wormhole import bisection, eyes, local_search, spreading
 from treecast.plans.wormhole.bisection import minimum, transform

@@ -12,7 +12,7 @@ from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.lower_bounds import LEAST_OF_ALL, best, bounds
 from treecast.lower_bounds.across import fewest_across
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.plans import plan
 from treecast.plans.wormhole import contention

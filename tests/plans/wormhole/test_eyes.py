@@ -8,7 +8,7 @@ import pytest
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.wormhole import eyes

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.machine import WORMHOLE, model
+from treecast.models import WORMHOLE, model
 from treecast.networks import network
 from treecast.plans import plan
 from treecast.plans.wormhole import multicast

@@ -1,7 +1,7 @@
 """What a node and a link can do in one step, by model."""
 
 from treecast.description import Description, Table
-from treecast.machine import MODELS
+from treecast.models import MODELS
 
 
 def topic() -> Description:

@@ -20,7 +20,7 @@ def bounds(
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
     from treecast.description import describe
-    from treecast.machine import model
+    from treecast.models import model
     from treecast.plans import against_of, copies_of, place_of
     from treecast.verification.gap import find_gap
 

@@ -13,7 +13,7 @@ from treecast.formats.msccl.reading import read_program
 from treecast.formats.msccl.shape import Finder, check_shape
 from treecast.formats.msccl.verdict import RULES, Breach, Verdict
 from treecast.lower_bounds import Bound, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Network, network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import Ints

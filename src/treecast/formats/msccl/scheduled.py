@@ -12,7 +12,7 @@ from treecast.formats.msccl.judge import Judging, collective_judged, verdict_of
 from treecast.formats.msccl.program import SENDS
 from treecast.formats.msccl.verdict import Verdict
 from treecast.formats.registry import Told, importer
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Network
 from treecast.ragged import Ints, places
 from treecast.schedule import Payloads, Rows, Schedule

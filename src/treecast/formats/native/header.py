@@ -9,7 +9,7 @@ from treecast.collectives import Collective, Lengths
 from treecast.collectives.collective import MOST_MESSAGES
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
 from treecast.schedule.sizes import Sizes

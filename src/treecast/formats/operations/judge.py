@@ -18,7 +18,7 @@ from treecast.formats.operations.timing import circle_of, find_pairs, longest_ch
 from treecast.formats.operations.verdict import SHOWN, Finding, Verdict
 from treecast.formats.registry import Told
 from treecast.lower_bounds import Bound, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Network, network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import Ints, cut_evenly

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import starts

@@ -5,7 +5,7 @@ from typing import Any
 
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks import Network
 from treecast.papers.hypercube.times import MODELS, Crossing, Job, Time, Timing, crossings, fastest, timings
 

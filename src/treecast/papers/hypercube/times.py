@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from treecast.collectives import kinds
 from treecast.errors import PlanError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks import Hypercube
 from treecast.plans import plan
 

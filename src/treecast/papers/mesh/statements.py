@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.lower_bounds import best, bounds
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Mesh, Torus, network
 from treecast.networks.core import Ints, ints
 from treecast.papers.mesh import formulas

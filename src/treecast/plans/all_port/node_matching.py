@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treecast.collectives import Collective, Lengths
 from treecast.errors import PlanError
 from treecast.lower_bounds import is_least
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from treecast.collectives import Collective, find_kind
-from treecast.machine import model
+from treecast.models import model
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.plans.built import Built

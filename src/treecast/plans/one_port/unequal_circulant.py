@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.machine import Cost
+from treecast.models import Cost
 from treecast.networks import Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints

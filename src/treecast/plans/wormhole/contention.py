@@ -5,7 +5,7 @@ Communication model: one-port, wormhole: a message holds all channels of its rou
 
 import numpy as np
 
-from treecast.machine import MODELS, WORMHOLE
+from treecast.models import MODELS, WORMHOLE
 from treecast.networks import Grid
 from treecast.networks.core import Ints
 

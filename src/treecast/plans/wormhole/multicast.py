@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks import Grid
 from treecast.networks.core import Ints, ints
 from treecast.plans.built import Built, check_memory

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.verification.case import Case
 from treecast.verification.report import Broken, Violation
 from treecast.verification.rules import bufferless, calling, disjoint, links, personal, spreading, sums, wormhole

@@ -5,7 +5,7 @@ Source of the model: Cang & Wu. Routes go axis by axis; those of a schedule made
 
 import numpy as np
 
-from treecast.machine import Model
+from treecast.models import Model
 from treecast.networks.core import Ints
 from treecast.ragged import starts
 from treecast.schedule import Schedule
