@@ -9,7 +9,7 @@ export FILE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-mpi test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
-.PHONY: bench-mpi simgrid arena docs clean
+.PHONY: bench-quick bench-mpi simgrid arena docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -75,6 +75,9 @@ check: lint types imports test  ## all of the above
 
 bench: $(VENV)/.dev  ## measure, and print ratios
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-quick: $(VENV)/.dev  ## run every line of `make bench` on small networks, in seconds
+	$(BIN)/python benchmarks/run.py --quick
 
 bench-cold: $(VENV)/.dev  ## measure small commands on a machine that has compiled nothing yet
 	$(BIN)/python benchmarks/cold.py $(ARGS)

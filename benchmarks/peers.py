@@ -11,7 +11,7 @@ nothing. A repair knows the plan from before, but has not seen the faults: the m
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from statistics import median
 from typing import NamedTuple
@@ -134,12 +134,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def beside_peers() -> None:
+def beside_peers(peers: Sequence[Peer] = PEERS, within: float = WITHIN) -> None:
     """Print the allgathers and trees of two other planners beside treecast's, as a table in Markdown."""
     print(f"| {' | '.join(COLUMNS)} |")
     print("|---" * len(COLUMNS) + "|")
-    for peer in PEERS:
-        found = ours(peer)
+    for peer in peers:
+        found = ours(peer, within)
         times = f"{peer.forest_seconds / found.trees_seconds:,.0f}" if peer.forest_seconds else "-"
         seconds = f"{found.allgather_seconds:.4f}", _cell(peer.forest_seconds), f"{found.trees_seconds:.4f}", times
         print("| " + " | ".join([*figures(peer, found), *seconds]) + " |", flush=True)
@@ -164,23 +164,28 @@ PACKED = (
     ("slim-fly:13", 200), ("torus:64x64", 400), ("torus:16x16x16", 400),
 )  # fmt: skip
 """Networks, and the milliseconds in which trees are to be packed."""
+SHORTENED = ("random-regular:1000,4,1", "dragonfly:8,4", "random-regular:10000,4,1")
 LESS = "torus:8x8x8 without links 1,1,1-1,1,2 2,2,2-2,2,3 3,3,3-3,3,4"
 MATCHED = (("mesh:4x4x4", 1), ("random-regular:64,6,1", 1), (LESS, 80))
 """Networks, and the milliseconds in which every node is to hear everything."""
 
 
-def constructions() -> None:
+def constructions(
+    packed: Sequence[tuple[str, int]] = PACKED,
+    shortened: Sequence[str] = SHORTENED,
+    matched: Sequence[tuple[str, int]] = MATCHED,
+) -> None:
     """Print what packing, shortening, matching and repair take, beside what they are to take."""
-    for spec, most in PACKED:
+    for spec, most in packed:
         where = network(spec)
         trees = fewest_ways(where, 0).ways
         seconds = processor_seconds(lambda: pack(where, 0, trees, 1))  # noqa: B023
         _against(f"pack {trees} trees on {spec}", seconds, most)
-    for spec in ("random-regular:1000,4,1", "dragonfly:8,4", "random-regular:10000,4,1"):
+    for spec in shortened:
         where = network(spec)
         seconds = processor_seconds(lambda: packed_trees(where, 0, fewest_ways(where, 0).ways))  # noqa: B023
         _against(f"pack and shorten trees on {spec}", seconds, 5000)
-    for spec, most in MATCHED:
+    for spec, most in matched:
         where = network(spec)
         seconds = processor_seconds(lambda: plan("allgather", where, builder="node-matching"))  # noqa: B023
         _against(f"allgather by matchings on {spec.partition(' ')[0]}{' less 3 links' * (' ' in spec)}", seconds, most)
@@ -225,9 +230,9 @@ print(schedule.network.nodes, planned - began, checked - planned, int(peak) / 2*
 """
 
 
-def growth() -> None:
+def growth(rows: Sequence[Sequence[str]] = GROWTH) -> None:
     """Plan and verify broadcasts of 600 messages on ever larger networks, each in a process of its own."""
-    for specs in GROWTH:
+    for specs in rows:
         before = None
         for spec in specs:
             done = subprocess.run(

@@ -2,6 +2,7 @@
 
     make bench                 everything that takes less than a minute
     make bench ARGS=--large    S_11 too: all its trees, one by one, and a walk from every node of each; mesh:100x100
+    make bench ARGS=--quick    the same on small networks, in seconds: no figure to quote, but every line runs
 
 Figures are the best of several runs; the machine may be shared, so look at the ratios.
 """
@@ -16,11 +17,11 @@ import time
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-from peers import beside_peers, constructions, growth
+from peers import GROWTH, MATCHED, PACKED, PEERS, SHORTENED, WITHIN, beside_peers, constructions, growth
 
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
@@ -31,12 +32,52 @@ from treecast.plans import plan
 from treecast.plans.all_port.node_matching import matched
 from treecast.plans.trees import star as star_trees
 from treecast.plans.trees.independent import independent_trees
-from treecast.plans.wormhole.bisection import minimum, transform
+from treecast.plans.wormhole.bisection import divide, transform
 from treecast.schedule import Schedule
 from treecast.simulation.bit_replay import gossip
 from treecast.simulation.faults import random_faults
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
+
+
+class Sizes(NamedTuple):
+    """What is measured: the names of networks, their sizes, and how many nodes, rows and sets there are."""
+
+    graph: int = 10**5
+    verified: str = "star:9"
+    allgathers: tuple[str, ...] = ("star:6", "star:7", "star:8", *(f"hypercube:{d}" for d in range(10, 15)))
+    alltoall: str = "star:8"
+    alltoall_copies: tuple[int, ...] = (1, 7)
+    torus: int = 8
+    anywhere: tuple[tuple[str, int], ...] = (
+        ("mesh:8x8", 1), ("mesh:4x4x4", 1), ("dragonfly:8,4", 1), ("slim-fly:13", 1), ("torus:4x4x4", 2), ("dragonfly:4,2", 2)
+    )  # fmt: skip
+    scattered: tuple[str, ...] = ("torus:8x8x8", "random-regular:256,6,1", "slim-fly:13")
+    exchanged: tuple[str, ...] = ("mesh:8x8", "random-regular:32,4,1")
+    peers: int = len(PEERS)
+    within: float = WITHIN
+    packed: tuple[tuple[str, int], ...] = PACKED
+    shortened: tuple[str, ...] = SHORTENED
+    matched: tuple[tuple[str, int], ...] = MATCHED
+    growth: tuple[tuple[str, ...], ...] = GROWTH
+    gossips: tuple[int, int] = (16, 12)
+    swept: str = "star:5"
+    meshes: tuple[tuple[int, ...], ...] = ((64, 64), (128, 128), (256, 256), (64, 64, 64), (20, 20), (48, 40))
+    mesh: str = "mesh:1024x1024"
+    trees: tuple[str, ...] = ("path:100000", "tree:30000,1", "100000")
+    star: int = 10
+    one_by_one: int = 0
+
+
+LARGE = Sizes(
+    meshes=(*Sizes().meshes, (100, 100)), trees=("path:100000", "tree:30000,1", "1000000"), one_by_one=11
+)  # fmt: skip
+QUICK = Sizes(
+    graph=100, verified="star:5", allgathers=("star:4", "hypercube:5"), alltoall="star:4", alltoall_copies=(1,), torus=3,
+    anywhere=(("mesh:3x3", 1), ("torus:3x3", 2)), scattered=("torus:3x3",), exchanged=("mesh:3x3",), peers=1, within=0,
+    packed=(("petersen", 1),), shortened=("petersen",), matched=(("mesh:3x3", 1),), growth=(("torus:4x4",),),
+    gossips=(6, 5), swept="star:4", meshes=((8, 8),), mesh="mesh:16x16", trees=("path:100", "50"), star=6, one_by_one=5,
+)  # fmt: skip
 
 
 def best(work: Callable[[], object], runs: int = 5) -> float:
@@ -108,17 +149,17 @@ def walk(n: int) -> None:
     )
 
 
-def verification() -> None:
-    """Verify a broadcast on S_9, with one copy and with eight, against a copy of its columns."""
-    for copies in (1, 8):
+def verification(spec: str) -> None:
+    """Verify a broadcast on a star network, with one copy and with as many as ports, against a copy of its columns."""
+    for copies in (1, network(spec).ports):
         began = time.perf_counter()
-        schedule = plan("broadcast", "star:9", messages=800, copies=copies)
+        schedule = plan("broadcast", spec, messages=800, copies=copies)
         planned = time.perf_counter() - began
         columns = list(schedule.rows.columns().values())
         limit = best(lambda: [column.copy() for column in columns])  # noqa: B023
         verify(schedule)
         taken = best(lambda: verify(schedule))  # noqa: B023
-        what = f"verify broadcast on S_9, x = {copies}, {len(schedule) / 1e6:.1f} M rows"
+        what = f"verify broadcast on {spec}, x = {copies}, {len(schedule) / 1e6:.1f} M rows"
         line(
             what,
             f"{len(schedule) / taken / 1e6:.1f} M rows/s",
@@ -126,22 +167,21 @@ def verification() -> None:
         )
 
 
-def all_sources() -> None:
+def all_sources(sizes: Sizes) -> None:
     """Plan and verify allgather with every node a source, with as many copies as ports, and alltoall on S_8."""
-    for spec in ("star:6", "star:7", "star:8", *(f"hypercube:{d}" for d in range(10, 15))):
+    for spec in sizes.allgathers:
         all_source("allgather", spec, network(spec).ports)
-    all_source("alltoall", "star:8", 1)
-    all_source("alltoall", "star:8", 7)
+    for copies in sizes.alltoall_copies:
+        all_source("alltoall", sizes.alltoall, copies)
 
 
-def on_any_network() -> None:
+def on_any_network(sizes: Sizes) -> None:
     """Plan and verify allgather on networks that do not look the same from every node, and in copies."""
-    less: Any = nx.convert_node_labels_to_integers(nx.grid_graph([8, 8, 8], periodic=True), ordering="sorted")
-    less.remove_edges_from([(0, 1), (100, 101), (200, 201)])
-    for where in (*map(network, ("mesh:8x8", "mesh:4x4x4", "dragonfly:8,4", "slim-fly:13")), network(less)):
-        all_source("allgather", where, 1)
-    all_source("allgather", "torus:4x4x4", 2)
-    all_source("allgather", "dragonfly:4,2", 2)
+    less: Any = nx.convert_node_labels_to_integers(nx.grid_graph([sizes.torus] * 3, periodic=True), ordering="sorted")
+    less.remove_edges_from(list(less.edges)[:: less.number_of_edges() // 3 + 1])
+    for spec, copies in sizes.anywhere:
+        all_source("allgather", spec, copies)
+    all_source("allgather", network(less), 1)
 
 
 def all_source(kind: str, spec: str | Network, copies: int) -> None:
@@ -167,18 +207,13 @@ def all_source(kind: str, spec: str | Network, copies: int) -> None:
     )
 
 
-def personal() -> None:
+def personal(sizes: Sizes) -> None:
     """Plan scatters and alltoalls on any network, in one copy and in two, against the bounds."""
-    graphs = {
-        "torus:8x8x8": network("torus:8x8x8"),
-        "random-regular:256,6,1": network("random-regular:256,6,1"),
-        "slim-fly:13": network("slim-fly:13"),
-    }
-    small = {"mesh:8x8": network("mesh:8x8"), "random-regular:32,4,1": network("random-regular:32,4,1")}
-    jobs = [("scatter", name, where, copies) for name, where in graphs.items() for copies in (1, 2)]
-    jobs += [("alltoall", name, where, copies) for name, where in small.items() for copies in (1, 2)]
-    for kind, name, where, copies in jobs:
-        plan(kind, where, copies=copies, root=0)  # compile, and find what is known of the network
+    jobs = [("scatter", name, copies) for name in sizes.scattered for copies in (1, 2)]
+    jobs += [("alltoall", name, copies) for name in sizes.exchanged for copies in (1, 2)]
+    for kind, name, copies in jobs:
+        where = network(name)
+        plan(kind, where, copies=copies, root=0 if kind == "scatter" else None)  # compile, and find what is known of it
         quickest.cache_clear()
         began = time.perf_counter()
         schedule = plan(kind, where, copies=copies)
@@ -187,9 +222,9 @@ def personal() -> None:
         line(f"{kind} on {name}, x = {copies}", f"{taken:.2f} s", f"{schedule.steps} steps, the bound is {least}")
 
 
-def gossips() -> None:
-    """Plan, verify and replay fault-tolerant gossip on hypercubes: d = 16 by symmetry, d = 12 under 11 random faults."""
-    for d, model in ((16, "whispering"), (16, "shouting"), (12, "whispering"), (12, "shouting")):
+def gossips(large: int, small: int) -> None:
+    """Plan, verify and replay fault-tolerant gossip on hypercubes: by symmetry, and under as many faults as it survives."""
+    for d, model in ((large, "whispering"), (large, "shouting"), (small, "whispering"), (small, "shouting")):
         began = time.perf_counter()
         schedule = plan("allgather", f"hypercube:{d}", survive=d - 1, model=model)
         planned = time.perf_counter() - began
@@ -200,29 +235,29 @@ def gossips() -> None:
             f"{planned + taken:.2f} s",
             f"{planned:.2f} s plan, {taken:.2f} s verify, {peak()}",
         )
-        if d == 12:
-            dead = random_faults(schedule.network, 11, 1)
+        if d == small:
+            dead = random_faults(schedule.network, d - 1, 1)
             gossip(schedule, dead)
             replayed = best(lambda: gossip(schedule, dead), 3)  # noqa: B023
             sends = gossip(schedule, dead).transmissions
             line(
-                "  replayed for all 4,096 sources under 11 random dead nodes",
+                f"  replayed for all {2**d:,} sources under {d - 1} random dead nodes",
                 f"{replayed:.2f} s",
                 f"{sends / 1e6:.0f} M sends, {sends / replayed / 1e9:.1f} G sends/s, {peak()}",
             )
 
 
-def bisection(large: bool) -> None:
+def bisection(shapes: tuple[tuple[int, ...], ...], spec: str) -> None:
     """Tables of all sources of meshes, against distance sweeps of the whole mesh, and growth with N; one large schedule."""
     before = 0.0
-    for shape in ((64, 64), (128, 128), (256, 256), (64, 64, 64), (20, 20), (48, 40), *([(100, 100)] if large else [])):
+    for shape in shapes:
         nodes, field = prod(shape), np.zeros(shape, np.int64)
         transform(field)
         limit = best(lambda: transform(field))  # noqa: B023
         began = time.perf_counter()
-        tables, _ = minimum.__wrapped__(shape)
+        tables, _ = divide(shape)
         taken = time.perf_counter() - began
-        growth = f", {taken / nodes / before:.2f} x the time per node of 64x64" if before else ""
+        growth = f", {taken / nodes / before:.2f} x the time per node of the first" if before else ""
         before = before or taken / nodes
         line(
             f"least distances on {'x'.join(map(str, shape))}, all sources",
@@ -231,7 +266,7 @@ def bisection(large: bool) -> None:
             f"{len(tables.tables):,} sets, {peak()}",
         )
     began = time.perf_counter()
-    schedule = plan("broadcast", "mesh:1024x1024", model="wormhole")
+    schedule = plan("broadcast", spec, model="wormhole")
     planned = time.perf_counter() - began
     columns = list(schedule.rows.columns().values())
     limit = best(lambda: [column.copy() for column in columns])
@@ -239,18 +274,18 @@ def bisection(large: bool) -> None:
     verify(schedule)
     checked = time.perf_counter() - began
     line(
-        f"broadcast on mesh:1024x1024, {len(schedule):,} rows",
+        f"broadcast on {spec}, {len(schedule):,} rows",
         f"{planned:.2f} s",
         f"{planned / len(schedule) * 1e9:.0f} ns/row, {planned / limit:.0f} x a memory copy; "
         f"verified in {checked:.2f} s, {peak()}",
     )
 
 
-def without_buffers(large: bool) -> None:
+def without_buffers(specs: tuple[str, ...]) -> None:
     """Scatterv and gatherv of uneven lengths on deep, wide and random trees, against a copy of the rows' columns."""
     rng = np.random.default_rng(1)
-    for spec in ("path:100000", "tree:30000,1", f"random tree of 10^{6 if large else 5}"):
-        where = network(spec) if ":" in spec else random_tree(10 ** (6 if large else 5), rng)
+    for spec in specs:
+        where = network(spec) if ":" in spec else random_tree(int(spec), rng)
         lengths = rng.integers(0, 10, where.nodes) * (rng.random(where.nodes) < 0.7)
         for kind in ("scatterv", "gatherv"):
             plan(kind, "tree:2,2", lengths=1)  # compile
@@ -264,7 +299,7 @@ def without_buffers(large: bool) -> None:
             limit = best(lambda: [column.copy() for column in columns])  # noqa: B023
             bound = max(b.value for b in report.bounds if b.of == "steps")
             line(
-                f"{kind} on {spec}, {len(schedule):,} rows",
+                f"{kind} on {spec if ':' in spec else f'a random tree of {int(spec):,}'}, {len(schedule):,} rows",
                 f"{planned:.2f} s",
                 f"{planned / limit:.0f} x a memory copy; verified in {checked:.2f} s; "
                 f"{schedule.steps / bound:.4f} x the bound, {peak()}",
@@ -278,18 +313,22 @@ def random_tree(nodes: int, rng: np.random.Generator) -> Graph:
     return Graph(f"graph:{nodes}", [str(u) for u in range(nodes)], np.concatenate([edges, edges[:, ::-1]]))
 
 
-def faults() -> None:
-    """Replay a broadcast on S_5 under every set of at most three dead nodes."""
-    schedule = plan("broadcast", "star:5", messages=400, copies=4)
+def faults(spec: str) -> None:
+    """Replay a broadcast on a star network under every set of as many dead nodes as it survives."""
+    schedule = plan("broadcast", spec, messages=400, copies=network(spec).ports)
     sweep(schedule, 1)
     taken = best(lambda: sweep(schedule))
     sets = sweep(schedule).sets
-    line(f"sweep S_5 under all {sets:,} sets of ≤ 3 dead nodes", f"{taken:.3f} s", f"{sets / taken / 1e6:.1f} M sets/s")
+    line(
+        f"sweep {spec} under all {sets:,} sets of ≤ {schedule.copies - 1} dead nodes",
+        f"{taken:.3f} s",
+        f"{sets / taken / 1e6:.1f} M sets/s",
+    )
 
 
-def graphs() -> None:
-    """Read a GraphML file of 10^5 nodes and 3 · 10^5 links, each in a process of its own: treecast, and networkx."""
-    nodes, degree = 10**5, 6
+def graphs(nodes: int) -> None:
+    """Read a GraphML file of some nodes and three times as many links, each in a process of its own: treecast, and networkx."""
+    degree = 6
     targets = np.random.default_rng(1).permuted(np.tile(np.arange(nodes), (degree // 2, 1)), axis=1).T
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "net.graphml"
@@ -336,25 +375,32 @@ def peak() -> str:
     return f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
 
 
+def measure(sizes: Sizes) -> None:
+    """Measure everything on networks of these sizes."""
+    start()
+    graphs(sizes.graph)
+    verification(sizes.verified)
+    all_sources(sizes)
+    on_any_network(sizes)
+    personal(sizes)
+    beside_peers(PEERS[: sizes.peers], sizes.within)
+    constructions(sizes.packed, sizes.shortened, sizes.matched)
+    growth(sizes.growth)
+    gossips(*sizes.gossips)
+    faults(sizes.swept)
+    bisection(sizes.meshes, sizes.mesh)
+    without_buffers(sizes.trees)
+    trees_as_arrays(sizes.star)
+    walk(sizes.star)
+    if sizes.one_by_one:
+        trees_one_by_one(sizes.one_by_one)
+        walk(sizes.one_by_one)
+
+
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--large", action="store_true", help="S_11, a mesh of 100x100 and a tree of 10^6 nodes too")
-    large = options.parse_args().large
-    start()
-    graphs()
-    verification()
-    all_sources()
-    on_any_network()
-    personal()
-    beside_peers()
-    constructions()
-    growth()
-    gossips()
-    faults()
-    bisection(large)
-    without_buffers(large)
-    trees_as_arrays(10)
-    walk(10)
-    if large:
-        trees_one_by_one(11)
-        walk(11)
+    size = options.add_mutually_exclusive_group()
+    size.add_argument("--large", action="store_true", help="S_11, a mesh of 100x100 and a tree of 10^6 nodes too")
+    size.add_argument("--quick", action="store_true", help="small networks only: whether it runs, in seconds")
+    asked = options.parse_args()
+    measure(LARGE if asked.large else QUICK if asked.quick else Sizes())
