@@ -5,10 +5,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
+
+from numpy.typing import NDArray
 
 from treecast import formats, lower_bounds
 from treecast.execution import election, local
+from treecast.execution.layout import bytes_of
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import NodeName
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
 
 Planned = Schedule | str | os.PathLike[str]
 """A schedule, or the file that holds it."""
-"""Faults, or how people write them: ``["21345@7", "12345-21345"]``."""
+Data = bytes | bytearray | memoryview | NDArray[Any]
+"""What has bytes that lie one behind the other."""
 
 
 def bounds(
@@ -133,6 +137,12 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
     return verifier.verify(found, model, method)
 
 
+@overload
+def simulate(schedule: Planned, faults: Failing = None, liars: None = None) -> "Trace | Gossip": ...
+@overload
+def simulate(schedule: Planned, faults: Failing = None, *, liars: Faults | str | Sequence[str]) -> Lies: ...
+@overload
+def simulate(schedule: Planned, faults: Failing, liars: Faults | str | Sequence[str]) -> Lies: ...
 def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -> "Trace | Gossip | Lies":
     """Replay a schedule exactly, while nodes and links fail: when does what arrive, by which way, and what is lost?
 
@@ -155,12 +165,12 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     -------
     Trace, Gossip or Lies
         A trace knows when each chunk arrives at each node, and what living nodes never get (``lost``). Of a gossip of more
-        than 2^20 sends on a hypercube, a Gossip counts what each node lacks. Where something lies, Lies tell who is fooled.
+        than 2^20 sends on a hypercube, a Gossip counts what each node lacks. Where liars are given, Lies tell who is fooled.
 
     Raises
     ------
     FaultError, NetworkError
-        For a fault that names nothing, and when the source of all data fails before the first step.
+        For a fault that names nothing, and when the source of all data fails before the first step, or lies.
     ScheduleError
         When there is too much to replay.
     FormatError
@@ -176,7 +186,7 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     """
     found = _schedule(schedule)
     lying = faults_of(found.network, liars)
-    if lying:
+    if lying is not None:
         return replay_lies(found, lying, faults_of(found.network, faults))
     return replay.simulate(found, faults_of(found.network, faults))
 
@@ -255,9 +265,7 @@ def sweep(
     )
 
 
-def run(
-    schedule: Planned, data: bytes | memoryview, faults: Failing = None, *, progress: Progress | None = None
-) -> "Execution":
+def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Progress | None = None) -> "Execution":
     """Carry out a schedule on real bytes, moved step by step between one buffer per node, in this process.
 
     Nobody knows of ``faults``, as in ``simulate``; both agree send by send.
@@ -266,9 +274,10 @@ def run(
     ----------
     schedule : Schedule, str or path
         The schedule, or the file that holds it.
-    data : bytes or memoryview
-        The data of all nodes, in the order of the chunks. For sums it is cut into N equal parts, the last filled up with
-        zeros: node h contributes part h, its bytes as unsigned numbers, and each sum is exact, in int64.
+    data : bytes, memoryview or array
+        The data of all nodes, in the order of the chunks; of an array its bytes, as they lie in memory. For sums it is
+        cut into N equal parts, the last filled up with zeros: node h contributes part h, its bytes as unsigned numbers, and
+        each sum is exact, in int64.
     faults : Faults, str or sequence of str, optional
         What fails, as ``simulate`` takes it.
     progress : callable, optional
@@ -282,7 +291,7 @@ def run(
     Raises
     ------
     PlanError
-        When the buffers do not fit in memory.
+        When the data has no bytes, as text, or they do not lie one behind the other; when the buffers do not fit in memory.
     FaultError, NetworkError
         For a fault that names nothing, and when the root is dead from the start.
     FormatError
@@ -297,12 +306,12 @@ def run(
     (22, 22)
     """
     found = _schedule(schedule)
-    return local.run(found, data, faults_of(found.network, faults), progress=progress)
+    return local.run(found, bytes_of(data), faults_of(found.network, faults), progress=progress)
 
 
 def elect(
     schedule: Planned,
-    data: bytes | memoryview,
+    data: Data,
     liars: Failing,
     faults: Failing = None,
     *,
@@ -318,8 +327,8 @@ def elect(
     ----------
     schedule : Schedule, str or path
         The schedule, or the file that holds it.
-    data : bytes or memoryview
-        The data of all nodes, in the order of the chunks.
+    data : bytes, memoryview or array
+        The data of all nodes, in the order of the chunks; of an array its bytes, as they lie in memory.
     liars : Faults, str or sequence of str
         The nodes, links and arcs that lie, written as ``simulate`` takes faults.
     faults : Faults, str or sequence of str, optional
@@ -335,9 +344,9 @@ def elect(
     Raises
     ------
     FaultError, NetworkError
-        For liars that do not exist, for collectives that add up, and for sparing schedules.
+        For liars that do not exist, for a root that lies, for collectives that add up, and for sparing schedules.
     PlanError
-        When the buffers do not fit in memory.
+        When the data has no bytes, as text, or they do not lie one behind the other; when the buffers do not fit in memory.
 
     Examples
     --------
@@ -348,9 +357,8 @@ def elect(
     (1, 23, [])
     """
     found = _schedule(schedule)
-    return election.elect(
-        found, data, faults_of(found.network, liars) or Faults(), faults_of(found.network, faults), progress=progress
-    )
+    lying, failing = faults_of(found.network, liars) or Faults(), faults_of(found.network, faults)
+    return election.elect(found, bytes_of(data), lying, failing, progress=progress)
 
 
 def _schedule(schedule: Planned) -> Schedule:

@@ -62,7 +62,7 @@ def plain_election(schedule, data, liars, faults=NOTHING):
 @settings(max_examples=100)
 @given(of_any_collective(COPYING), st.binary(max_size=300), st.data())
 def test_elections_against_plain_loops(schedule, data, draws):
-    liars = draw_faults(draws, schedule, root_too=True)
+    liars = draw_faults(draws, schedule, root_too=schedule.collective.all_source)
     done = check_election(schedule, data, liars)
     assert (done.steps, done.transmissions) == (schedule.steps, schedule.transmissions)
     check_election(schedule, data, liars, draw_faults(draws, schedule))
@@ -72,7 +72,7 @@ def test_elections_against_plain_loops(schedule, data, draws):
 @given(arbitrary(), st.binary(max_size=50), st.data())
 def test_elections_of_any_schedule_against_plain_loops(schedule, data, draws):
     """Copies may be missing, or more than claimed, of no tree, or not where they are to be sent on."""
-    liars = draw_faults(draws, schedule, root_too=True)
+    liars = draw_faults(draws, schedule, root_too=schedule.collective.all_source)
     faults = draw_faults(draws, schedule)
     check_election(schedule, data, liars, faults)
     whole, found = (
@@ -108,7 +108,10 @@ def check_election(schedule, data, liars, faults=NOTHING):
 @settings(max_examples=60)
 @given(of_any_collective(COPYING), st.data())
 def test_verdicts_without_bytes_are_those_of_elections(schedule, draws):
-    cases = [(draw_faults(draws, schedule, root_too=True), draw_faults(draws, schedule)) for _ in range(3)]
+    cases = [
+        (draw_faults(draws, schedule, root_too=schedule.collective.all_source), draw_faults(draws, schedule))
+        for _ in range(3)
+    ]
     data = bytes(schedule.collective.chunks)  # a byte for each chunk
     for case, verdict in zip(cases, verdicts(schedule, cases), strict=True):
         done = elect(schedule, data, *case)
@@ -132,7 +135,8 @@ def harmed(schedule, sets):
 
 def sets_of(schedule, size, nodes=True, arcs=True):
     """Every set of so many lying nodes and arcs, from the start."""
-    names = [("node", u) for u in range(schedule.network.nodes)] if nodes else []
+    rooted = {schedule.collective.root} if not schedule.collective.all_source else set()
+    names = [("node", u) for u in range(schedule.network.nodes) if u not in rooted] if nodes else []
     names += [("arc", a) for a in all_arcs(schedule)] if arcs else []
     return [
         Faults({u: 0 for what, u in some if what == "node"}, {a: 0 for what, a in some if what == "arc"})

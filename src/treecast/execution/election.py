@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Description, Table, count_of, describe, list_few, node_table, spell_ranges
+from treecast.description import Description, Table, count_of, describe, node_table, spell_ranges
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
 from treecast.execution.outcome import Outcome
 from treecast.networks.core import Ints
@@ -23,7 +23,7 @@ from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults, wanted
-from treecast.simulation.lies import check_liars, describe_tolerance, honest_nodes
+from treecast.simulation.lies import check_liars, describe_election, honest_nodes
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
@@ -118,7 +118,7 @@ class Election(Outcome):
 
 @describe.register
 def _(election: Election) -> Description:
-    schedule, label, honest = election.schedule, election.schedule.network.label, len(election.honest)
+    schedule, label = election.schedule, election.schedule.network.label
     right, fooled, undecided = election.right, election.fooled, election.undecided
     verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
     verdicts |= dict.fromkeys(election.faults.nodes, "dead")
@@ -133,35 +133,23 @@ def _(election: Election) -> Description:
         }
         for node, (digest, true) in enumerate(zip(election.digests, election.true_digests, strict=True))
     ]
+    begin = describe_election(schedule, (election.liars, election.faults), right, fooled, undecided)
     figures = {
         "bytes": election.size,
         "sha256": election.digest,
-        "liars": election.liars.describe(schedule.network),
-        "faults": election.faults.describe(schedule.network),
         "tolerates": election.tolerates,
-        "honest": honest,
-        "right": len(right),
-        "fooled": [label(node) for node in fooled],
-        "undecided": [label(node) for node in undecided],
         **election.figures_of_run(),
         "altered": election.altered,
         "node_reports": nodes,
     }
-    lines: dict[str, object] = {
-        "elected": f"the right data at all {honest:,} honest nodes",
-        "liars": list_few(election.liars.describe(schedule.network)),
-        "faults": list_few(election.faults.describe(schedule.network)),
-        "tolerates": describe_tolerance(schedule.copies, schedule.against),
-        "input": count_of(election.size, "byte"),
-        "sha256": election.digest,
-    }
-    if not election.holds:
-        wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
-        lines["elected"] = f"NOT the right data at {honest - len(right):,} of {honest:,} honest nodes: {wrong}"
+    given = {"input": count_of(election.size, "byte"), "sha256": election.digest}
     sent = f"{describe_sends(election.transmissions, election.lost_sends)}, {election.altered:,} altered"
-    found = Description({}, lines, holds=election.holds).joined(describe_job(schedule))
-    return found.adding(
-        figures, {"steps": election.steps, "transmissions": sent, "seconds": election.seconds}, _node_table(nodes)
+    return (
+        begin.adding(lines=given)
+        .joined(describe_job(schedule))
+        .adding(
+            figures, {"steps": election.steps, "transmissions": sent, "seconds": election.seconds}, _node_table(nodes)
+        )
     )
 
 

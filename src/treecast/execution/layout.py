@@ -6,7 +6,7 @@ Local runs, elections, relays and MPI all read it here, so that a chunk is the s
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -66,6 +66,33 @@ class Layout:
         for first, stop in chunks:
             found.update(memory[self.slice_of(first, stop)].data)
         return found.hexdigest()
+
+
+def bytes_of(data: object) -> memoryview:
+    """Return the bytes of what holds some: bytes, or an array of numbers of any type, whose bytes lie one behind the other.
+
+    Raises
+    ------
+    PlanError
+        For text, for a list, for an array of objects, and for one whose bytes lie apart or in another order.
+
+    Examples
+    --------
+    >>> len(bytes_of(np.array([1000.5, 2.0])))
+    16
+    """
+    try:
+        view = memoryview(cast(bytes, data))
+    except (TypeError, ValueError):  # no buffer, or one of a type that buffers cannot name
+        right = "encode it, as in text.encode()" if isinstance(data, str) else "give bytes, or a numpy array of numbers"
+        raise PlanError(f"data of type {type(data).__name__} has no bytes to move: {right}") from None
+    if "O" in view.format:
+        raise PlanError("an array of objects has no bytes to move: give an array of numbers")
+    if not view.c_contiguous:
+        raise PlanError(
+            "the bytes of this array do not lie one behind the other, row by row: give numpy.ascontiguousarray(array)"
+        )
+    return np.frombuffer(view, np.uint8).data if view.nbytes else memoryview(b"")
 
 
 def even_layout(size: int, chunks: int, item: int = 1) -> Layout:

@@ -36,7 +36,7 @@ from treecast.execution.outcome import Outcome
 from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_delivery
+from treecast.simulation.delivery import describe_delivery, describe_late
 from treecast.simulation.faults import Faults, wanted
 
 _FEW = 32  # sends
@@ -110,8 +110,8 @@ class Execution(Outcome):
 
     @property
     def holds(self) -> bool:
-        """Whether every living node is intact."""
-        return len(self.intact) == len(self.living)
+        """Whether a node lives, and every living node is intact."""
+        return len(self.intact) == len(self.living) > 0
 
     def lost(self, node: int) -> list[tuple[int, int]]:
         """Return the ranges (first, stop) of the chunks that a node is to end with and does not."""
@@ -355,6 +355,7 @@ def _(done: Execution) -> Description:
     faults = done.faults.describe(done.schedule.network)
     lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
     begin = describe_delivery(len(intact), len(done.living), faults, lacking)
+    begin = begin.joined(describe_late(done.schedule, done.faults))
     begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
     lines = done.lines_of_run()
     rows = [

@@ -20,7 +20,7 @@ from treecast.files import read_whole, spell_path, write_whole
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_sends
+from treecast.simulation.delivery import describe_late, describe_sends
 from treecast.simulation.faults import Faults
 
 
@@ -84,6 +84,7 @@ def _(done: Relay) -> Description:
         "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",
         "seconds": done.seconds,
     }
+    late = describe_late(schedule, done.faults)
     table = node_table(
         (
             "to node" if schedule.collective.direction == "from" else "from node",
@@ -96,7 +97,8 @@ def _(done: Relay) -> Description:
         {"intact": "good", "LOST": "bad"},
         "messages",
     )
-    return Description({}, lines, holds=done.holds).joined(describe_job(schedule)).adding(figures, more, table)
+    begin = Description({}, lines, holds=done.holds).joined(late, after="faults")
+    return begin.joined(describe_job(schedule)).adding(figures, more, table)
 
 
 def relay(

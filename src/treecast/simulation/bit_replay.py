@@ -17,7 +17,7 @@ from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
-from treecast.simulation.delivery import describe_delivery, describe_sends
+from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
 from treecast.simulation.faults import Faults
 
 _MOST_BYTES = 4 * 2**30
@@ -68,8 +68,8 @@ class Gossip(Described):
 
     @property
     def holds(self) -> bool:
-        """Whether every living node ends with the chunks of all living sources."""
-        return not self.missing.any()
+        """Whether a node lives, and every living node ends with the chunks of all living sources."""
+        return not self.missing.any() and bool(self.living.any())
 
 
 def is_gossip(schedule: Schedule) -> bool:
@@ -155,4 +155,5 @@ def _(found: Gossip) -> Description:
     }
     words = [f"{node} lacks the messages of {count:,} living nodes" for node, count in lacking]
     begin = describe_delivery(found.delivered, int(found.living.sum()), found.faults.describe(network), words)
-    return begin.joined(describe_job(found.schedule)).adding(figures, lines)
+    late = describe_late(found.schedule, found.faults)
+    return begin.joined(late).joined(describe_job(found.schedule)).adding(figures, lines)

@@ -86,6 +86,12 @@ class Faults:
         if min((*self.nodes.values(), *self.arcs.values()), default=0) < 0:
             raise FaultError("a fault happens at a step from 0 on")
 
+    def too_late(self, schedule: Schedule) -> "Faults":
+        """Return the faults that happen after a schedule has ended: they change nothing."""
+        last = schedule.steps
+        nodes = {node: step for node, step in self.nodes.items() if step >= last > 0}
+        return Faults(nodes, {arc: step for arc, step in self.arcs.items() if step >= last > 0})
+
     def __len__(self) -> int:
         return len(self.nodes) + len(self.arcs)
 
@@ -120,16 +126,16 @@ def wanted(collective: Collective, faults: Faults) -> Holdings:
     return Holdings(node[which], np.maximum(first[which], begins[part]), np.minimum(stop[which], behind[part]))
 
 
-def parse_faults(network: Network | str, nodes: Iterable[str] = (), links: Iterable[str] = ()) -> Faults:
-    """Return the faults that people write.
+def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links: str | Iterable[str] = ()) -> Faults:
+    """Return the faults that people write; one that is named twice happens at the earlier step.
 
     Parameters
     ----------
     network : Network or str
         The network whose nodes and links fail, or its spelling.
-    nodes : iterable of str
+    nodes : str or iterable of str
         Nodes, as ``2143``; ``2143@5`` fails from step 5 on, else it is dead from the start.
-    links : iterable of str
+    links : str or iterable of str
         Links ``1234-2134`` (both ways), arcs ``1234>2134``; also with ``@5``. Where parallel cables join two nodes, all of them
         fail; ``a-b#0`` and ``a>b#0`` name the first of them, ``a-b#1`` the second.
 
@@ -151,13 +157,14 @@ def parse_faults(network: Network | str, nodes: Iterable[str] = (), links: Itera
     network = find_network(network)
     dead: dict[int, int] = {}
     cut_arcs: dict[tuple[int, int], int] = {}
-    for text in nodes:
+    for text in _texts(nodes):
         name, step = _at_step(text)
-        dead[network.node(name)] = step
-    for text in links:
+        node = network.node(name)
+        dead[node] = min(step, dead.get(node, step))
+    for text in _texts(links):
         name, step = _at_step(text)
-        for u, port in _arcs_called(network, name):
-            cut_arcs[u, port] = step
+        for arc in _arcs_called(network, name):
+            cut_arcs[arc] = min(step, cut_arcs.get(arc, step))
     return Faults(dead, cut_arcs)
 
 
@@ -169,7 +176,11 @@ def faults_of(network: Network, given: Failing) -> Faults | None:
     """Return faults, read for a network where they are texts."""
     if given is None or isinstance(given, Faults):
         return given
-    return read_faults(network, [given] if isinstance(given, str) else given)
+    return read_faults(network, _texts(given))
+
+
+def _texts(given: str | Iterable[str]) -> Iterable[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def read_faults(network: Network, texts: Iterable[str]) -> Faults:

@@ -8,7 +8,7 @@ c + 2l < x the value that most copies have is the right one. That is how a node 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from treecast.against import Against
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
 from treecast.schedule import Schedule, describe_job
+from treecast.simulation.delivery import describe_late
 from treecast.simulation.faults import Faults
 
 
@@ -97,6 +98,11 @@ def check_liars(schedule: Schedule, liars: Faults) -> None:
     if schedule.sparing:
         raise FaultError("a sparing schedule keeps no copies apart: nodes have nothing to elect from")
     liars.check_names(schedule.network)
+    if not schedule.collective.all_source and schedule.collective.root in liars.nodes:
+        name = schedule.network.label(schedule.collective.root)
+        raise FaultError(
+            f"the root {name} is no liar: a liar alters what it passes on for others, and nobody could judge the root's own data"
+        )
 
 
 class _Since:
@@ -214,27 +220,41 @@ def describe_tolerance(copies: int, against: Against = "nodes") -> str:
     return f"any c dead and l lying {what} while c + 2 l < {copies:,}: most copies decide"
 
 
-@describe.register
-def _(found: Lies) -> Description:
-    network, honest = found.schedule.network, len(found.honest)
-    liars, dead = found.liars.describe(network), found.faults.describe(network)
-    fooled, undecided = ([network.label(v) for v in these] for these in (found.fooled, found.undecided))
-    figures = {
-        "liars": liars,
-        "faults": dead,
-        "honest": honest,
-        "right": len(found.right),
-        "fooled": fooled,
-        "undecided": undecided,
-    }
+def describe_election(
+    schedule: Schedule,
+    given: tuple[Faults, Faults],
+    right: Sequence[int],
+    fooled: Sequence[int],
+    undecided: Sequence[int],
+) -> Description:
+    """Return how the results of all elections begin: who elected what, among which liars and faults (``given``)."""
+    liars, faults = (each.describe(schedule.network) for each in given)
+    wrong, honest = len(fooled) + len(undecided), len(right) + len(fooled) + len(undecided)
     lines: dict[str, object] = {
         "elected": f"the right data at all {honest:,} honest nodes",
         "liars": list_few(liars),
-        "faults": list_few(dead),
-        "tolerates": describe_tolerance(found.schedule.copies, found.schedule.against),
+        "faults": list_few(faults),
+        "tolerates": describe_tolerance(schedule.copies, schedule.against),
     }
-    if not found.holds:
-        wrong = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
-        lines["elected"] = f"NOT the right data at {honest - len(found.right):,} of {honest:,} honest nodes: {wrong}"
-        lines |= {what: list_few(these) for what, these in (("fooled", fooled), ("undecided", undecided)) if these}
-    return Description({}, lines, holds=found.holds).joined(describe_job(found.schedule)).adding(figures)
+    if wrong:
+        who = f"{len(fooled):,} fooled, {len(undecided):,} undecided"
+        lines["elected"] = f"NOT the right data at {wrong:,} of {honest:,} honest nodes: {who}"
+    label = schedule.network.label
+    figures = {
+        "liars": liars,
+        "faults": faults,
+        "honest": honest,
+        "right": len(right),
+        "fooled": [label(node) for node in fooled],
+        "undecided": [label(node) for node in undecided],
+    }
+    return Description(figures, lines, holds=not wrong).joined(describe_late(schedule, *given), after="faults")
+
+
+@describe.register
+def _(found: Lies) -> Description:
+    given = found.liars, found.faults
+    begin = describe_election(found.schedule, given, found.right, found.fooled, found.undecided)
+    wrong = begin.pick("fooled", "undecided")
+    lines = {what: list_few(cast(list[str], these)) for what, these in wrong.items() if these}
+    return begin.adding(lines=lines).joined(describe_job(found.schedule))

@@ -14,7 +14,7 @@ from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
-from treecast.simulation.delivery import describe_delivery, describe_sends
+from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
 from treecast.simulation.faults import Faults, wanted
 from treecast.steps import NEVER
 
@@ -115,8 +115,8 @@ class Trace(Described):
 
     @property
     def holds(self) -> bool:
-        """Whether every living node ends with all that it wants."""
-        return not self.lost
+        """Whether a node lives, and every living node ends with all that it wants."""
+        return not self.lost and bool(self.living.any())
 
     @cached_property
     def completion(self) -> Ints:
@@ -313,4 +313,5 @@ def _(trace: Trace) -> Description:
     lines = {"steps": trace.steps, "transmissions": f"{sends}, {most}"}
     lacking = [f"{network.label(node)} lacks {spell_range(first, stop)}" for node, first, stop in trace.lost]
     begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking)
-    return begin.joined(describe_job(trace.schedule)).adding(figures, lines)
+    late = describe_late(trace.schedule, trace.faults)
+    return begin.joined(late).joined(describe_job(trace.schedule)).adding(figures, lines)

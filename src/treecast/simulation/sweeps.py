@@ -110,6 +110,9 @@ def _(found: Sweep) -> Description:
     if found.liars:
         figures |= {"liars": found.liars}
     tried = f"{'random sets' if found.sample else 'every set'} of {_describe_size(found)}"
+    if found.counterexample is None and not (found.most or found.liars):
+        said = f"one copy survives none: 'verify --sweep {found.kind} --most 1' tells which do harm"
+        return Description({"sweep": figures}, {"faults": said})
     if found.counterexample is None:
         return Description({"sweep": figures}, {"faults": f"survives {tried}: {count_of(found.sets, 'set')}"})
     network = found.schedule.network
