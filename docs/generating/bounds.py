@@ -47,8 +47,9 @@ def bounds() -> str:
     return page(
         "Lower bounds",
         "What no schedule can beat. `treecast bounds` prints those of a job, and every report has them beside its figures. The "
-        "greatest one counts. Each formula stands here with its source, or its proof in a few words, and with one job in which "
-        "it occurs. N is the number of nodes, or of ranks where there are relays; M the messages, x the copies, f the faults.",
+        "greatest one counts, of those that hold under no condition, if there are such. Each formula stands here with its "
+        "source, or its proof in a few words, and with one job in which it occurs. N is the number of nodes, or of ranks where "
+        "there are relays; M the messages, x the copies, f the faults.",
         *(_section(words, [one for one in found if one.bound.of == of]) for of, words in _OF.items()),
         "## Proofs",
         "What the functions say that make the bounds. [The page on meshes](../mesh.md) has the proofs under wormhole switching.",
@@ -64,7 +65,7 @@ def _section(words: str, found: list[Found]) -> str:
     rows = [
         [
             cell(group[0].bound.formula),
-            cell(group[0].bound.source),
+            cell("; ".join(filter(None, (group[0].bound.source, group[0].bound.given)))),
             ", ".join(code(kind) for kind in dict.fromkeys(one.kind for one in group)),
             f"{code(group[0].command)}: {group[0].bound.value:,}",
         ]

@@ -236,7 +236,7 @@ def test_bounds(answer):
     assert status == 0
     assert set(found) >= JOB | {"steps_lower_bound", "transmissions_lower_bound", "bounds"}
     assert (found["steps_lower_bound"], found["transmissions_lower_bound"]) == (305, 142_800)
-    assert set(found["bounds"][0]) == {"of", "value", "formula", "source"}
+    assert set(found["bounds"][0]) == {"of", "value", "formula", "source", "given"}
     assert answer("bounds", "broadcast", "star:5", "--model", "one-port")[1]["steps_lower_bound"] == 7
 
 
@@ -361,7 +361,7 @@ BAD = [
     ((*PLAN, "--root=-1"), "'-1' is no node of star:5"),
     ((*PLAN, "--root", "nobody"), "'nobody' is no node of star:5"),
     ((*PLAN, "--copies", "0"), "at least one copy"),
-    ((*PLAN, "--copies", "5"), "survive 4 dead nodes needs 5 node-disjoint ways; "),
+    ((*PLAN, "--copies", "5"), "5 copies, to survive 4 dead nodes, need 5 node-disjoint ways; "),
     ((*PLAN, "--copies=-1"), "at least one copy"),
     ((*PLAN, "--survive", "4"), "Possible here: dead nodes 3, dead links 3, dead arcs 3"),
     ((*PLAN, "--survive=-1"), "at least one copy"),

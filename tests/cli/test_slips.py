@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan star:3 broadcast", "'broadcast' is no network but a collective: write it first, and then 'star:3'"),
         ("bounds star:3 broadcast", "'broadcast' is no network but a collective"),
         ("plan broadcast p.tc", "'p.tc' is a file, no network: write file:p.tc"),
-        ("plan broadcast star:4 --survive 9", "survive 9 dead nodes needs 10 node-disjoint ways"),
+        ("plan broadcast star:4 --survive 9", "10 copies, to survive 9 dead nodes, need 10 node-disjoint ways"),
         ("plan broadcast star:3 --order 1,0", "takes order (dimension-order needs a hypercube;"),
         ("plan broadcast star:3 --fault-free", "takes fault-free (dimension-order needs a hypercube;"),
         ("plan allgather star:3 --initiator 1", "takes initiator (four-phases needs a hypercube;"),

@@ -4,7 +4,7 @@ import pytest
 
 from treecast import TreecastError, network
 from treecast.collectives import COLLECTIVES, Collective
-from treecast.lower_bounds import best, bounds, is_least
+from treecast.lower_bounds import bounds, is_least, tightest
 from treecast.models import model
 
 NETWORKS = (
@@ -29,7 +29,7 @@ def test_it_says_what_all_bounds_say(spec, machine):
             try:
                 job = Collective.over(where, kind.name, messages, root=0 if kind.all_source else int(where.ranks[0]))
                 known = bounds(job, where, 1, machine)
-                least, sends = best(known, "steps").value, best(known, "transmissions").value
+                least, sends = (tightest(known, of).value for of in ("steps", "transmissions"))
             except (TreecastError, ValueError):
                 continue  # a kind that needs targets or lengths, or of which nothing is known
             asked += 1

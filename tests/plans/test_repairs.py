@@ -74,7 +74,7 @@ def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
 
 def test_copies_that_are_no_more_are_refused() -> None:
     before = treecast.plan("broadcast", "ring:6", survive=1)
-    with pytest.raises(PlanError, match=r"^survive 1 dead node needs 2 node-disjoint ways"):
+    with pytest.raises(PlanError, match=r"^2 copies, to survive 1 dead node, need 2 node-disjoint ways"):
         treecast.repair(before, cut_links=["1-2"])
 
 

@@ -70,7 +70,7 @@ def test_hosts_with_links_to_two_switches(kind):
 def test_a_bridge_is_named_where_it_stands_in_the_way(kind):
     graph = nx.relabel_nodes(nx.barbell_graph(4, 0), dict(enumerate("abcdefgh")))
     for against, cut in (("nodes", "d"), ("links", "d-e"), ("arcs", "d>e")):
-        asked = f"survive 1 dead {against[:-1]} needs 2 {against[:-1]}-disjoint ways; e has 1"
+        asked = f"2 copies, to survive 1 dead {against[:-1]}, need 2 {against[:-1]}-disjoint ways; e has 1"
         with pytest.raises(
             PlanError, match=rf"^{asked}( from a)? \(cut off by {cut}\)\. Possible here: dead nodes 0, .*0$"
         ):

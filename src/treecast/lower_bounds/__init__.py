@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from treecast.against import Against
+from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances, store_and_forward, unequal
-from treecast.lower_bounds.bound import Bound, best, spell_bounds
+from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
@@ -28,6 +28,7 @@ __all__ = [
     "search",
     "spell_bounds",
     "taking_part",
+    "tightest",
 ]
 
 
@@ -61,13 +62,14 @@ def bounds(
     Returns
     -------
     list of Bound
-        At least one of steps and one of transmissions.
+        At least one of steps and one of transmissions. ``given`` says under which condition one holds: those of several copies
+        for schedules of so many ways, as one whose ways meet may survive as much; some of an allreduce if each sum has an owner.
 
     Raises
     ------
     PlanError
-        When a source has fewer arcs than copies, when sums are asked for with several copies, when there are too many nodes
-        to count distances, and when ranks are not reached.
+        When fewer arcs leave a source, or lead to whoever gathers, than there are copies, when sums are asked for with several
+        copies, when there are too many nodes to count distances, and when ranks are not reached.
     """
     return list(_bounds(collective, network, copies, model, sparing=sparing, against=against))
 
@@ -82,7 +84,7 @@ def is_least(
     copies: int = 1,
     against: Against = "nodes",
 ) -> bool:
-    """Return whether a lower bound says that no schedule takes fewer steps than some schedule; nor transmissions, if given.
+    """Return whether a lower bound says that no builder's schedule takes fewer steps than some; nor transmissions, if given.
 
     Bounds that are quick to count are asked first: if they are met, cuts and flows need not be searched for.
 
@@ -93,9 +95,9 @@ def is_least(
     """
     for quick in (True, False):
         known = list(_bounds(collective, network, copies, model, sparing=False, against=against, quick=quick))
-        if transmissions is not None and transmissions != best(known, "transmissions").value:
+        if transmissions is not None and transmissions != tightest(known, "transmissions").value:
             return False
-        if steps == best(known, "steps").value:
+        if steps == tightest(known, "steps").value:
             return True
     return False
 
@@ -125,16 +127,24 @@ def _bounds(
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
-    job, root = Job(network, collective.messages, copies, model, against=against, quick=quick), collective.root
+    job = Job(network, collective.messages, copies, model, against=against, quick=quick)
+    given = f"for {copies} {apart(against)} ways"
     if (model.combining or sparing) and not collective.personal:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
+        given = f"if any {copies - 1} of the nodes and links may fail"
+    found = _proved(collective, job)
+    return found if copies == 1 else [replace(bound, given=given) for bound in found]
+
+
+def _proved(collective: Collective, job: Job) -> list[Bound]:
+    """Return the bounds of a job that several proofs are for."""
     if collective.lengths is not None:
         return unequal.allgather(job, collective.lengths)
     if collective.targets:
         return store_and_forward.multicast(job, collective)
     if collective.kind not in store_and_forward.BOUNDS_OF:
         raise PlanError(f"no lower bounds of {collective.kind} are known yet")
-    return store_and_forward.BOUNDS_OF[collective.kind](job, root)
+    return store_and_forward.BOUNDS_OF[collective.kind](job, collective.root)
 
 
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:
@@ -162,11 +172,15 @@ def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Boun
 
 
 def _check_ways(collective: Collective, network: Network, copies: int) -> None:
-    """Raise PlanError when more copies are asked for than arcs leave the root, or some source."""
-    degree = network.degree_at(collective.root)
+    """Raise PlanError when more copies are asked for than arcs leave some source, or lead to whoever gathers."""
+    if copies == 1:  # who is reached has one way
+        return
+    along = network.reversed() if collective.direction == "to" else network
+    degree = along.degree_at(collective.root)
     if collective.all_source and not network.seen_alike and network.nodes <= distances.LOOKED_AT:
-        degree = int(distances.degrees(network)[network.ranks].min())
+        degree = min(int(distances.degrees(some)[network.ranks].min()) for some in (network, network.reversed()))
     if copies > degree:
+        end = "lead to" if along is not network else "leave"
         raise PlanError(
-            f"{copies} copies need {copies} disjoint ways, but {degree} arcs leave the root, or some source, on {network.spec}"
+            f"{copies} copies need {copies} disjoint ways, but {degree} arcs {end} the root, or some source, on {network.spec}"
         )

@@ -19,6 +19,8 @@ class Bound:
         How the value comes about.
     source : str
         Where the formula comes from.
+    given : str
+        Under which condition it holds, as "if …" or "for …"; empty: it holds for all schedules.
 
     Examples
     --------
@@ -33,20 +35,35 @@ class Bound:
     value: int
     formula: str
     source: str
+    given: str = ""
 
     def __str__(self) -> str:
         of = "steps, told when to begin," if self.of == "told" else self.of
-        return f"{of} at least {self.value:,} = {self.formula}  ({self.source})"
+        return f"{of} {_spelled(self)}"
 
     def __repr__(self) -> str:
         return f"<Bound: {self.of} at least {self.value:,} = {self.formula[:120]}>"
 
 
-def best(found: list[Bound], of: str) -> Bound:
-    """Return the greatest of the bounds of ``steps``, ``told``, ``transmissions`` or ``tcd``."""
+def best(found: Iterable[Bound], of: str) -> Bound:
+    """Return the lower bound of ``steps``, ``told``, ``transmissions`` or ``tcd``: the greatest that holds for all schedules.
+
+    Where each holds under a condition, it is the greatest of these.
+    """
+    some = [bound for bound in found if bound.of == of]
+    return max((b for b in some if not b.given), key=lambda b: b.value, default=None) or tightest(some, of)
+
+
+def tightest(found: Iterable[Bound], of: str) -> Bound:
+    """Return the greatest of the bounds, under whatever condition: builders make schedules that keep all conditions."""
     return max((bound for bound in found if bound.of == of), key=lambda bound: bound.value)
 
 
 def spell_bounds(found: Iterable[Bound], of: str) -> list[str]:
     """Return the bounds of ``of`` as people read them, a line each."""
-    return [f"at least {b.value:,} = {b.formula}  ({b.source})" for b in found if b.of == of]
+    return [_spelled(bound) for bound in found if bound.of == of]
+
+
+def _spelled(bound: Bound) -> str:
+    given = f"; {bound.given}" * bool(bound.given)
+    return f"at least {bound.value:,} = {bound.formula}  ({bound.source}{given})"

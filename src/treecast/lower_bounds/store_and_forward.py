@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.lower_bounds import both_ways, cuts, distances, faults, one_port, personal
+from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.networks.core import Ints
@@ -222,25 +222,40 @@ def _reduce_scatter(job: Job, root: int) -> list[Bound]:
 
 @bounds_of("allreduce")
 def _allreduce(job: Job, root: int) -> list[Bound]:
-    """The sums of each owner are reduced and broadcast; no finished sum is under way before a first one is complete.
+    """What a node adds to the M N sums reaches all others, as in a broadcast, and what they add reaches it, as in a reduce.
 
-    Nor is the last one heard before it has been broadcast. Both halves send M N (N - 1) chunks, and these are different.
+    A sum takes 2 (N - 1) sends: N - 1 until somebody, a relay perhaps, first has all of it, then one to each other node.
     """
-    owners = distances.looked_at(job.network)
-    formula = "2 M N (N - 1)"
-    every = job.messages * job.network.rank_count * job.others
-    sends = transmissions(2 * every, formula, "every node, as reduce-broadcast")
-    found = [sends, best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
+    formula, owners = "2 M N (N - 1)", distances.looked_at(job.network)
+    every = replace(job, messages=job.messages * job.network.rank_count)
+    sends = transmissions(2 * every.messages * job.others, formula, "to add up each sum, and to tell all others")
+    if job.model.combining:
+        return [sends, *_gossip(job), *_by_owners(job, owners)]
+    spread = [bound for v in owners for bound in (*broadcast(every, v), *_reduce(every, v))]
+    if not job.quick:
+        one = int(job.network.ranks[0])
+        spread += cuts.before_a_rank(every, one) + cuts.before_a_rank(every.reversed, one)
+    found = best(spread, "steps")
+    said = "what one node adds to all sums, or others add for it"
+    parts = replace(found, formula=found.formula.replace("M x", "M N"), source=f"{said}: {found.source}")
+    return [sends, parts, work(job, sends), *_by_owners(job, owners)]
+
+
+def _by_owners(job: Job, owners: Sequence[int]) -> list[Bound]:
+    """Return what holds where a sum is complete at its owner before anybody hears of it.
+
+    The sums of each owner are reduced and broadcast. No finished sum is under way before a first one is complete, nor is the
+    last one heard before it has been broadcast.
+    """
+    found = [best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
     if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
         first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
         last = min((best(broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
         found += [
-            _both([first], _allgather(job, root), "reduce of one sum + allgather"),
-            _both(_reduce_scatter(job, root), [last], "reduce-scatter + broadcast of one sum"),
+            _both([first], _allgather(job, owners[0]), "reduce of one sum + allgather"),
+            _both(_reduce_scatter(job, owners[0]), [last], "reduce-scatter + broadcast of one sum"),
         ]
-    if job.model.combining:
-        return found
-    return [*found, work(job, sends), *([] if job.quick else both_ways.past_cuts(job))]
+    return [replace(bound, given="if each sum has an owner") for bound in found]
 
 
 # --- what proofs share ---

@@ -19,7 +19,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
-from treecast.lower_bounds import best, schedule_bounds
+from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import fewest_apart
@@ -125,7 +125,7 @@ def repair(
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
     left, unreached = _left(schedule, sorted(gone), cut_links)
     patch = _patched(schedule, left)
-    done = patch is not None and patch.schedule.steps <= best(schedule_bounds(patch.schedule), "steps").value
+    done = patch is not None and patch.schedule.steps <= tightest(schedule_bounds(patch.schedule), "steps").value
     trees = None if done else _kept(schedule, left)
     ways = [patch] if patch else []
     if trees is not None:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 
 from treecast.description import Described, Description, count_of, describe
-from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds
+from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, tightest
 from treecast.models import Model
 from treecast.networks import Network
 from treecast.schedule import Schedule, describe_job
@@ -165,10 +165,7 @@ def _figures(report: Report) -> dict[str, object]:
         **_against(report, "transmissions"),
         **({} if report.distance is None else {"tcd": report.distance, **_against(report, "tcd")}),
         **({} if report.depth_contention is None else {"depth_contention": report.depth_contention}),
-        "bounds": [
-            {"of": bound.of, "value": bound.value, "formula": bound.formula, "source": bound.source}
-            for bound in report.bounds
-        ],
+        "bounds": [asdict(bound) for bound in report.bounds],
         "verified": report.holds,
         "method": report.method,
         "rules": report.counts,
@@ -194,11 +191,12 @@ def _times(count: int) -> str:
 def _ratio(report: Report, what: str, measured: int) -> str:
     if not report.bounds:
         return ""
-    bound = best(list(report.bounds), what).value
+    bound, under = best(report.bounds, what).value, tightest(report.bounds, what)
     if measured == bound or not bound:
         return ", the lower bound" if measured == bound else ""
     near = 0 < (measured - bound) * 1000 < bound  # "1 x" would say that it is met
-    return f", {f'{measured - bound:,} above' if near else f'{measured / bound:.4g} x'} the lower bound"
+    least = f"; the least {under.given}" if measured == under.value else ""
+    return f", {f'{measured - bound:,} above' if near else f'{measured / bound:.4g} x'} the lower bound{least}"
 
 
 def spell_distance(report: Report) -> str:

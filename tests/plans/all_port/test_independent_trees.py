@@ -86,11 +86,13 @@ def test_all_judges_agree_on_random_graphs(nodes, seed, messages, data):
 def test_copies_that_there_are_no_ways_for_are_refused():
     where = network(nx.barbell_graph(4, 1))
     with pytest.raises(
-        PlanError, match=r"^survive 1 dead node needs 2 node-.* ways; 4 has 1 from 0 \(cut off by 3\)"
+        PlanError, match=r"^2 copies, to survive 1 dead node, need 2 node-.* ways; 4 has 1 from 0 \(cut off by 3\)"
     ) as error:
         plan("allgather", where, copies=2)
     assert "\n" not in str(error.value)
-    with pytest.raises(PlanError, match=r"^survive 3 dead nodes needs 4 .* Possible here: dead nodes 2, dead links 2"):
+    with pytest.raises(
+        PlanError, match=r"^4 copies, to survive 3 dead nodes, need 4 .* Possible here: dead nodes 2, dead links 2"
+    ):
         plan("allgather", network(nx.petersen_graph()), copies=4)
 
 

@@ -98,7 +98,7 @@ def test_as_many_copies_as_there_are_ways_on_random_graphs(size, seed, kind, dat
 def test_a_refusal_names_the_node_with_too_few_ways():
     bow = network(nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)]))
     for kind in ("scatter", "gather", "alltoall"):
-        with pytest.raises(PlanError, match=r"needs 2 node-disjoint ways; 3 has 1 (from 0 )?.cut off by 2"):
+        with pytest.raises(PlanError, match=r"need 2 node-disjoint ways; 3 has 1 (from 0 )?.cut off by 2"):
             plan(kind, bow, survive=1)
 
 

@@ -19,7 +19,7 @@ def topic() -> Description:
         "A fault carries nothing from its step on; without @STEP, from the start. No node is told of it.",
         "A living node sends a chunk if it holds it, whichever way it came, and leaves out the row otherwise.",
         f"--survive F plans F + 1 disjoint ways; --against says what may fail: {', '.join(AGAINST)}.",
-        "Ways that share no node share no link and no arc.",
+        "Ways that share no node share no link and no arc. Where ways meet, a sweep tells what they survive.",
         "'verify --sweep nodes|links|arcs' replays a schedule under every set of so many faults.",
     )
     columns = ("option", "what it says")

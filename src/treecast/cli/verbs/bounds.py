@@ -15,6 +15,10 @@ def bounds(
 ) -> int:
     """Print the lower bounds of a collective on a network, each with its formula and source.
 
+    Some hold under a condition, which stands behind the source. With several copies that is that each chunk goes disjoint ways:
+    a schedule whose ways meet may survive as many faults, and take less. Of an allreduce it is that each sum is complete at
+    one rank, its owner, before anybody hears of it.
+
     Under wormhole switching also what the default builder reaches, and whether that is known to be the minimum.
 
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2

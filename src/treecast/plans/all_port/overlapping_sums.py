@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
@@ -71,7 +71,7 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     network, messages = job.network, job.collective.messages
     if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
-    least = best(bounds(job.collective, network, 1, job.model), "steps").value
+    least = tightest(bounds(job.collective, network, 1, job.model), "steps").value
     owners, tried = _owners(job), list[tuple[int, int, NDArray[np.int32]]]()
     found = _listed(job, _grow(network, owners, 1, max(1.0, least / messages)), in_turn=False)
     for trees, (share, deeper) in _attempts(network, len(owners), messages):
