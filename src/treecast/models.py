@@ -1,9 +1,14 @@
 """Models of the machine: what a node and a link can do in one step, and what a step costs. Schedules know none of it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from treecast.errors import PlanError, did_you_mean
+
+if TYPE_CHECKING:
+    from treecast.networks import Network
+    from treecast.ragged import Ints
 
 
 @dataclass(frozen=True, repr=False)
@@ -12,7 +17,10 @@ class Model:
 
     In every model a node adds up the contributions to a sum as they arrive, in no time, and a sum is as long as a chunk.
     The presets have names: ``all-port``, ``one-port``, … ``NAME,half`` is the same with half duplex: a link carries one way in a
-    step, and a node with one port sends or receives. ``NAME,combining`` is the same where messages combine.
+    step, and a node with one port sends or receives. ``NAME,combining`` is the same where messages combine, and
+    ``one-port,partner`` the same where a node has one partner in a step.
+
+    Models are ordered: ``a <= b`` where all that fits in a step under a fits under b. So a schedule for a is one for b.
 
     Parameters
     ----------
@@ -47,6 +55,8 @@ class Model:
     >>> slow = treecast.Model("slow", ports="one", duplex="half", partner="same")
     >>> treecast.verify(schedule, slow).holds
     True
+    >>> slow <= schedule.model, schedule.model <= slow, slow.spelling
+    (True, False, 'one-port,half')
     """
 
     name: str
@@ -61,7 +71,32 @@ class Model:
     @property
     def half_port(self) -> bool:
         """Whether a node either sends or receives in a step because its one port carries one way."""
-        return self.ports == "one" and self.duplex == "half" and self.partner == "any" and not self.routing
+        return self.ports == "one" and self.duplex == "half" and not self.routing
+
+    @property
+    def normal(self) -> "Model":
+        """The same machine without a name, and with a partner only where that says something."""
+        free = self.ports == "all" or bool(self.routing)
+        partner = "any" if free else "same" if self.duplex == "half" else self.partner
+        return replace(self, name="", what="", partner=partner)
+
+    @property
+    def spelling(self) -> str:
+        """The name by which ``model`` finds this machine: its own, if it is known by that."""
+        names = [self.name, *(",".join([preset, *more]) for more, preset in product(_ENDINGS, MODELS))]
+        return next(name for name in names if _known(name) == self.normal)
+
+    def __le__(self, other: "Model") -> bool:
+        """Return whether what fits in a step under this model fits under the other."""
+        mine, its = self.normal, other.normal
+        return (
+            mine.routing == its.routing
+            and mine.ports in ("one", its.ports)
+            and mine.duplex in ("half", its.duplex)
+            and mine.combining <= its.combining
+            and mine.buffered <= its.buffered
+            and (its.ports == "all" or mine.partner in ("same", its.partner))
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.what}" if self.what else self.name
@@ -149,16 +184,22 @@ WORMHOLE = tuple(name for name, preset in MODELS.items() if preset.routing)
 """The names of the presets of wormhole switching."""
 
 
-_SUFFIXES = ("combining", "half", "full")
+_CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "combining": ({"combining": True}, "; messages combine"),
+    "partner": ({"partner": "same"}, "; a node has one partner in a step"),
+    "half": ({"duplex": "half"}, ""),
+}
+_ENDINGS = ((), ("half",), ("combining",), ("combining", "half"), ("partner",))
 
 
 def model(name: str | Model) -> Model:
-    """Return the model of a name: that of a preset, with ``,combining`` or ``,half`` behind it, or both.
+    """Return the model of a name: that of a preset, with ``,combining``, ``,partner`` or ``,half`` behind it, or several.
 
     Parameters
     ----------
     name : str or Model
-        ``NAME,half`` is the half-duplex form of a preset, and in ``NAME,combining`` a message holds any number of chunks.
+        ``NAME,half`` is the half-duplex form of a preset, in ``NAME,combining`` a message holds any number of chunks, and in
+        ``NAME,partner`` a node with one port has one partner in a step.
 
     Raises
     ------
@@ -173,20 +214,89 @@ def model(name: str | Model) -> Model:
     if isinstance(name, Model):
         return name
     preset, *suffixes = name.split(",")
-    if preset not in MODELS or not set(suffixes) <= set(_SUFFIXES) or {"half", "full"} <= set(suffixes):
+    if preset not in MODELS or not set(suffixes) <= {*_CHANGES, "full"} or {"half", "full"} <= set(suffixes):
         raise PlanError(
             f"{name!r} is no model: write one of {', '.join(MODELS)}, with ',half' behind it for half duplex, and "
             f"',combining' where messages combine{did_you_mean(preset, MODELS)}"
         )
     found = MODELS[preset]
-    if "combining" in suffixes and not found.combining:
-        if not found.buffered:
-            raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
-        wider = replace(found, name=f"{preset},combining", combining=True, what=f"{found.what}; messages combine")
-        found = next((other for other in MODELS.values() if _same(other, wider)), wider)
-    return replace(found, name=f"{found.name},half", duplex="half") if "half" in suffixes else found
+    if "combining" in suffixes and not found.buffered:
+        raise PlanError(f"{name!r} is no model: without buffers messages go flit by flit and do not combine")
+    if "partner" in suffixes and (found.ports == "all" or found.routing):
+        raise PlanError(f"{name!r} is no model: one partner in a step is for one-port")
+    for suffix, (change, what) in _CHANGES.items():
+        wider = replace(found, **change)
+        if suffix in suffixes and wider != found:
+            known = next((other for other in MODELS.values() if other.normal == wider.normal), None)
+            found = known or replace(wider, name=f"{found.name},{suffix}", what=found.what + what)
+    return found
 
 
-def _same(one: Model, other: Model) -> bool:
-    """Return whether two models are the same machine under two names."""
-    return replace(one, name=other.name, what=other.what) == other
+def _known(name: str) -> Model | None:
+    """Return the machine that a name stands for, in its normal form; None where there is none."""
+    try:
+        return model(name).normal
+    except PlanError:
+        return None
+
+
+class Takes(NamedTuple):
+    """What a send over each arc takes in a step: resources, each under a key. All sends that take a resource have the same key.
+
+    ``resource``: int64 (arcs, width), numbers below ``resources``. ``key``: int64 (arcs, width); -1 where each send has a key of
+    its own.
+    """
+
+    resource: "Ints"
+    key: "Ints"
+    resources: int
+
+
+def takes(machine: Model, network: "Network") -> Takes:
+    """Return what a send over each arc of a network takes in a step, arcs as ``arcs_of`` numbers them.
+
+    Whoever makes schedules or times them asks this. The verifiers do not: they have rules of their own.
+
+    Parameters
+    ----------
+    machine : Model
+        A machine whose nodes keep what they relay.
+    network : Network
+        Where. The arcs there and back of each cable are a link.
+
+    Raises
+    ------
+    PlanError
+        Under wormhole switching, where a send takes the channels of its route.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> takes(model("one-port"), network("path:3")).resource.tolist()
+    [[0, 4], [1, 3], [1, 5], [2, 4]]
+    >>> takes(model("all-port,half"), network("path:3")).resource.tolist()
+    [[0], [0], [1], [1]]
+    """
+    import numpy as np
+
+    from treecast.networks.flows import arcs_of
+
+    if machine.routing:
+        raise PlanError(f"under {machine.name} a send takes the channels of its route, not an arc")
+    normal, arcs, nodes = machine.normal, arcs_of(network), network.nodes
+    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    low, high = np.minimum(tail, head), np.maximum(tail, head)
+    each, every = np.full(len(tail), -1), np.arange(len(tail))
+    message = every if normal.combining else each  # what combines is one message, however many sends it is
+    if normal.ports == "one":
+        columns = [(tail, message), (head + (0 if normal.duplex == "half" else nodes), message)]
+        if normal.partner == "same" and normal.duplex == "full":
+            columns += [(end + 2 * nodes, low * nodes + high) for end in (tail, head)]
+    elif normal.duplex == "half":
+        cable = network.cable(tail, arcs.port)
+        link = np.unique(np.stack([low, high, cable]), axis=1, return_inverse=True)[1].reshape(-1)
+        columns = [(link, message)]
+    else:
+        columns = [(every, message)]
+    resource, key = (np.stack(column, axis=1).astype(np.int64) for column in zip(*columns, strict=True))
+    return Takes(resource, key, int(resource.max(initial=-1)) + 1)

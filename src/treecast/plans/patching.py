@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.collectives import Collective, Holdings, Lengths
+from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
@@ -246,28 +247,28 @@ def _routed(schedule: Schedule, collective: Collective, left: Network, kept: _Ke
 
 
 class _Timetable(NamedTuple):
-    """What is taken in each step, and by which arc: see ``_resources``."""
+    """What an arc takes, as resources and keys, and under which key each resource is taken in each step."""
 
-    needs: list[tuple[int, ...]]
+    needs: list[list[tuple[int, int]]]
     taken: dict[int, dict[int, int]]
-    combining: bool
 
     @staticmethod
     def of(schedule: Schedule, left: Network, loads: list[Load]) -> "_Timetable":
         """Return the table of what some loads take."""
-        table = _Timetable(_resources(schedule, left), {}, schedule.model.combining)
+        wanted = takes(schedule.model, left)
+        table = _Timetable(np.stack([wanted.resource, wanted.key], axis=2).tolist(), {})
         for step, arc, _ in loads:
             table.take(arc, step)
         return table
 
     def take(self, arc: int, step: int) -> None:
         """Have an arc carry something in a step."""
-        self.taken.setdefault(step, {}).update((need, arc) for need in self.needs[arc])
+        self.taken.setdefault(step, {}).update(self.needs[arc])
 
     def is_free(self, arc: int, step: int) -> bool:
         """Return whether an arc can carry something in a step: where messages combine, also beside what it carries then."""
         busy = self.taken.get(step)
-        return not busy or all(need not in busy or (self.combining and busy[need] == arc) for need in self.needs[arc])
+        return not busy or all(need not in busy or busy[need] == key >= 0 for need, key in self.needs[arc])
 
     def free_from(self, arc: int, step: int) -> int:
         """Return the first step from ``step`` on in which an arc can carry something."""
@@ -284,19 +285,6 @@ def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[in
             needed.append((step, arc, mask))
             used[tail[arc]] |= mask
     return needed[::-1]
-
-
-def _resources(schedule: Schedule, left: Network) -> list[tuple[int, ...]]:
-    """Return of each arc what a message over it takes, as numbers that only one arc can take in a step."""
-    machine, arcs = schedule.model, arcs_of(left)
-    tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
-    if machine.ports == "one":
-        return list(zip(tail.tolist(), (head + (0 if machine.duplex == "half" else left.nodes)).tolist(), strict=True))
-    there = left.arc(tail, arcs.port)
-    if machine.duplex == "half":
-        back = left.back(tail, arcs.port)
-        there = np.where(back >= 0, np.minimum(there, left.arc(head, back)), there)
-    return [(link,) for link in there.tolist()]
 
 
 def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:

@@ -7,14 +7,14 @@ one that takes the fewest steps, then the fewest transmissions, then, under worm
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from treecast.against import Against, apart, covers
 from treecast.description import Description
 from treecast.discovery import import_all
 from treecast.errors import PlanError
-from treecast.models import MODELS, Cost
+from treecast.models import MODELS, Cost, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built
 from treecast.schedule import Claims, Schedule
@@ -102,7 +102,8 @@ class Builder:
     kinds
         The collectives that it plans.
     models
-        The names of the models under which its schedules hold; the first is its own choice.
+        The names of the models that its schedules are for; the first is its own choice. They hold under all models above these,
+        too. Empty: it makes schedules for any model without routes in which nodes keep what they relay.
     on
         The reason why a network is none for it, or an empty text.
     build
@@ -165,6 +166,21 @@ class Builder:
     needs: str = ""
     rank: int = 50
 
+    @cached_property
+    def machines(self) -> tuple[Model, ...]:
+        """The models that its schedules are for."""
+        return tuple(map(model, self.models))
+
+    def is_for(self, machine: Model) -> bool:
+        """Return whether its schedules are for this very model, and not only for one below it."""
+        return any(own.normal == machine.normal for own in self.machines)
+
+    def serves(self, machine: Model) -> bool:
+        """Return whether its schedules hold under a model."""
+        if not self.models:
+            return machine.buffered and not machine.routing
+        return any(own <= machine for own in self.machines)
+
     def takes(self, keywords: Iterable[str]) -> bool:
         """Return whether it has all these options."""
         return set(keywords) <= {option.keyword for option in self.options}
@@ -181,7 +197,7 @@ class Builder:
             return f"plans {', '.join(sorted(self.kinds))}, not {kind}"
         if reason := self.on(job.network):
             return reason
-        if job.model.name not in self.models:
+        if not self.serves(job.model):
             full = [name for name in self.models if not name.endswith(",half")] or self.models
             return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):

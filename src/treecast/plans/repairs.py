@@ -21,6 +21,7 @@ from treecast.description import Description, count_of, describe, list_few
 from treecast.errors import PlanError
 from treecast.lower_bounds import schedule_bounds, tightest
 from treecast.lower_bounds.depths import least_depth
+from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
@@ -210,7 +211,7 @@ def _trees(schedule: Schedule) -> TreeSet | None:
     """Return the spanning trees that a broadcast sends streams down; None where it is none."""
     network, rows = schedule.network, schedule.rows
     collective = schedule.collective
-    broadcast = collective.traits.one_to_all and not collective.targets and schedule.model.name in ALL_PORT
+    broadcast = collective.traits.one_to_all and not collective.targets and model(ALL_PORT[0]) <= schedule.model
     if not broadcast or not len(rows) or int(rows.tree.min()) < 0 or not rows.streaming.all():
         return None
     found = trees_of_rows(rows.src, rows.dst, network.nodes, rows.tree)

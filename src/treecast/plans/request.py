@@ -172,7 +172,12 @@ def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
         )
     job = replace(job, model=machine, options=given)
-    fitting = [entry for entry in entries if not entry.why_not(job)]
+    able = [entry for entry in entries if not entry.why_not(job)]
+    fitting = [entry for entry in able if entry.is_for(job.model)]
+    if all(
+        entry.baseline for entry in fitting
+    ):  # those for weaker machines, or for any, are asked where there is no other
+        fitting = able
     if job.likeness is not None and job.copies > 1:
         # the calling paths that prove the copies of sparing schedules go by labels of the known network
         fitting = [entry for entry in fitting if not entry.sparing]
@@ -305,7 +310,7 @@ def _own_model(entries: list[Builder], options: Mapping[str, Any]) -> Model:
     keywords = set(options)
     taking = [b for b in entries if b.takes(keywords)] or entries
     usual = next(iter(MODELS))
-    if not taking or any(usual in entry.models for entry in taking):
+    if not taking or not taking[0].models or any(usual in entry.models for entry in taking):
         return find_model(usual)
     return find_model(taking[0].models[0])
 
@@ -337,7 +342,7 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
             f"there is no plan of {kind} on {network.spec} yet; there it is {', '.join(others)}; {kind} needs a network "
             "that looks the same from every node: star, hypercube, torus, ring or complete"
         )
-    under = [entry for entry in entries if job.model.name in entry.models]
+    under = [entry for entry in entries if entry.serves(job.model)]
     if not under and model_given:
         known = ", ".join(sorted({name for entry in entries for name in entry.models}))
         return PlanError(

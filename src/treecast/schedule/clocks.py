@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from treecast.errors import ScheduleError
+from treecast.models import takes
 from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 from treecast.ragged import starts
 from treecast.schedule.costs import Costs
 from treecast.schedule.schedule import Schedule
@@ -89,8 +91,8 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     )
     lasts = startup + per_byte * length
     sums = schedule.collective.sums
-    out, into, ports = _ports(schedule, messages)
-    free = np.zeros(ports)
+    taken = _taken(schedule, messages)
+    free = np.zeros(int(taken.max(initial=-1)) + 1)
     owners = np.repeat(np.arange(len(messages.step)), np.diff(messages.start))
     held_by = messages.src[owners] * schedule.collective.chunks + messages.chunk
     brought_to = messages.dst[owners] * schedule.collective.chunks + messages.chunk
@@ -106,10 +108,9 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
         inside = slice(int(messages.start[these.start]), int(messages.start[these.stop]))
         ready = np.nan_to_num(there[source[inside]])
         begins = np.maximum.reduceat(ready, messages.start[these.start : these.stop] - inside.start)
-        begins = np.maximum(begins, np.maximum(free[out[these]], free[into[these]]))
+        begins = np.maximum(begins, free[taken[these]].max(axis=1))
         ends = begins + lasts[these]
-        np.maximum.at(free, out[these], ends)
-        np.maximum.at(free, into[these], ends)
+        np.maximum.at(free, taken[these], ends[:, None])
         arrived = ends[owners[inside] - these.start]
         adds = messages.chunk[inside] < sums
         np.fmax.at(there, target[inside][adds], arrived[adds])
@@ -149,15 +150,11 @@ def _messages(schedule: Schedule) -> _Messages:
     return _Messages(step, src, dst, port, starts(count), chunk[order])
 
 
-def _ports(schedule: Schedule, messages: _Messages) -> tuple[Ints, Ints, int]:
-    """Return the port by which each message leaves, the one by which it enters, as numbers, and how many there are."""
-    nodes, model = schedule.network.nodes, schedule.model
-    if model.ports == "all":
-        arc = schedule.network.arc(messages.src, messages.port)
-        if model.duplex == "half":
-            back = schedule.network.arc(messages.dst, schedule.network.back(messages.src, messages.port))
-            arc = np.minimum(arc, back)
-        return arc, arc, nodes * schedule.network.ports + 1
-    if model.partner == "same" or model.duplex == "half" or model.routing:
-        return messages.src, messages.dst, nodes  # what sends and what receives are one
-    return messages.src, messages.dst + nodes, 2 * nodes
+def _taken(schedule: Schedule, messages: _Messages) -> Ints:
+    """Return what each message takes, as numbers: int64 (messages, width)."""
+    if schedule.model.routing:  # what sends and what receives are one
+        return np.stack([messages.src, messages.dst], axis=1)
+    network, arcs = schedule.network, arcs_of(schedule.network)
+    numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
+    at = np.searchsorted(numbers, network.arc(messages.src, messages.port))
+    return takes(schedule.model, network).resource[at]

@@ -134,7 +134,7 @@ def command_of(schedule: "Schedule") -> str:
         words += ["--copies", str(copies)]
     if copies > 1 and schedule.against != "nodes":
         words += ["--against", schedule.against]
-    words += ["--model", schedule.model.name, "--builder", recipe.builder]
+    words += ["--model", schedule.model.spelling, "--builder", recipe.builder]
     for name, value in recipe.options.items():
         words += [f"--{name}"] if value == "yes" else [f"--{name}", value]
     return shlex.join(words)

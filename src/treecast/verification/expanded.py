@@ -62,7 +62,8 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
     if not model.combining:
         rules += ["link-once", "one-chunk"]
     if model.ports == "one":
-        rules += [] if model.combining and model.partner == "same" else ["send-port", "recv-port"]
+        together = model.combining and model.partner == "same" and not plain.network.parallel_arcs
+        rules += [] if together else ["send-port", "recv-port"]
         rules += ["one-partner"] if model.partner == "same" else []
         rules += ["half-port"] if model.half_port else []
     rules += ["duplex"] if model.duplex == "half" else []

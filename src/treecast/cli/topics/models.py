@@ -7,6 +7,10 @@ from treecast.models import MODELS
 def topic() -> Description:
     """Return the presets of the machine, as --model takes them."""
     rows = [(name, preset.what) for name, preset in MODELS.items()]
-    notes = ("',half' behind a name (one-port,half): a link carries a message one way in a step, not both ways.",)
+    notes = (
+        "',half' behind a name (one-port,half): a link carries a message one way in a step, not both ways.",
+        "',combining' (one-port,combining): a message holds any number of chunks.",
+        "',partner' (one-port,partner): a node sends to one neighbour in a step, and receives from the same.",
+    )
     figures = [{"model": name, "what": what} for name, what in rows]
     return Description(figures, tables=(Table(columns=("model", "in a step"), rows=rows, of="models"),), notes=notes)

@@ -66,7 +66,7 @@ def header_of(schedule: Schedule) -> Header:
     header |= {
         "messages": str(schedule.collective.messages),
         "copies": str(schedule.copies),
-        "model": schedule.model.name,
+        "model": schedule.model.spelling,
     }
     if schedule.sizes is not None:
         header |= {"block-bytes": str(schedule.sizes.block), "chunk-bytes": str(schedule.sizes.chunk)}

@@ -19,7 +19,7 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     if not model.combining:  # else what shares an arc and a step is one message
         of_links += [links.link_once, links.one_chunk]
     if model.ports == "one":
-        if not model.combining or model.partner == "any":
+        if not model.combining or model.partner == "any" or case.schedule.network.parallel_arcs:
             of_links += [links.send_port, links.recv_port]
         if model.partner == "same":
             of_links.append(links.one_partner)
