@@ -57,6 +57,10 @@ class DeliveryError(TreecastError):
     """Data of a living rank that did not come, since more has failed than the schedule survives."""
 
 
+class Evicted(DeliveryError):  # noqa: N818
+    """This rank was silent for so long that the others have gone on without it; nothing that it does changes their results."""
+
+
 def closest_name(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most like ``name``, "" where none is; case and ``_`` for ``-`` make no difference.
 

@@ -162,13 +162,3 @@ class Call:
     def free(self) -> None:
         """Free the duplicate of the communicator. Not after a death: that could wait for ever."""
         self.comm.Free()
-
-
-def name_ranks(ranks: Iterable[int]) -> str:
-    """Return ranks in words.
-
-    >>> name_ranks([3]), name_ranks([5, 3])
-    ('rank 3', 'ranks 3, 5')
-    """
-    ordered = sorted(ranks)
-    return f"rank{'s' if len(ordered) > 1 else ''} {', '.join(map(str, ordered))}"

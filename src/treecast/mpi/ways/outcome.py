@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from treecast.errors import DeliveryError
-from treecast.mpi.ways.call import Call, name_ranks
+from treecast.groups.members import name_ranks
+from treecast.mpi.ways.call import Call
 from treecast.mpi.ways.views import State, agree, ranks_of, see_all
 
 Mend = Callable[[dict[int, State]], bool]

@@ -10,8 +10,9 @@ calls give equal bits, the same at all ranks. With ``survive`` the sum is that o
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from treecast.algorithms.sums import Sums, fold, width_of
 from treecast.mpi.ways.call import Call, Piece
 from treecast.mpi.ways.outcome import Shape, settle, verdict_of_deaths
 from treecast.mpi.ways.personal import go_round
@@ -21,17 +22,6 @@ from treecast.mpi.ways.views import State
 
 LITTLE = 1 << 20
 """Bytes of all contributions together up to which each rank gets all of them."""
-
-
-class Sums(NamedTuple):
-    """How entries are added: their datatype, the operation, and how many each rank contributes.
-
-    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart.
-    """
-
-    datatype: Any
-    op: Any
-    entries: int
 
 
 class _Task(NamedTuple):
@@ -103,7 +93,7 @@ def reduce_scatter(
     me, outgoing, incoming = call.rank, dict.fromkeys(call.ahead), dict.fromkeys(call.behind)
     parts: dict[int, Piece] = {}
     if not call.refused and how is not None and mine is not None:
-        width, first = _width(mine, how), [0]
+        width, first = width_of(mine, how), [0]
         for count in counts:
             first.append(first[-1] + count)
         pieces = [mine[a * width : b * width] for a, b in pairwise(first)]
@@ -115,7 +105,7 @@ def reduce_scatter(
     failed = settle(call, lacks, shape, lambda states: go_round(call, states, lacks, (outgoing, incoming)))
     if not call.refused and how is not None:
         chosen = [parts[r] for r in range(call.size) if r not in failed]
-        _fold(how, chosen, counts[me])
+        fold(how, chosen, counts[me])
         call.copy(out, chosen[-1])
     return failed
 
@@ -167,7 +157,7 @@ def _take_sum(call: Call, parts: Sequence[Piece | None], out: Piece | None, how:
     wanted = parts[: me + (not task.less)] if task.prefix else parts
     chosen = [part for part in wanted if part is not None]
     if chosen:
-        _fold(how, chosen, how.entries)
+        fold(how, chosen, how.entries)
         call.copy(out, chosen[-1])
 
 
@@ -201,7 +191,7 @@ def _try_blocks(
     call: Call, ends: tuple[Piece, Piece | None], how: Sums, task: _Task, living: Sequence[int]
 ) -> set[int]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it; return whose data has not come."""
-    me, (given, out), width = call.rank, ends, _width(ends[0], how)
+    me, (given, out), width = call.rank, ends, width_of(ends[0], how)
     bounds = [how.entries * k // len(living) * width for k in range(len(living) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
     parts = call.scratches(living, block[me].stop - block[me].start)
@@ -215,7 +205,7 @@ def _try_blocks(
         for owner in owners:
             posts.receive(out[block[owner]], owner, owner)
     if not lacks:
-        _fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
+        fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
     for taker in living:
         place = _place_of_sum(taker, living, task)
         if place is None:
@@ -235,14 +225,3 @@ def _place_of_sum(taker: int, living: Sequence[int], task: _Task) -> int | None:
         return len(living) - 1
     place = living.index(taker) - task.less
     return place if place >= 0 else None
-
-
-def _fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
-    """Add parts in their order: afterwards each is the sum of those up to it."""
-    if entries:
-        for before, part in pairwise(parts):
-            how.op.Reduce_local([before, entries, how.datatype], [part, entries, how.datatype])
-
-
-def _width(piece: Piece, how: Sums) -> int:
-    return len(piece) // how.entries if how.entries else 0

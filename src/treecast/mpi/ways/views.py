@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
+from treecast.groups.members import bits_of, ranks_of
 from treecast.mpi.ways.call import Call
 from treecast.mpi.ways.posts import Posts
 
@@ -24,24 +25,6 @@ class State(NamedTuple):
     fallen: int = 0
     suspects: int = 0
     refused: bool = False
-
-
-def bits_of(ranks: Iterable[int]) -> int:
-    """Return a set of ranks as bits.
-
-    >>> bits_of([0, 3])
-    9
-    """
-    return sum(1 << rank for rank in set(ranks))
-
-
-def ranks_of(bits: int) -> list[int]:
-    """Return the ranks of a set of bits, in ascending order.
-
-    >>> ranks_of(9)
-    [0, 3]
-    """
-    return [rank for rank in range(bits.bit_length()) if bits >> rank & 1]
 
 
 def agree(call: Call, flag: int) -> int:

@@ -1,0 +1,234 @@
+"""Sums over all ranks: reduce, allreduce, reduce-scatter, scan and exscan, folded in the order of ranks.
+
+A sum is folded where all its contributions are, rank 0 first. So operations need not commute, and equal sets of ranks give
+equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
+
+- *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold what all have.
+- *much data*: block b is folded by the b-th rank that lives and goes to who wants it. When a rank dies before all have all
+  blocks, they fetch blocks that somebody has; else all begin anew without it.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecast.algorithms.spread import copy_here, exchange
+from treecast.groups.group import Group, Shape
+from treecast.transport.base import SMALL, Piece, Steps
+
+
+class Sums(NamedTuple):
+    """How entries are added: their datatype, the operation, and how many each rank contributes.
+
+    The bytes of a contribution are entries as they lie in memory, one datatype's extent apart.
+    """
+
+    datatype: Any
+    op: Any
+    entries: int
+
+
+class Task(NamedTuple):
+    """Which sum it is: of whom, for whom. ``prefix``: rank r wants the sum of the ranks up to it, and without it if ``less``."""
+
+    shape: Shape
+    prefix: bool = False
+    less: bool = False
+
+    def place(self, taker: int, living: Sequence[int]) -> int | None:
+        """Return which of the sums in the order of ranks a rank wants, None for none."""
+        if self.shape.target not in (None, taker):
+            return None
+        if not self.prefix:
+            return len(living) - 1
+        place = living.index(taker) - self.less
+        return place if place >= 0 else None
+
+
+def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+    """Bring the sum of all ranks' contributions to all ranks.
+
+    Model: complete network of ranks, any number of ports. Up to 64 KiB of contributions N (N - 1) messages, else twice as
+    many, by which a rank sends 2 (N - 1) / N of its contribution.
+
+    Parameters
+    ----------
+    group : Group
+        Its call has begun.
+    mine : Piece or None
+        This rank's contribution; None when it is in ``out``.
+    out : Piece
+        Where the sum goes.
+    how : Sums
+        The same at all ranks.
+
+    Returns
+    -------
+    tuple of int
+        The failed ranks whose contributions are not in the sum.
+
+    Raises
+    ------
+    DeliveryError
+        More ranks failed than are to be survived, or arguments were refused; at every rank that lives.
+    """
+    return (yield from _sum(group, (mine, out), how, Task(Shape("allreduce"))))
+
+
+def reduce(group: Group, mine: Piece | None, out: Piece | None, root: int, how: Sums | None) -> Steps[tuple[int, ...]]:
+    """Bring the sum of all ranks' contributions to the root; ``out`` is None elsewhere. Else as ``allreduce``.
+
+    Returns (root,) when the root has failed.
+    """
+    return (yield from _sum(group, (mine, out), how, Task(Shape("reduce", target=root))))
+
+
+def scan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+    """Bring to every rank the sum of the contributions of the ranks up to it. Else as ``allreduce``."""
+    return (yield from _sum(group, (mine, out), how, Task(Shape("scan"), prefix=True)))
+
+
+def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
+    """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
+
+    At rank 0 ``out`` stays as it is. Where all ranks before have failed, too.
+    """
+    return (yield from _sum(group, (mine, out), how, Task(Shape("exscan"), prefix=True, less=True)))
+
+
+def reduce_scatter(
+    group: Group, mine: Piece | None, out: Piece | None, counts: Sequence[int], how: Sums | None
+) -> Steps[tuple[int, ...]]:
+    """Bring to rank r the sum of the r-th block of all ranks' contributions, of ``counts[r]`` entries.
+
+    ``mine`` is never None. Else as ``allreduce``.
+    """
+    me, others = group.rank, [rank for rank in group.agreement.members if rank != group.rank]
+    pieces: dict[int, Piece | None] = dict.fromkeys(others)
+    parts: dict[int, Piece] = {}
+    if how is not None and mine is not None:
+        bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
+        blocks = [mine[a:b] for a, b in pairwise(bounds)]
+        parts = scratches([me, *others], len(blocks[me]))
+        copy_here(parts[me], blocks[me])
+        pieces = {r: blocks[r] for r in others}
+    yield from exchange(group, pieces, {r: parts.get(r) for r in others})
+    failed = (yield from group.settle(Shape("reduce_scatter"))) or ()
+    if parts and how is not None and not group.refused:
+        chosen = [parts[r] for r in sorted(parts) if r not in failed]
+        fold(how, chosen, counts[me])
+        copy_here(out, chosen[-1])
+    return failed
+
+
+def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None, task: Task) -> Steps[tuple[int, ...]]:
+    (mine, out), target = ends, task.shape.target
+    if target is not None and target not in group.agreement.members:
+        return (target,)
+    if how is None:
+        return (yield from _refuse(group, task))
+    given: Piece = out if mine is None else mine
+    if len(given) * group.size <= SMALL:
+        return (yield from _sum_everywhere(group, given, out, how, task))
+    if mine is None:  # another try needs it again
+        given = scratch(len(given))
+        copy_here(given, out)
+    return (yield from _sum_in_blocks(group, given, out, how, task))
+
+
+def _refuse(group: Group, task: Task) -> Steps[tuple[int, ...]]:
+    """Send voids, in both parts of a sum, for a rank that does not know how long it is."""
+    others = group.agreement.others()
+    for taker in others if task.shape.target is None else {task.shape.target} - {group.rank}:
+        group.give(taker, group.rank, None, 1)
+    yield from exchange(group, dict.fromkeys(others), dict.fromkeys(others))
+    return (yield from group.settle(task.shape)) or ()
+
+
+def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Steps[tuple[int, ...]]:
+    me, members = group.rank, list(group.agreement.members)
+    parts = scratches(members, len(given))
+    copy_here(parts[me], given)
+    group.hold(me, parts[me])
+    others = [rank for rank in members if rank != me]
+    yield from exchange(group, dict.fromkeys(others, parts[me]), {rank: parts[rank] for rank in others})
+    failed = (yield from group.settle(task.shape._replace(spread=True))) or ()
+    chosen = [rank for rank in members if rank not in failed]
+    if task.shape.target in (None, me) and me in chosen and not group.refused:
+        place = task.place(me, chosen)
+        if place is not None:
+            fold(how, [parts[rank] for rank in chosen[: place + 1]], how.entries)
+            copy_here(out, parts[chosen[place]])
+    return failed
+
+
+def _sum_in_blocks(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Steps[tuple[int, ...]]:
+    target = task.shape.target
+    shape = task.shape._replace(redo=True, spread=not task.prefix)
+    while True:
+        living = list(group.agreement.members)
+        if target is not None and target not in living:
+            return (target,)
+        yield from _try_blocks(group, (given, out), how, task, living)
+        failed = yield from group.settle(shape)
+        if failed is not None:
+            gone = tuple(sorted(set(range(group.size)) - set(living)))
+            return failed if group.refused or (target is not None and target in failed) else gone
+        group.restart()
+
+
+def _try_blocks(
+    group: Group, ends: tuple[Piece, Piece | None], how: Sums, task: Task, living: Sequence[int]
+) -> Steps[None]:
+    """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
+    me, (given, out), width = group.rank, ends, width_of(ends[0], how)
+    bounds = [how.entries * k // len(living) * width for k in range(len(living) + 1)]
+    block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
+    others = [rank for rank in living if rank != me]
+    parts = scratches(living, block[me].stop - block[me].start)
+    copy_here(parts[me], given[block[me]])
+    lacking = yield from exchange(group, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
+    group.clear()
+    if lacking:
+        group.lack(me)
+    else:
+        fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
+    places = {rank: task.place(rank, living) for rank in living}
+    if out is not None and places[me] is not None:
+        for owner in others:
+            group.want(owner, owner, out[block[owner]], 1)
+    for taker, place in places.items():
+        if place is None:
+            continue
+        if taker != me:
+            group.give(taker, me, None if lacking else parts[living[place]], 1)
+        elif out is not None and not lacking:
+            copy_here(out[block[me]], parts[living[place]])
+    if not lacking and not task.prefix:
+        group.hold(me, parts[living[-1]])
+    yield from group.exchanged()
+
+
+def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
+    """Add parts in their order: afterwards each is the sum of those up to it."""
+    if entries:
+        for before, part in pairwise(parts):
+            how.op.Reduce_local([before, entries, how.datatype], [part, entries, how.datatype])
+
+
+def width_of(piece: Piece, how: Sums) -> int:
+    """Return how many bytes an entry has."""
+    return len(piece) // how.entries if how.entries else 0
+
+
+def scratch(count: int) -> Piece:
+    """Return ``count`` bytes of memory."""
+    return np.empty(count, np.uint8).data
+
+
+def scratches(ranks: Sequence[int], count: int) -> dict[int, Piece]:
+    """Return ``count`` bytes of memory for each of some ranks."""
+    whole = scratch(count * len(ranks))
+    return {rank: whole[k * count : (k + 1) * count] for k, rank in enumerate(ranks)}

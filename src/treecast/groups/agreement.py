@@ -1,0 +1,268 @@
+"""One outcome of each call at all ranks that live: events in, frames out, and no clock.
+
+A rank that has everything returns at once (``end_early``). Else it tells its state to all and hears theirs, stage by stage, until
+nobody has heard of an end, or of a silence, that another had not. The decision follows from these states alone. Whoever has
+decided answers those who still ask. An end of a connection proves a death; silence breaks a pair, of which one has to go,
+and needs a majority.
+
+So if two ranks return from a call, and neither has put the other out, they return the same. No clock is used for that: a wrong
+suspicion costs a member, not agreement. Sources: lazy reliable broadcast; early-deciding flooding consensus; the early-returning
+agreement of ULFM (Herault et al., SC 2015); majorities of the present members (Jajodia, Mutchler 1990).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from treecast.errors import Evicted
+from treecast.groups import members as sets
+from treecast.groups.members import Pair, bits_of, ranks_of
+from treecast.groups.states import (
+    Action,
+    Decision,
+    Need,
+    State,
+    pack_decision,
+    pack_state,
+    read_decision,
+    read_state,
+)
+from treecast.transport.base import Key, Kind, Steps, Until
+
+Say = Callable[[int, Key, bytes], None]
+"""Sends a frame of control to a rank."""
+
+Fetch = Callable[[Mapping[int, int]], Steps[None]]
+"""Brings data of ranks, each from a rank that has it, as far as it comes."""
+
+
+class Agreement:
+    """What a rank knows of the others, and how it comes to decisions.
+
+    ``say`` sends a frame; ``shut`` has nothing more taken from a rank.
+    ``members``: who takes part, the same list at all. ``dead``: proved ends. ``pairs``: who does not hear whom. ``lost``:
+    from whom this rank awaits nothing. ``number``: of the call. ``log``: the decisions that others may ask for. ``ended``:
+    up to which call each rank has come. ``is_out``: the others go on without this rank. ``guarded``: deaths need a majority too.
+    """
+
+    def __init__(self, rank: int, size: int, say: Say, shut: Callable[[int], None]) -> None:
+        self.rank, self.size, self._say, self._shut = rank, size, say, shut
+        self.members = list(range(size))
+        self.dead, self.pairs, self.lost = set[int](), set[Pair](), set[int]()
+        self.number, self.is_out, self.guarded = 0, False, False
+        self.log: dict[tuple[int, int], Decision] = {}
+        self.ended, self.byes = dict[int, int](), dict[int, int]()
+        self._states: dict[tuple[int, int, int, int], State] = {}
+        self._decisions: dict[tuple[int, int, int], Decision] = {}
+
+    def others(self) -> list[int]:
+        """Return the other members of which something may come, from the next rank on."""
+        here = self.members.index(self.rank)
+        return [rank for rank in self.members[here + 1 :] + self.members[:here] if rank not in self.lost]
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin the next call."""
+        self.number += 1
+        for rank, last in self.byes.items():
+            if last < self.number:
+                self.lose(rank, True)
+        if self._states or self._decisions:
+            self._states = {key: state for key, state in self._states.items() if key[1] >= self.number}
+            self._decisions = {key: made for key, made in self._decisions.items() if key[1] >= self.number}
+
+    def lose(self, rank: int, proof: bool) -> None:
+        """Learn that a rank has ended, which is a proof, or is silent."""
+        if proof:
+            self.dead.add(rank)
+        elif rank in self.members and rank not in self.lost:
+            self.pairs.add((min(rank, self.rank), max(rank, self.rank)))
+        if rank not in self.lost:
+            self.lost.add(rank)
+            self._shut(rank)
+
+    def hear(self, source: int, key: Key, body: bytes) -> None:
+        """Hear a frame of another rank. Raises ValueError for one that makes no sense."""
+        kind, call = key.kind, key.call
+        if self.is_out:
+            return
+        if kind == Kind.FENCE:
+            self.leave()
+        elif source not in self.members:
+            self._say(source, Key(Kind.FENCE), b"")
+        elif source in self.lost:
+            return
+        elif kind == Kind.STATE:
+            self._note_end(source, call - 1)
+            if (call, key.instance) in self.log:
+                self._tell(source, call, key.instance)
+            elif call >= self.number:
+                self._states[source, call, key.instance, key.stage] = read_state(body, self.size)
+        elif kind == Kind.DECIDED and call >= self.number:
+            self._decisions[source, call, key.instance] = read_decision(body, self.size)
+        elif kind == Kind.ENDED:
+            self._note_end(source, call)
+        elif kind == Kind.LEFT:
+            self.lose(source, True)
+        elif kind == Kind.BYE:
+            self.byes[source] = call
+            self._note_end(source, call)
+            if call < self.number:
+                self.lose(source, True)
+
+    def _note_end(self, rank: int, call: int) -> None:
+        self.ended[rank] = max(self.ended.get(rank, 0), call)
+
+    def leave(self) -> None:
+        """Take no further part: the others go on without this rank."""
+        if not self.is_out:
+            self.is_out = True
+            for rank in self.members:  # also to those that this rank does not hear: they may wait for it
+                if rank != self.rank:
+                    self._say(rank, Key(Kind.LEFT), b"")
+
+    def forget(self) -> int:
+        """Drop the decisions that nobody can ask for any more; return the last call that all have ended."""
+        last = min((self.ended.get(rank, 0) for rank in self.others()), default=self.number)
+        self.log = {key: made for key, made in self.log.items() if key[0] > last}
+        return last
+
+    # -- decisions ---------------------------------------------------------------------------------------------------
+
+    def until(self, condition: Until) -> Steps[None]:
+        """Wait for a condition. Raises Evicted when the others have gone on without this rank."""
+        yield lambda: self.is_out or condition()
+        self.check_in()
+
+    def check_in(self) -> None:
+        """Raise Evicted when the others have gone on without this rank."""
+        if self.is_out:
+            raise Evicted(f"rank {self.rank} is cut off: the other ranks have gone on without it")
+
+    def is_whole(self) -> bool:
+        """Return whether no member is known to have ended, or not to hear another."""
+        return not self.pairs and self.dead.isdisjoint(self.members)
+
+    def end_early(self) -> None:
+        """Decide that the call is done, and nothing is missing: this rank has everything, and keeps it for who asks."""
+        self._keep(Decision(Action.DONE, has=(0,) * self.size), 0, 0)
+
+    def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
+        """Come to one decision with all that live.
+
+        ``need``: what this rank lacks and has by now. ``redo``: the call begins anew when nobody has what somebody lacks.
+        Raises Evicted when the others go on without this rank, or it is in the smaller part.
+        """
+        stage = 0
+        while True:
+            stage += 1
+            mine, asked = State(need(), *self._gone()), self.others()
+            said = pack_state(mine, self.size)
+            for rank in asked:
+                self._say(rank, Key(Kind.STATE, self.number, stage, instance=instance), said)
+            yield from self.until(partial(self._have_answered, asked, instance, stage))
+            taken = yield from self._adopt(asked, instance, need, fetch)
+            if taken is not None:
+                return taken
+            keys = {rank: (rank, self.number, instance, stage) for rank in asked}
+            heard = {rank: self._states[key] for rank, key in keys.items() if key in self._states}
+            if not self._merge(heard.values(), mine):
+                continue
+            decision = self._decide({self.rank: mine, **heard}, redo)
+            if decision is not None:
+                self._keep(decision, instance, stage)
+                return decision
+
+    def _gone(self) -> tuple[int, tuple[Pair, ...]]:
+        return bits_of(self.dead.intersection(self.members)), tuple(sorted(self.pairs))
+
+    def _have_answered(self, asked: Iterable[int], instance: int, stage: int) -> bool:
+        call = self.number
+        return all(
+            rank in self.lost
+            or (rank, call, instance, stage) in self._states
+            or (rank, call, instance) in self._decisions
+            for rank in asked
+        )
+
+    def _merge(self, heard: Iterable[State], mine: State) -> bool:
+        """Learn from states who has ended and who is silent; return whether all, and this rank by now, say the same."""
+        same = True
+        for state in heard:
+            same &= state[1:] == mine[1:]
+            for rank in set(ranks_of(state.dead)).intersection(self.members) - self.dead - {self.rank}:
+                self.lose(rank, True)
+            self.pairs.update(pair for pair in state.pairs if set(pair) <= set(self.members))
+        return same and self._gone() == mine[1:]
+
+    def _decide(self, states: Mapping[int, State], redo: bool) -> Decision | None:
+        """Return what follows from states that agree who is gone; None when another stage is needed."""
+        mine = states[self.rank]
+        rest = [rank for rank in self.members if not mine.dead >> rank & 1]
+        shut = sets.cover([pair for pair in mine.pairs if set(pair) <= set(rest)])
+        left = [rank for rank in rest if rank not in shut]
+        needs_majority = bool(shut) or (self.guarded and len(rest) < len(self.members))
+        if self.rank in shut:
+            self.leave()
+        elif any(rank not in states for rank in left):
+            return None
+        elif needs_majority and not self._may_go_on(left, rest):
+            self.leave()
+        self.check_in()
+        needs = {rank: states[rank].need for rank in left}
+        lacking = has = 0
+        for need in needs.values():
+            lacking |= need.lacks
+            has |= need.has
+        refused = bits_of(rank for rank, need in needs.items() if need.refused)
+        action = Action.DONE if refused or not lacking else Action.AGAIN if lacking & has else Action.DONE
+        if action == Action.DONE and lacking and redo and not refused:
+            action = Action.REDO
+        given = tuple(needs[rank].has if rank in needs else 0 for rank in range(self.size))
+        return Decision(action, bits_of(set(self.members) - set(left)), lacking, refused, given)
+
+    def _may_go_on(self, left: Sequence[int], rest: Sequence[int]) -> bool:
+        """Return whether a part is the greater one: of all members, also of those that are not in the rest, being dead."""
+        return sets.may_go_on(left, self.members)
+
+    def _adopt(
+        self, asked: Iterable[int], instance: int, need: Callable[[], Need], fetch: Fetch
+    ) -> Steps[Decision | None]:
+        """Take over the decision of one who has decided already, with the data that this rank lacks for it."""
+        for rank in asked:
+            made = self._decisions.get((rank, self.number, instance))
+            if made is None or rank in self.lost:
+                continue
+            if made.out >> self.rank & 1:
+                self.leave()
+                self.check_in()
+            lacks = need().lacks & ~made.missing
+            if made.action == Action.DONE and lacks and not made.refused:
+                yield from fetch(dict.fromkeys(ranks_of(lacks), rank))
+                if need().lacks & ~made.missing:
+                    return None  # it has ended since: the stages go on
+            self._keep(made, instance, 0)
+            return made
+        return None
+
+    def _keep(self, made: Decision, instance: int, stage: int) -> None:
+        """Keep a decision for those who ask, or have asked already, and go on without those who are out."""
+        self.log[self.number, instance] = made
+        for rank in self._who_asked(instance, stage):
+            self._tell(rank, self.number, instance)
+        out = ranks_of(made.out)
+        if out:
+            self.members = [rank for rank in self.members if rank not in out]
+            self.pairs = {pair for pair in self.pairs if set(pair) <= set(self.members)}
+            for rank in out:
+                self._say(rank, Key(Kind.FENCE), b"")
+                self._shut(rank)
+
+    def _who_asked(self, instance: int, stage: int) -> set[int]:
+        """Return who is in a later stage of this instance than the one that has decided: they would wait for an answer."""
+        here = self.number, instance
+        return {key[0] for key in self._states if key[1:3] == here and key[3] > stage} - self.lost
+
+    def _tell(self, rank: int, call: int, instance: int) -> None:
+        made = pack_decision(self.log[call, instance], self.size)
+        self._say(rank, Key(Kind.DECIDED, call, instance=instance), made)

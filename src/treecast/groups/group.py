@@ -1,0 +1,270 @@
+"""Ranks that make calls together over a transport: their messages, and the one outcome of each call."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from treecast.errors import DeliveryError, PlanError
+from treecast.groups.agreement import Agreement
+from treecast.groups.members import bits_of, name_ranks, ranks_of
+from treecast.groups.states import Action, Decision, Need
+from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
+
+AHEAD = 64
+"""Calls that a rank may be ahead of others, and of which it keeps what others may lack."""
+_SAY_END = 16  # calls after which a rank tells the others how far it has come
+_STAGES = 4  # of an instance, whose messages have keys of their own
+_FETCHES = 1 << 15  # the stages from there on are of what was fetched
+
+
+class Shape(NamedTuple):
+    """Which collective it is: ``source`` when one rank has the data, ``target`` when one rank wants it; else all.
+
+    ``spread``: all want the same data, so whoever has some can give it. ``redo``: when data is lost, all begin anew.
+    """
+
+    name: str
+    source: int | None = None
+    target: int | None = None
+    spread: bool = False
+    redo: bool = False
+
+
+class Group:
+    """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
+
+    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: what is wrong
+    with this rank's arguments, "" for nothing. ``agreement``: who lives, and what was decided.
+
+    Examples
+    --------
+    >>> group = Group(transport, range(transport.size), survive=1)           # doctest: +SKIP
+    >>> failed = carry_out(broadcast(group, piece, root=0), transport)       # doctest: +SKIP
+    """
+
+    def __init__(self, transport: Transport, seats: Iterable[int], ident: int = 0, survive: int = 0) -> None:
+        self.transport, self.seats, self.ident, self.survive = transport, list(seats), ident, survive
+        self.rank, self.size = self.seats.index(transport.rank), len(self.seats)
+        self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
+        self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
+        self.refused, self.instance, self.began = "", 0, list(range(self.size))
+        self._held: dict[int, Piece] = {}
+        self._places: dict[int, Piece] = {}
+        self._wants, self._lacks = list[tuple[int, Piece, Ticket]](), set[int]()
+        self._tickets = list[Ticket]()
+        self._kept: dict[int, dict[int, bytes]] = {}
+        self._fetched = 0
+
+    # -- events ------------------------------------------------------------------------------------------------------
+
+    def lose(self, seat: int, proof: bool) -> None:
+        """Learn that a rank of the transport is lost."""
+        if seat in self.rank_at:
+            self.agreement.lose(self.rank_at[seat], proof)
+
+    def hear(self, seat: int, key: Key, body: bytes) -> None:
+        """Hear a frame of control. Raises ValueError for one that makes no sense."""
+        if seat not in self.rank_at:
+            raise ValueError("a frame of who is not in the group")
+        source = self.rank_at[seat]
+        if key.kind == Kind.FETCH:
+            if source in self.agreement.members and source not in self.agreement.lost:
+                self._give_kept(source, key)
+        else:
+            self.agreement.hear(source, key, body)
+
+    def _say(self, to: int, key: Key, body: bytes) -> None:
+        self.transport.send(self.seats[to], key._replace(group=self.ident), body)
+
+    def _shut(self, rank: int) -> None:
+        self.transport.shut(self.seats[rank])
+
+    def _give_kept(self, to: int, key: Key) -> None:
+        current = key.call == self.agreement.number
+        piece = self._held.get(key.about) if current else self._kept.get(key.call, {}).get(key.about)
+        ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), b"" if piece is None else piece)
+        if not ticket.over:
+            self._tickets.append(ticket)
+
+    # -- a call ------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> Steps[None]:
+        """Begin a call. Raises Evicted when the others go on without this rank."""
+        agreement = self.agreement
+        agreement.check_in()
+        agreement.begin()
+        self.refused, self.instance, self.began = "", -1, list(agreement.members)
+        self.restart()
+        number = agreement.number
+        if number % _SAY_END == 0:
+            for rank in agreement.others():
+                self._say(rank, Key(Kind.ENDED, number - 1), b"")
+            self._forget()
+        if number > AHEAD:
+            yield from agreement.until(
+                lambda: all(agreement.ended.get(rank, 0) >= number - AHEAD for rank in agreement.others())
+            )
+
+    def _forget(self) -> None:
+        last = self.agreement.forget()
+        self._kept = {call: kept for call, kept in self._kept.items() if call > last}
+
+    def restart(self) -> None:
+        """Begin an instance of the call."""
+        self.instance += 1
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a part of the call: nothing is held or lacked yet."""
+        self._held, self._places, self._lacks = {}, {}, set[int]()
+
+    def _key(self, stage: int, about: int) -> Key:
+        return Key(Kind.DATA, self.agreement.number, self.instance * _STAGES + stage, about, 0, self.ident)
+
+    def hold(self, about: int, piece: Piece) -> None:
+        """Have the data of a rank, to give it to who lacks it."""
+        self._held[about] = self._places[about] = piece
+
+    def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
+        """Await the data of a rank from a rank; None takes what comes, and drops it."""
+        if place is None:
+            self._tickets.append(self.transport.receive(self.seats[source], self._key(stage, about), None))
+            return
+        self._places[about] = place
+        self._lacks.add(about)
+        self._wants.append((about, place, self.transport.receive(self.seats[source], self._key(stage, about), place)))
+
+    def lack(self, about: int) -> None:
+        """Lack data that nobody sends."""
+        self._lacks.add(about)
+
+    def give(self, to: int, about: int, piece: Piece | None, stage: int = 0) -> None:
+        """Send the data of a rank to a rank; None tells it that there is none."""
+        if to in self.agreement.lost:
+            return
+        piece = b"" if piece is None else piece
+        ticket = self.transport.send(self.seats[to], self._key(stage, about), piece)
+        if not ticket.over:
+            self._tickets.append(ticket)
+
+    def exchanged(self) -> Steps[set[int]]:
+        """Wait until all that is awaited is there, or cannot come; return whose data is missing."""
+        wants, tickets = self._wants, self._tickets
+        yield from self.agreement.until(
+            lambda: all(ticket.over for _, _, ticket in wants) and all(ticket.over for ticket in tickets)
+        )
+        for about, place, ticket in wants:
+            if not ticket.lost and ticket.length == len(place):
+                self._held[about] = place
+                self._lacks.discard(about)
+            elif ticket.length and not self.refused:
+                self.refused = f"{ticket.length:,} bytes come where {len(place):,} are received"
+        wants.clear()
+        tickets.clear()
+        return set(self._lacks)
+
+    def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
+        """Ask ranks for data that they have, and wait until it is there, or they have ended."""
+        number = self.agreement.number
+        for about, giver in givers.items():
+            self._fetched = (self._fetched + 1) % _FETCHES
+            key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
+            place = self._places[about]
+            self._wants.append((about, place, self.transport.receive(self.seats[giver], key, place)))
+            self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
+        yield from self.exchanged()
+
+    # -- its outcome -------------------------------------------------------------------------------------------------
+
+    def settle(self, shape: Shape) -> Steps[tuple[int, ...] | None]:
+        """End a call, or an instance of it: find the one outcome.
+
+        Returns
+        -------
+        tuple of int or None
+            The failed ranks whose data is missing somewhere, the same at all that live; None when the call begins anew.
+
+        Raises
+        ------
+        DeliveryError
+            Data of a living rank is missing, or the one source has failed, or more than ``survive``, or arguments were refused.
+        Evicted
+            The others have gone on without this rank.
+        """
+        agreement = self.agreement
+        small = shape.spread and not shape.redo and sum(map(len, self._places.values())) <= SMALL
+        if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
+            self._keep()
+            agreement.end_early()
+            return self._failed(0)
+        while True:
+            made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)
+            if made.action == Action.REDO:
+                return None
+            if made.action == Action.DONE:
+                break
+            self.instance += 1
+            yield from self._fetch(self._givers(made))
+        if small:
+            self._keep()
+        yield from self._sent()
+        return self._verdict(made, shape)
+
+    def _keep(self) -> None:
+        self._kept[self.agreement.number] = {about: bytes(piece) for about, piece in self._held.items()}
+
+    def _need(self, shape: Shape) -> Need:
+        has = self._held if shape.spread else ()
+        return Need(bits_of(self._lacks), bits_of(has), bool(self.refused))
+
+    def _givers(self, made: Decision) -> dict[int, int]:
+        """Return from whom this rank fetches what it lacks; the givers take turns."""
+        givers: dict[int, int] = {}
+        for about in sorted(self._lacks):
+            near = [rank for rank in self.agreement.others() if made.has[rank] >> about & 1]
+            if near:
+                givers[about] = near[(self.rank + about) % len(near)]
+        return givers
+
+    def _sent(self) -> Steps[None]:
+        """Wait until no message of this call needs its memory any more."""
+        yield from self.agreement.until(lambda: all(ticket.over for ticket in self._tickets))
+        self._tickets.clear()
+
+    def _failed(self, missing: int) -> tuple[int, ...]:
+        return tuple(sorted(set(ranks_of(missing)) | (set(range(self.size)) - set(self.began))))
+
+    def _verdict(self, made: Decision, shape: Shape) -> tuple[int, ...]:
+        members, missing = self.agreement.members, set(ranks_of(made.missing))
+        gone = set(self.began) - set(members)
+        if self.refused:
+            return ()
+        if made.refused:
+            raise DeliveryError(
+                f"{shape.name}: the arguments of {name_ranks(ranks_of(made.refused))} were refused there"
+            )
+        if len(gone) > self.survive:
+            raise DeliveryError(f"{shape.name}: {name_ranks(gone)} failed in one call, which survives {self.survive}")
+        if shape.target is not None and shape.target not in members:
+            return (shape.target,)
+        if shape.source is not None and missing:
+            raise lost_with_root(shape)
+        if missing & set(members):
+            raise DeliveryError(f"{shape.name}: the data of {name_ranks(missing & set(members))} did not come")
+        return self._failed(made.missing)
+
+    def check_arguments(self) -> None:
+        """Raise PlanError for a message of another length than this rank receives."""
+        if self.refused:
+            raise PlanError(f"rank {self.rank}: {self.refused}")
+
+
+def lost_with_root(shape: Shape) -> DeliveryError:
+    """Return the error of a call whose data is lost with the one rank that had it."""
+    return DeliveryError(f"{shape.name}: the data is lost with its root, rank {shape.source}")
+
+
+def called(group: Group, steps: Steps[T], refused: str = "") -> Steps[T]:
+    """Begin a call, and do its steps. ``refused``: what is wrong with this rank's arguments, "" for nothing."""
+    yield from group.begin()
+    group.refused = refused
+    return (yield from steps)

@@ -1,0 +1,111 @@
+"""The transport: six verbs, on which collectives and the agreement about their outcome stand.
+
+A message has a key, and goes into the place that the receiver names under that key. Frames of control are small, are
+buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+SMALL = 1 << 16
+"""Bytes up to which a message is buffered when nobody has asked for it, and up to which a frame of control may be long."""
+
+Piece = Any
+"""Contiguous bytes: a memoryview of bytes, say. Its slices must be views."""
+
+Until = Callable[[], bool]
+T = TypeVar("T")
+Steps = Generator[Until, None, T]
+"""Work of a rank, which yields what it waits for, and returns a result. So anything that moves messages can carry it out."""
+
+
+class Kind(IntEnum):
+    """What a frame is. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
+
+    DATA = 0
+    OFFER = 1  # a long message waits to be asked for; its length
+    GRANT = 2  # it is asked for
+    REFUSE = 3  # a message of this length is not wanted
+    ALIVE = 4
+    STATE = 8
+    DECIDED = 9
+    FETCH = 10
+    ENDED = 11
+    FENCE = 12
+    LEFT = 13
+    BYE = 14
+    APPLY = 15
+
+
+class Key(NamedTuple):
+    """Which message: ``about`` says whose data it is, ``stage`` which part of the call."""
+
+    kind: int
+    call: int = 0
+    stage: int = 0
+    about: int = 0
+    instance: int = 0
+    group: int = 0
+
+
+class Ticket:
+    """A message under way. ``over``: nothing more touches its memory. ``lost``: it was not delivered. ``length``: what came."""
+
+    __slots__ = ("length", "lost", "over")
+
+    def __init__(self) -> None:
+        self.over, self.lost, self.length = False, False, 0
+
+    def end(self, length: int = 0, lost: bool = False) -> None:
+        """Say that it is over."""
+        self.over, self.length, self.lost = True, length, lost
+
+
+Handler = Callable[[int, Key, bytes], None]
+
+
+class Transport(Protocol):
+    """What joins this rank with all others.
+
+    ``lost``: the ranks from which nothing more comes, and whether their end is proved; else they are silent, or shut.
+    """
+
+    rank: int
+    size: int
+
+    @property
+    def lost(self) -> Mapping[int, bool]: ...  # noqa: D102
+
+    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
+        """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once."""
+        ...
+
+    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
+        """Begin to receive; None drops what comes. A message of another length is dropped, and the ticket tells its length."""
+        ...
+
+    def wait(self, until: Until, seconds: float | None = None) -> None:
+        """Move bytes and call handlers until ``until()`` holds or the time is up. Nothing else waits."""
+        ...
+
+    def on(self, kind: Kind, handler: Handler) -> None:
+        """Have frames of control of a kind handled."""
+        ...
+
+    def watch(self, handler: Callable[[int, bool], None]) -> None:
+        """Have it told which rank is lost from now on, and whether that is proved."""
+        ...
+
+    def shut(self, rank: int) -> None:
+        """Take nothing more from a rank, and touch no memory for it: its tickets are over."""
+        ...
+
+
+def carry_out(steps: Steps[T], transport: Transport) -> T:
+    """Carry work out, waiting for whatever it waits for; return its result."""
+    try:
+        while True:
+            transport.wait(next(steps))
+    except StopIteration as end:
+        return end.value

@@ -1,0 +1,377 @@
+"""A seeded scheduler: ranks in one process, whose messages come in any order, and which die, stop, and lose sight of each
+other."""
+
+import random
+from collections import deque
+from itertools import combinations
+
+import numpy as np
+
+from treecast.algorithms import personal, spread, sums
+from treecast.errors import DeliveryError, Evicted
+from treecast.groups.group import Group, called
+from treecast.transport.base import Kind, Ticket
+
+LONG = 40  # bytes above which a message waits to be asked for
+EOF = None
+
+
+class Node:
+    """The transport of one rank: what it has sent lies in lanes until the scheduler delivers it."""
+
+    def __init__(self, net, rank):
+        self.net, self.rank, self.size = net, rank, net.size
+        self.lost, self.posted, self.early, self.handlers, self.watchers = {}, {}, {}, {}, []
+
+    def send(self, to, key, piece):
+        ticket, here = Ticket(), (self.rank, to)
+        if key.kind == Kind.DATA and to in self.lost:
+            ticket.end(lost=True)
+        elif key.kind == Kind.DATA and len(piece) > LONG:
+            self.net.long[here][key] = piece, ticket
+        else:
+            self.net.lanes[here].append((key, bytes(piece)))
+            self.net.sent += 1
+            ticket.end(len(piece))
+        return ticket
+
+    def receive(self, source, key, place):
+        ticket = Ticket()
+        if (source, key) in self.early:
+            self._fill(place, self.early.pop((source, key)), ticket)
+        elif source in self.lost:
+            ticket.end(lost=True)
+        else:
+            self.posted[source, key] = place, ticket
+        return ticket
+
+    def waits(self, source, key):
+        found = self.early.get((source, key))
+        return None if found is None else len(found)
+
+    def on(self, kind, handler):
+        self.handlers[kind] = handler
+
+    def watch(self, handler):
+        self.watchers.append(handler)
+
+    def shut(self, rank):
+        if rank not in self.lost:
+            self._lose(rank, False)
+
+    def _lose(self, rank, proof):
+        self.lost[rank] = proof
+        for key in [key for key in self.posted if key[0] == rank]:
+            self.posted.pop(key)[1].end(lost=True)
+        for _, ticket in self.net.long[self.rank, rank].values():
+            ticket.end(lost=True)
+        self.net.long[self.rank, rank].clear()
+        for watcher in self.watchers:
+            watcher(rank, proof)
+
+    def _fill(self, place, body, ticket):
+        if place is not None and len(place) == len(body):
+            place[:] = body
+        ticket.end(len(body))
+
+    def take(self, source, item):
+        """Take what comes from a rank."""
+        if item is EOF:
+            if not self.lost.get(source):
+                self._lose(source, True)
+            return
+        key, body = item
+        if key.kind != Kind.DATA:
+            self.handlers[key.kind](source, key, body)
+        elif source in self.lost:
+            return
+        elif (source, key) in self.posted:
+            self._fill(*self._unpost(source, key, body))
+        else:
+            self.early[source, key] = body
+
+    def _unpost(self, source, key, body):
+        place, ticket = self.posted.pop((source, key))
+        return place, body, ticket
+
+
+class Net:
+    def __init__(self, size):
+        self.size, self.sent = size, 0
+        pairs = [(a, b) for a in range(size) for b in range(size) if a != b]
+        self.lanes = {pair: deque() for pair in pairs}
+        self.long = {pair: {} for pair in pairs}
+        self.nodes = [Node(self, rank) for rank in range(size)]
+
+    def deliverable(self, a, b):
+        """Return what can come from a to b next: the head of the lane, or a long message that b has asked for."""
+        found = [("lane", None)] if self.lanes[a, b] else []
+        posted = self.nodes[b].posted
+        return found + [("long", key) for key in self.long[a, b] if (a, key) in posted or b_refuses(self, a, b)]
+
+    def deliver(self, a, b, what):
+        lane, key = what
+        if lane == "lane":
+            self.nodes[b].take(a, self.lanes[a, b].popleft())
+        else:
+            piece, ticket = self.long[a, b].pop(key)
+            self.nodes[b].take(a, (key, bytes(piece)))
+            ticket.end(len(piece))
+
+
+def b_refuses(net, a, b):
+    return a in net.nodes[b].lost
+
+
+class Add:
+    """Adds whole numbers, as operations of MPI do."""
+
+    @staticmethod
+    def Reduce_local(before, part):  # noqa: N802
+        np.frombuffer(part[0], np.int64)[:] += np.frombuffer(before[0], np.int64)
+
+
+def given(call, rank, count):
+    """Return what a rank gives to a call."""
+    return np.arange(count, dtype=np.int64) * 7 + call * 1000 + rank * 31 + 1
+
+
+def bytes_of(array):
+    return memoryview(array).cast("B")
+
+
+class Call:
+    """A collective of one rank: its steps, and whether its result is right for who failed."""
+
+    def __init__(self, group, number, name, root, count):
+        size, me = group.size, group.rank
+        self.me, self.size, self.root = me, size, root
+        self.every = [given(number, r, count) for r in range(size)]
+        self.out = np.zeros((size, count), np.int64)
+        mine, pieces, how = bytes_of(self.every[me]), [bytes_of(row) for row in self.out], sums.Sums(None, Add, count)
+        at_root, wide = me == root, sums.Sums(None, Add, count * size)
+        copies = [bytes_of(np.copy(self.every[root]) + r) for r in range(size)]
+        data = mine if at_root else pieces[0]
+        self.steps, self.is_right = {
+            "barrier": lambda: (spread.barrier(group), lambda failed: True),
+            "broadcast": lambda: (spread.broadcast(group, data, root), lambda failed: self.has(self.every[root])),
+            "allgather": lambda: (spread.allgather(group, mine, pieces), self.rows),
+            "alltoall": lambda: (personal.alltoall(group, [mine] * size, pieces), self.rows),
+            "gather": lambda: (personal.gather(group, mine, pieces if at_root else None, root), self.rows_at_root),
+            "scatter": lambda: (
+                personal.scatter(group, copies if at_root else None, pieces[0], root),
+                lambda failed: self.has(self.every[root] + me),
+            ),
+            "reduce": lambda: (
+                sums.reduce(group, mine, pieces[0] if at_root else None, root, how),
+                self.summed_at_root,
+            ),
+            "reduce_scatter": lambda: (
+                sums.reduce_scatter(group, bytes_of(np.tile(self.every[me], size)), pieces[0], [count] * size, wide),
+                self.summed,
+            ),
+            "allreduce": lambda: (sums.allreduce(group, mine, pieces[0], how), self.summed),
+            "scan": lambda: (sums.scan(group, mine, pieces[0], how), lambda failed: self.summed(failed, me + 1)),
+            "exscan": lambda: (sums.exscan(group, mine, pieces[0], how), lambda failed: self.summed(failed, me)),
+        }[name]()
+
+    def has(self, wanted):
+        return self.me == self.root or (self.out[0] == wanted).all()
+
+    def rows(self, failed):
+        return all((self.out[r] == self.every[r]).all() for r in range(self.size) if r not in failed)
+
+    def rows_at_root(self, failed):
+        return self.me != self.root or self.rows(failed)
+
+    def summed(self, failed, upto=None):
+        terms = [self.every[r] for r in range(self.size)[:upto] if r not in failed]
+        return not terms or (self.out[0] == np.sum(terms, axis=0)).all()
+
+    def summed_at_root(self, failed):
+        return self.me != self.root or self.summed(failed)
+
+
+NAMES = (
+    "broadcast",
+    "allgather",
+    "allreduce",
+    "reduce",
+    "scan",
+    "exscan",
+    "alltoall",
+    "gather",
+    "scatter",
+    "reduce_scatter",
+)
+
+
+FATES = ("kill", "kill", "kill", "stop", "stop", "part", "suspect", "suspect")
+
+
+class Rank:
+    """A rank that makes a row of calls; ``results`` are what they returned, or how they failed."""
+
+    def __init__(self, net, rank, calls, survive):
+        self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
+        self.group = Group(self.node, range(net.size), survive=survive)
+        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
+            self.node.on(kind, self.group.hear)
+        self.node.watch(self.group.lose)
+        self.steps = self._program(calls)
+        self.until = next(self.steps)
+
+    @property
+    def out(self):
+        return self.group.agreement.is_out
+
+    def _program(self, calls):
+        for number, (name, root, count) in enumerate(calls):
+            try:
+                call = Call(self.group, number, name, root, count)
+                failed = yield from called(self.group, call.steps)
+                if not call.is_right(failed):
+                    self.wrong.append((number, name, failed))
+                self.results.append((name, failed))
+            except Evicted:
+                return
+            except DeliveryError as error:
+                self.results.append((name, str(error)))
+        self.over = True
+        yield lambda: False
+
+    def go_on(self):
+        """Go on as far as can be."""
+        while self.until():
+            try:
+                self.until = next(self.steps)
+            except StopIteration:
+                self.until = lambda: False
+
+
+class World:
+    """All ranks, what befalls them, and a judge."""
+
+    def __init__(self, seed, calls=4, sizes=(2, 3, 4, 5, 6), names=NAMES, fates=FATES, few=False):
+        self.rng = rng = random.Random(seed)
+        size = rng.choice(sizes)
+        self.calls = [(rng.choice(names), rng.randrange(size), rng.choice((1, 1, 9))) for _ in range(calls - 1)]
+        self.calls.append(("barrier", 0, 1))
+        self.faults, self.rate = rng.randint(0, (size - 1) // 2 if few else size), rng.choice((0.02, 0.1, 0.3))
+        self.fates = fates
+        self._set_up(size)
+
+    @classmethod
+    def of(cls, calls, size):
+        """Return a world in which nothing fails."""
+        world = cls(0)
+        world.calls, world.faults = calls, 0
+        world._set_up(size)
+        return world
+
+    def _set_up(self, size):
+        self.net = Net(size)
+        self.pairs = list(self.net.lanes)
+        self.ranks = [Rank(self.net, r, self.calls, survive=size) for r in range(size)]
+        self.killed, self.stopped, self.cuts = set(), set(), set()
+
+    def run(self, turns=20_000):
+        """Deliver until nothing is left; return the verdict."""
+        for rank in self.ranks:
+            rank.go_on()
+        for _ in range(turns):
+            if self.faults and self.rng.random() < self.rate:
+                self.faults -= 1
+                self._harm()
+            ready = self._choose()
+            if ready:
+                a, b, what = ready
+                self.net.deliver(a, b, what)
+                self.ranks[b].go_on()
+                self.ranks[a].go_on() if a not in self.killed | self.stopped else None  # its message is over
+            elif not self._fall_silent():
+                break
+        return self.judge()
+
+    def _choose(self):
+        """Return what is delivered next, from whom and to whom; None when nothing can be."""
+        for tries in (self.rng.choices(self.pairs, k=6), self.rng.sample(self.pairs, len(self.pairs))):
+            for a, b in tries:
+                if (self.net.lanes[a, b] or self.net.long[a, b]) and self._reaches(a, b):
+                    found = self.net.deliverable(a, b)
+                    if found:
+                        return a, b, self.rng.choice(found)
+        return None
+
+    def _reaches(self, a, b):
+        return b not in self.killed and b not in self.stopped and frozenset((a, b)) not in self.cuts
+
+    def _harm(self):
+        rng, size = self.rng, self.net.size
+        rank, fate = rng.randrange(size), rng.choice(self.fates)
+        if fate == "kill":
+            self._kill(rank)
+        elif fate == "stop":
+            self.stopped ^= {rank} - self.killed
+        elif fate == "part":
+            part = set(rng.sample(range(size), rng.randint(1, size - 1)))
+            self.cuts |= {frozenset(pair) for pair in combinations(range(size), 2) if len(part & set(pair)) == 1}
+        else:
+            self._suspect(rank, rng.choice([other for other in range(size) if other != rank]))
+
+    def _kill(self, rank):
+        if rank in self.killed:
+            return
+        self.killed.add(rank)
+        self.stopped.discard(rank)
+        for other in range(self.net.size):
+            if other != rank:
+                lane = self.net.lanes[rank, other]
+                for _ in range(self.rng.randint(0, len(lane))):
+                    lane.pop()
+                lane.append(EOF)
+                self.net.long[rank, other].clear()
+
+    def _suspect(self, a, b):
+        if a not in self.killed | self.stopped and not self.ranks[a].out and b not in self.net.nodes[a].lost:
+            self.net.nodes[a].shut(b)
+            self.ranks[a].go_on()
+
+    def _fall_silent(self):
+        """Have one rank find another silent, or a stopped one go on; return whether there was any."""
+        silent = [
+            (a, b)
+            for a, b in self.net.lanes
+            if a not in self.killed | self.stopped
+            and not self.ranks[a].out
+            and not self.ranks[a].over
+            and b in self.ranks[a].group.agreement.members
+            and b not in self.net.nodes[a].lost
+            and (b in self.stopped or a in self.net.nodes[b].lost or frozenset((a, b)) in self.cuts)
+        ]
+        if silent:
+            self._suspect(*self.rng.choice(silent))
+        elif self.stopped:
+            woken = min(self.stopped)
+            self.stopped.remove(woken)
+            self.ranks[woken].go_on()
+        else:
+            return False
+        return True
+
+    def judge(self):
+        """Return ``fine``, or what is wrong: ``hang``, ``differ`` or ``wrong``."""
+        living = [r for r in range(self.net.size) if r not in self.killed and not self.ranks[r].out]
+        if any(not self.ranks[r].over for r in living):
+            return "hang"
+        if any(self.ranks[r].wrong for r in living):
+            return "wrong"
+        for a, b in combinations(living, 2):
+            one, other = self.ranks[a], self.ranks[b]
+            mutual = a in other.group.agreement.members and b in one.group.agreement.members
+            last = len(self.calls) - (not mutual)  # who is left behind in the last call would learn so in the next
+            if one.results[:last] != other.results[:last]:
+                return "differ"
+        if not living and len(self.killed) < self.net.size:
+            return "nobody"
+        return "fine"

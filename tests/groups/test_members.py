@@ -1,0 +1,73 @@
+"""Who has to go, what ranks tell one another, and how many messages a call takes when nobody fails."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.groups.scheduler import World
+from treecast.groups.members import cover, may_go_on
+from treecast.groups.states import (
+    Action,
+    Decision,
+    Need,
+    State,
+    pack_decision,
+    pack_state,
+    read_decision,
+    read_state,
+)
+
+PAIRS = st.sets(st.sampled_from(list(combinations(range(6), 2))), max_size=9)
+BITS = st.integers(0, (1 << 9) - 1)
+
+
+@given(PAIRS)
+def test_as_few_go_as_can_be_and_the_lowest_stay(pairs):
+    enough = [set(out) for k in range(7) for out in combinations(range(6), k) if all(set(out) & set(p) for p in pairs)]
+    least = [out for out in enough if len(out) == len(enough[0])]
+    assert cover(pairs) == max(least, key=sorted)
+
+
+@given(st.sets(st.integers(0, 7), min_size=1), st.data())
+def test_two_parts_never_go_on(members, data):
+    ordered = sorted(members)
+    part = data.draw(st.sets(st.sampled_from(ordered)))
+    assert not (may_go_on(sorted(part), ordered) and may_go_on(sorted(members - part), ordered))
+
+
+@given(BITS, BITS, BITS, st.booleans(), PAIRS)
+def test_states_are_read_as_they_were_written(lacks, has, dead, refused, pairs):
+    state = State(Need(lacks, has, refused), dead, tuple(sorted(pairs)))
+    assert read_state(pack_state(state, 9), 9) == state
+
+
+@given(st.sampled_from(Action), st.lists(BITS, min_size=12, max_size=12))
+def test_decisions_are_read_as_they_were_written(action, sets):
+    out, missing, refused, *has = sets
+    decision = Decision(action, out, missing, refused, tuple(has))
+    assert read_decision(pack_decision(decision, 9), 9) == decision
+
+
+@given(st.binary(max_size=40))
+def test_other_bytes_are_no_state(body):
+    for read in (read_state, read_decision):
+        try:
+            read(body, 9)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize(("name", "sent"), [("broadcast", 3), ("allgather", 12), ("allreduce", 12), ("barrier", 12)])
+def test_a_small_call_takes_no_message_more_than_without_survival(name, sent):
+    world = World.of([(name, 0, 1)], 4)
+    assert world.run() == "fine"
+    assert world.net.sent == sent
+
+
+@pytest.mark.parametrize("name", ["alltoall", "scatter", "gather", "reduce_scatter"])
+def test_other_calls_take_one_state_from_all_to_all(name):
+    world = World.of([(name, 0, 1)], 4)
+    assert world.run() == "fine"
+    assert world.net.sent == 12 + (12 if name in ("alltoall", "reduce_scatter") else 3)

@@ -1,0 +1,85 @@
+"""One outcome of each call at all that live, in whatever order messages come, and whoever dies, stops, or is cut off."""
+
+import pytest
+
+from tests.groups.scheduler import NAMES, World
+from treecast.groups.agreement import Agreement
+from treecast.groups.group import Group
+from treecast.groups.members import may_go_on
+
+
+def verdicts(seeds, **given):
+    return {World(seed, **given).run() for seed in seeds}
+
+
+def test_any_order_of_events_ends_alike():
+    assert verdicts(range(300)) <= {"fine", "nobody"}
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_orders_of_events_end_alike():
+    assert verdicts(range(300, 100_300)) <= {"fine", "nobody"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_collective_ends_alike(name):
+    assert verdicts(range(40), names=(name,), calls=3) <= {"fine", "nobody"}
+
+
+def test_the_others_go_on_when_fewer_than_half_die_or_stop():
+    assert verdicts(range(150), sizes=(3, 4, 5, 6), fates=("kill", "stop"), few=True) == {"fine"}
+
+
+MUTANTS = {
+    "asked before it decided, nobody answers": (Agreement, "_who_asked", lambda self, instance, stage: set()),
+    "decides though states differ": (
+        Agreement,
+        "_merge",
+        lambda self, heard, mine, merge=Agreement._merge: merge(self, heard, mine) or True,
+    ),
+    "keeps no copies": (Group, "_keep", lambda self: None),
+}
+MAJORITIES = {
+    "no majority": lambda self, left, rest: True,
+    "a majority of the living": lambda self, left, rest: may_go_on(left, rest),
+}
+
+
+def deliver_all(world):
+    while (found := world._choose()) is not None:
+        a, b, what = found
+        world.net.deliver(a, b, what)
+        world.ranks[b].go_on()
+        world.ranks[a].go_on()
+
+
+def left_behind():
+    """Rank 0 stops, the others go on, two of them die, and it does not hear the third: a majority of V is asked for."""
+    world = World.of([("allgather", 0, 1)] * 3 + [("barrier", 0, 1)], 4)
+    for rank in world.ranks:
+        rank.go_on()
+    world.stopped.add(0)
+    for rank in (1, 2, 3):
+        world._suspect(rank, 0)
+    deliver_all(world)
+    for rank in (1, 2):
+        world.net.lanes[rank, 0].clear()
+        world._kill(rank)
+    world.stopped.clear()
+    world.cuts.add(frozenset((0, 3)))
+    world._suspect(0, 3)
+    deliver_all(world)
+    return world.judge()
+
+
+def test_who_was_left_behind_never_goes_on_alone(monkeypatch):
+    assert left_behind() == "fine"
+    for mutant in MAJORITIES.values():
+        monkeypatch.setattr(Agreement, "_may_go_on", mutant)
+        assert left_behind() == "differ"
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_orders_show_what_is_wrong_with_a_rule_left_out(monkeypatch, name):
+    monkeypatch.setattr(*MUTANTS[name])
+    assert any(World(seed, sizes=(3, 4)).run(4000) not in ("fine", "nobody") for seed in range(300))
