@@ -14,6 +14,7 @@ from treecast.description.notebook import show_also as _show_also
 _NAMES = {
     # nouns: where, what, on which machine, and how
     "networks": ("Network", "network", "families"),
+    "networks.wired": ("Machine", "machine"),
     "collectives": ("Collective",),
     "models": ("Model", "Cost"),
     "schedule": ("Schedule", "Rows", "Payloads", "Claims", "Recipe"),

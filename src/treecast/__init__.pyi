@@ -23,6 +23,8 @@ from treecast.models import Model as Model
 from treecast.networks import Network as Network
 from treecast.networks import families as families
 from treecast.networks import network as network
+from treecast.networks.wired import Machine as Machine
+from treecast.networks.wired import machine as machine
 from treecast.papers import check_theorems as check_theorems
 from treecast.papers.compare import compare as compare
 from treecast.plans import alternatives as alternatives

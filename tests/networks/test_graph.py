@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from treecast.errors import NetworkError
 from treecast.networks import graph as module
+from treecast.networks import network
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
 
@@ -171,7 +172,7 @@ def test_equality_is_of_name_and_arcs(tmp_path: Path) -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one != Graph.of(line)
-    assert one != Graph.read(path) == Graph.read(path)
+    assert one != network(path) == network(path)
     assert one != "graph:4"
     again = pickle.loads(pickle.dumps(one))
     assert (again, again.diameter) == (one, 2)
@@ -199,7 +200,7 @@ def test_files(truth: Any, tmp_path: Path) -> None:
     wanted = Graph.of(named)
     for name in ("net.graphml", "NET.XML"):
         nx.write_graphml(named, tmp_path / name)
-        graph = Graph.read(str(tmp_path / name))
+        graph = network(tmp_path / name)
         assert graph.spec == f"file:{tmp_path / name}"
         assert [graph.label(u) for u in range(graph.nodes)] == [wanted.label(u) for u in range(wanted.nodes)]
         assert np.array_equal(graph.neighbor_table(), wanted.neighbor_table())
@@ -207,7 +208,7 @@ def test_files(truth: Any, tmp_path: Path) -> None:
         path = tmp_path / "net.edgelist"
         for data in (True, False):
             nx.write_edgelist(named, path, data=data)
-            graph = Graph.read(path)
+            graph = network(f"file:{path}")
             there = {(graph.label(u), graph.label(v)) for u in range(graph.nodes) for v in graph.neighbors(u)}
             assert there == set(named.to_directed().edges())
 
@@ -215,7 +216,7 @@ def test_files(truth: Any, tmp_path: Path) -> None:
 def test_an_edge_list_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "net.txt"
     path.write_bytes("\ufeff# my network\r\n\r\nzürich  bern # by train\r\n\tbern\tgenève {'km': 160}\r\n".encode())
-    graph = Graph.read(path)
+    graph = network(f"file:{path}")
     assert [graph.label(u) for u in range(3)] == ["zürich", "bern", "genève"]
     assert (graph.arcs, graph.diameter, graph.degree) == (4, 2, 2)
 
@@ -308,7 +309,7 @@ GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedef
 def test_files_that_hold_no_network(name: str, content: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(NetworkError, match=says) as caught:
-        Graph.read(tmp_path / name)
+        network(tmp_path / name)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
 
@@ -316,13 +317,13 @@ def test_files_that_hold_no_network(name: str, content: bytes, says: str, tmp_pa
 @pytest.mark.parametrize("name", ["missing.graphml", "missing.txt", "two\nlines", "nul\0.txt", ".", "nul\0.xml"])
 def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match="cannot read the network") as caught:
-        Graph.read(f"{tmp_path}/{name}")
+        network(f"file:{tmp_path}/{name}")
     assert "\n" not in str(caught.value)
 
 
 def test_no_name_at_all() -> None:
     with pytest.raises(NetworkError, match=r"as in file:net\.graphml"):
-        Graph.read("")
+        network("file:")
 
 
 @given(st.binary(max_size=60), st.sampled_from(["net.txt", "net.graphml"]))
@@ -331,7 +332,7 @@ def test_garbage_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory
     path.write_bytes(content)
     said = ""
     try:
-        Graph.read(path)
+        network(f"file:{path}")
     except NetworkError as error:
         said = str(error)
     assert len(said.splitlines()) <= 1

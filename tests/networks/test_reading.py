@@ -153,6 +153,6 @@ def test_the_page_on_graphs_says_what_is_so() -> None:
 
 
 def test_a_file_without_its_prefix_is_named(tmp_path: Path) -> None:
-    (tmp_path / "ws.txt").write_text("a b\n")
-    with pytest.raises(NetworkError, match=r"ws.txt' is a file, no network: write file:.*ws.txt$"):
-        treecast.network(str(tmp_path / "ws.txt"))
+    (tmp_path / "ws.links").write_text("a b\n")
+    with pytest.raises(NetworkError, match=r"ws.links' is a file, no network: write file:.*ws.links$"):
+        treecast.network(str(tmp_path / "ws.links"))

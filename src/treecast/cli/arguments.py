@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +11,11 @@ from cyclopts import Parameter
 
 from treecast.against import AGAINST
 from treecast.cli import console
+from treecast.cli.options import options_class
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
 from treecast.models import MODELS
+from treecast.networks.reading.asked import OPTIONS, spell_asked
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -80,9 +82,23 @@ Seed = Annotated[int, Parameter(help="The seed of what is random.")]
 Several = Parameter(consume_multiple=1, show_default=False)
 
 
+if TYPE_CHECKING:
+
+    class FileOptions:
+        """What people ask of the file of a network."""
+
+else:
+    FileOptions = options_class(
+        "FileOptions",
+        __name__,
+        [(option.field, name, option.what, option.flag) for name, option in OPTIONS.items()],
+        [option.field for option in OPTIONS.values() if option.several],
+    )
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class BrokenOptions:
+class BrokenParts:
     """What of a network is broken, and planned without."""
 
     without_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that the network is to lack.")] = ()
@@ -92,8 +108,21 @@ class BrokenOptions:
         Parameter(help="Links that the network is to lack: A-B both ways, A>B one way (in quotes)."),
     ] = ()
 
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BrokenOptions(FileOptions, BrokenParts):
+    """What people ask of the file of a network, and what of the network is broken."""
+
+    def other(self, network: str, compare_with: str | None) -> str | None:
+        """Return how the network to compare with is spelled: for ``whole``, that of the file with what is missing put back."""
+        if compare_with != "whole":
+            return compare_with
+        return replace(self, whole=True, without_nodes=(), without_links=()).less(network)
+
     def less(self, network: str) -> str:
-        """Return how a network without these parts is spelled."""
+        """Return how a network, as it is asked for, without these parts is spelled."""
+        network += spell_asked({name: getattr(self, option.field) for name, option in OPTIONS.items()})
         for parts, word in ((self.without_links, "links"), (self.without_nodes, "nodes")):
             network += f" without {word} {' '.join(parts)}" if parts else ""
         return network

@@ -64,4 +64,5 @@ def _no_way(collective: Collective, network: Network, ends: tuple[int, int], nea
     why = f"no arc leads {'on from' if inside else 'to'} {names}"
     return PlanError(
         f"there is no {collective.kind} on {network.spec}: no way leads from {source} to {target}, as {why}"
+        + (f"; {network.remedy}" if network.remedy else "")
     )

@@ -13,8 +13,11 @@ from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.nodes import NodeName
+from treecast.networks.reading.asked import read_asked
+from treecast.networks.reading.registry import SUFFIXES
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
+from treecast.networks.wired import file
 from treecast.networks.without import read_without
 
 __all__ = [
@@ -87,7 +90,7 @@ def network(what: Any) -> Network:
     if isinstance(what, Network):
         return what
     if isinstance(what, PathLike):
-        return Graph.read(fspath(cast("PathLike[str]", what)))
+        return file(fspath(cast("PathLike[str]", what)))
     if not isinstance(what, str):
         return Graph.of(what)
     if parted := read_without(what):
@@ -97,6 +100,6 @@ def network(what: Any) -> Network:
     family = families().get(name)
     if family and (colon or not family.arguments):
         return family.network(arguments) if colon else family.make()
-    if family is None and PurePath(what).suffix in {".graphml", ".edges", ".edgelist"}:
-        return Graph.read(what)
+    if family is None and PurePath(read_asked(what)[0]).suffix in SUFFIXES:
+        return file(what)
     raise no_network(what)

@@ -73,6 +73,12 @@ class Network(Nodes, Described):
     """Whether several arcs lead from some node to the same other one, as parallel cables do; each is a port of its own."""
     connected: bool = True
     """Whether every rank is reached from every other."""
+    remedy: str = ""
+    """What people can do where not every rank is."""
+    remarks: tuple[str, ...] = ()
+    """What is degraded in it, a few words each."""
+    chunk_rate: float | None = None
+    """The bytes a second that an arc carries, where its file says so."""
 
     @property
     @abstractmethod

@@ -35,6 +35,13 @@ def _(network: Network) -> Description:
     return Description(figures, lines)
 
 
+def degraded(network: Network) -> Description:
+    """Return what is degraded in a network, in a few words; nothing where nothing is."""
+    remarks = network.remarks
+    words = {"degraded": f"{'; '.join(remarks)}: see 'treecast networks'"} if remarks else {}
+    return Description({"degraded": list(remarks)} if remarks else {}, words)
+
+
 def _spell_relays(network: Network) -> str:
     relays = network.nodes - network.rank_count
     if not relays:

@@ -1,20 +1,14 @@
-"""Any network at all, given arc by arc: a graph in memory, or in a file."""
+"""Any network at all, given arc by arc."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
-from treecast.networks.family import family
-
-if TYPE_CHECKING:
-    from treecast.networks.reading.links import Parts
 
 _REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
@@ -26,8 +20,8 @@ class Graph(Network):
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
     in the order of the nodes they lead to. A link of capacity c is c parallel arcs each way, and each has a port
-    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``Graph.of`` and
-    ``Graph.read``.
+    of its own. Relays hold and forward, but want nothing and have nothing of their own. Made by ``Graph.of``; files, by
+    ``wired.file``.
 
     Examples
     --------
@@ -89,25 +83,7 @@ class Graph(Network):
             raise
         except ValueError as error:
             raise NetworkError(f"this graph is no network: {error}") from None
-        return cls(spec or f"graph:{len(parts.names)}", *parts)
-
-    @classmethod
-    def read(cls, path: str | PathLike[str]) -> Self:
-        """Return the network in a file, spelled ``file:PATH``.
-
-        ``.graphml`` and ``.xml`` are read as GraphML, all else as an edge list: two names a line, joined both ways, and a
-        capacity behind them if it is not 1. Raises NetworkError when the file cannot be read, or holds no network.
-        """
-        path = fspath(path)
-        if not path:
-            raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
-        try:
-            parts = _read(path)
-        except (OSError, ValueError) as error:
-            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            reason = " ".join(said.split()) or type(error).__name__
-            raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
-        return cls(f"file:{path}", *parts)
+        return cls(spec or f"graph:{len(parts.names)}", *parts[:3])
 
     @property
     def spec(self) -> str:
@@ -326,24 +302,3 @@ def _levels(first: Ints, targets: NDArray[np.int32], roots: Ints) -> NDArray[np.
         cells = reached[last[reached] == turn]
         unseen -= cells.size
     return levels.reshape(roots.size, nodes)
-
-
-def _read(path: str) -> "Parts":
-    from treecast.networks.reading.graphml import parts_of_graphml
-    from treecast.networks.reading.plain import parts_of_text
-
-    if Path(path).exists() and not Path(path).is_file():  # a device may have no end
-        raise ValueError("it is no file")
-    read = parts_of_graphml if Path(path).suffix.lower() in {".graphml", ".xml"} else parts_of_text
-    return read(Path(path).read_bytes())
-
-
-@family(
-    "file",
-    "PATH",
-    example="file:net.graphml",
-    what="any graph: GraphML, or an edge list of two names a line, and a capacity",
-)
-def file(path: str) -> Graph:
-    """Return the network in a file."""
-    return Graph.read(path)

@@ -6,6 +6,7 @@ from treecast.description import Described, Description, count_of, describe
 from treecast.lower_bounds import LEAST_OF_ALL, Bound, best, spell_bounds, tightest
 from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
 from treecast.verification.waking import waking_of
 
@@ -147,7 +148,7 @@ def _(report: Report) -> Description:
     if report.depth_contention is not None:
         pairs = count_of(report.depth_contention, "pair")
         lines["depth contention"] = f"{pairs}: messages that may meet where steps are not synchronised"
-    return found.adding(_figures(report), lines | {"seconds": report.seconds})
+    return found.adding(_figures(report), lines | {"seconds": report.seconds}).joined(degraded(schedule.network))
 
 
 def _figures(report: Report) -> dict[str, object]:

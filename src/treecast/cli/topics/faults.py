@@ -8,11 +8,11 @@ from treecast.description import Description, Table
 
 def topic() -> Description:
     """Return the options that name faults, read from the command line, and what a fault means."""
-    from treecast.cli.arguments import BrokenOptions, LiarOptions, RandomFaultOptions
+    from treecast.cli.arguments import BrokenParts, LiarOptions, RandomFaultOptions
 
     rows = [
         (f"--{name.replace('_', '-')}", text)
-        for options in (RandomFaultOptions, LiarOptions, BrokenOptions)
+        for options in (RandomFaultOptions, LiarOptions, BrokenParts)
         for name, text in _helps(options)
     ]
     notes = (

@@ -56,7 +56,8 @@ def plan(
     builder
         The construction, where there are several; an unknown name is answered with those that there are.
     compare_with
-        A network, the whole one where NETWORK has lost something: say what the same takes there.
+        A network, the whole one where NETWORK has lost something: say what the same takes there. 'whole' is the fabric of a file
+        with what is missing put back.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
@@ -67,7 +68,7 @@ def plan(
     from treecast.plans.timing import time_plan
     from treecast.verification.verifier import verify
 
-    network = broken.less(network)
+    network, compare_with = broken.less(network), broken.other(network, compare_with)
     if output not in (None, "-"):
         format_of_name(output)  # before the work, since the name may be that of a picture
     if as_json and output == "-":

@@ -7,12 +7,14 @@ from typing import Any
 from xml.parsers import expat
 
 from treecast.networks.reading.links import Links, Parts, unquoted
+from treecast.networks.reading.registry import begins_with_element, reader
 
 _LONGEST = 1 << 16  # characters of a value
 _VALUES = ("capacity", "relay")
 _WAYS = {"true": True, "false": False}
 
 
+@reader("graphml", what="GraphML", recognises=begins_with_element("graphml"), suffixes=(".graphml", ".xml"))
 def parts_of_graphml(data: bytes) -> Parts:
     """Return the nodes and arcs of a GraphML file.
 

@@ -13,18 +13,22 @@ from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
 
-_MOST_ARCS = 2**27  # a gigabyte of numbers
+MOST_ARCS = 2**27  # a gigabyte of numbers
 _MOST_CABLES = 2**31 - 1
 _NUMBER = re.compile(r"[0-9]{1,10}(\.0*)?")
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False, "none": False}
 
 
 class Parts(NamedTuple):
-    """What a graph is made of: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,)."""
+    """What a graph is made of: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
+
+    ``remarks``: what people should know of how it was read, a line each.
+    """
 
     names: list[str]
     arcs: Ints
     relays: NDArray[np.bool_]
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -73,9 +77,9 @@ class Links:
     def parts(self) -> Parts:
         """Return the nodes and arcs. Raises ValueError when there are too many arcs."""
         total = sum(self._cables)
-        if total > _MOST_ARCS:
+        if total > MOST_ARCS:
             raise ValueError(
-                f"it has {total:,} cables, more than {_MOST_ARCS:,}: divide all capacities by the same number"
+                f"it has {total:,} cables, more than {MOST_ARCS:,}: divide all capacities by the same number"
             )
         place = {name: u for u, name in enumerate(self._given)}
         for name in self._numbers:

@@ -7,11 +7,13 @@ from contextlib import suppress
 from typing import Any, cast
 
 from treecast.networks.reading.links import Links, Parts, unquoted
+from treecast.networks.reading.registry import reader
 
 _TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
 _HINT = "write two names, and a capacity if you like, as in: a b 2"
 
 
+@reader("links", what="links, two names a line", recognises=lambda head: False, suffixes=(".edges", ".edgelist"))
 def parts_of_text(data: bytes) -> Parts:
     """Return the nodes and arcs of an edge list: a link a line, joined both ways.
 

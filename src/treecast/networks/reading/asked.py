@@ -1,0 +1,177 @@
+"""What people ask of a file beside its name: what the ranks are, which part, in which unit. It stands in a network's spelling.
+
+``file:net.xml with links all part 2`` is what ``--links all --part 2`` says on the command line.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from treecast.errors import NetworkError, TreecastError, did_you_mean
+from treecast.units import parse_rate
+
+_WITH = re.compile(r"\s+with\s+(?=[a-z-]+\s)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What people ask of a file.
+
+    Parameters
+    ----------
+    format
+        The kind of file, where its bytes do not tell.
+    ranks
+        What takes part: ``hosts``, ``hcas``, ``gpus``, ``numa``; "" leaves it to the file.
+    links
+        Of one node's GPUs: ``gpu`` for NVLink and XGMI alone, ``all`` for PCIe and NUMA nodes, too.
+    part
+        Which of several parts: its number, its name, or a node of it.
+    unit, rounding
+        The Gbit/s of a capacity of 1 (0: as rates suit), and by how much of itself a rate may be rounded.
+    pcie_rate, gpu
+        Of a matrix: the Gbit/s of what PCIe joins, and the name of the GPU, from which follows that of NVLink.
+    uplinks
+        How many cables a line of Slurm's between switches stands for.
+    node
+        Pairs of a pattern of hosts and the file of such a node, as ``PATTERN=FILE``, or ``FILE``.
+    keep_relays, undirected, whole
+        Whether relays that do nothing stay, all arcs lead both ways, and what is missing is put back.
+    """
+
+    format: str = ""
+    ranks: str = ""
+    links: str = ""
+    part: str = ""
+    unit: float = 0.0
+    rounding: float = 0.05
+    pcie_rate: float = 0.0
+    gpu: str = ""
+    uplinks: int = 1
+    node: tuple[str, ...] = ()
+    keep_relays: bool = False
+    undirected: bool = False
+    whole: bool = False
+
+
+def _gbits(text: str) -> float:
+    return parse_rate(text) * 8 / 1e9
+
+
+def _share(text: str) -> float:
+    found = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*(%?)", text)
+    if not found or not (value := float(found[1]) / (100 if found[2] else 1)) < 1:
+        raise TreecastError(f"{text!r} is no share: write 1%, or 0.01")
+    return value
+
+
+def _yes(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise TreecastError(f"{text!r} is neither yes nor no")
+    return text == "yes"
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", text):
+        raise TreecastError(f"{text!r} is no number of cables: write 1 to 99999")
+    return int(text)
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise TreecastError(f"{text!r} is none of {', '.join(words)}{did_you_mean(text, words)}")
+        return text
+
+    return read
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of files: its field in ``Asked``, how its text is read, and a sentence of help."""
+
+    field: str
+    read: Callable[[str], Any]
+    what: str
+    flag: bool = False
+    several: bool = False
+
+
+OPTIONS: Mapping[str, Option] = {
+    "format": Option("format", str, "What kind of file it is, where its bytes do not tell."),
+    "ranks": Option(
+        "ranks", _one_of("hosts", "hcas", "gpus", "numa"), "Of a file: what takes part: hosts, hcas, gpus, numa."
+    ),
+    "links": Option(
+        "links", _one_of("gpu", "all"), "Of a node's file: GPU links alone (gpu), or PCIe and NUMA nodes, too (all)."
+    ),
+    "part": Option("part", str, "Of a file with several networks: the number, the name or a node of one."),
+    "unit": Option("unit", _gbits, "Of a file with rates: what a capacity of 1 carries, as in 400Gbit/s."),
+    "rounding": Option(
+        "rounding", _share, "Of a file with rates: by how much they may be rounded, as in 1%; 5% by default."
+    ),
+    "pcie-rate": Option("pcie_rate", _gbits, "Of a matrix: what PCIe carries, as in 126Gbit/s."),
+    "gpu": Option("gpu", str, "Of a matrix: the GPU, as in H100, which says what its links carry."),
+    "uplinks": Option("uplinks", _count, "Of a Slurm file: how many cables a line between switches stands for."),
+    "node": Option(
+        "node", str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.", several=True
+    ),
+    "keep-relays": Option("keep_relays", _yes, "Of a node's file: keep relays that do nothing.", flag=True),
+    "undirected": Option("undirected", _yes, "Of a graph's file: all links lead both ways.", flag=True),
+    "whole": Option("whole", _yes, "Of a fabric's file: put back what is missing beside what is alike.", flag=True),
+}
+"""The options of files, by the words that spellings and the command line have for them."""
+
+
+def spell_asked(given: Mapping[str, Any]) -> str:
+    """Return options, by their words, as the end of a spelling; those that are None, False or empty are left out.
+
+    >>> spell_asked({"ranks": "hosts", "whole": True, "node": ("a.xml",), "part": None})
+    ' with ranks hosts whole yes node a.xml'
+    """
+    words = list[str]()
+    for name, value in given.items():
+        for each in cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,):
+            if each is None or each is False or each == "":
+                continue
+            text = "yes" if each is True else str(each)
+            if text.split() != [text]:
+                raise NetworkError(f"--{name} {text!r} holds a blank: give it without one, a file by another name")
+            words += [name, text]
+    return " with " + " ".join(words) if words else ""
+
+
+def read_asked(spelling: str) -> tuple[str, Asked]:
+    """Return the path in a spelling, and what is asked of it.
+
+    Raises
+    ------
+    NetworkError
+        When an option is unknown, or its text is none of its kind.
+
+    Examples
+    --------
+    >>> path, asked = read_asked("net with me.xml with links all part 2")
+    >>> path, asked.links, asked.part
+    ('net with me.xml', 'all', '2')
+    """
+    ends = [found for found in _WITH.finditer(spelling) if spelling[found.end() :].split()[0] in OPTIONS]
+    if not ends:
+        return spelling, Asked()
+    path, words = spelling[: ends[0].start()], spelling[ends[0].end() :].split()
+    asked = Asked()
+    if len(words) % 2:
+        raise NetworkError(f"{words[-1]!r} in {spelling[:80]!r} has no value: write options as in 'with part 2'")
+    for name, text in zip(words[::2], words[1::2], strict=True):
+        option = OPTIONS.get(name)
+        if option is None:
+            raise NetworkError(
+                f"{name!r} is no option of a file{did_you_mean(name, OPTIONS) or ': ' + ', '.join(OPTIONS)}"
+            )
+        try:
+            value = option.read(text)
+        except TreecastError as error:
+            raise NetworkError(f"{name}: {error}") from None
+        asked = replace(asked, **{option.field: (*asked.node, value) if option.several else value})
+    return path, asked

@@ -1,0 +1,212 @@
+"""InfiniBand fabrics as ``ibnetdiscover`` prints them, by nodes or (``-p``) by ports, and as ibsim reads them.
+
+Source: the man page ibnetdiscover(8) of rdma-core. A cable stands there twice, once at each end.
+"""
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from treecast.description import count_of, list_few
+from treecast.networks.reading.degraded import degraded, facts_of
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.registry import matches, reader
+from treecast.networks.reading.text import lines_of, plain, whole_number
+
+_LANES = {
+    "SDR": 2.0,
+    "DDR": 4.0,
+    "QDR": 8.0,
+    "FDR10": 10.0,
+    "FDR": 13.64,
+    "EDR": 25.0,
+    "HDR": 50.0,
+    "NDR": 100.0,
+    "XDR": 200.0,
+}  # Gbit/s of data
+_HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*"([^"]*)")?')
+_PORT = re.compile(r'\[(\d+)\](?:\[ext \d+\])?(?:\([0-9a-fA-Fx]+\))?\s*"([^"]+)"\s*\[(\d+)\](?:\([0-9a-fA-Fx]+\))?(.*)')
+_BY_PORT = re.compile(r"(CA|SW|RT)\s+(\d+)\s+(\d+)\s+(0x[0-9a-fA-F]+)\s+(\d+x\s+\S+)\s*(.*)")
+_OTHER_END = re.compile(r"-\s+(CA|SW|RT)\s+(\d+)\s+(\d+)\s+(0x[0-9a-fA-F]+)\s+\(\s*'(.*)'\s+-\s+'(.*)'\s*\)")
+_SPEED = re.compile(r"(1|2|4|8|12)x\s*(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)\b")
+_OF_HOST = re.compile(r"(\S+)\s+((?:HCA-?|mlx|mthca|qib|hfi|ib|roce|bnxt)\S*\d\S*)", re.IGNORECASE)
+_OF_SWITCH = re.compile(r"[^;]*;([^;:]+)(?::.*)?")
+_KINDS = {"Switch": "switch", "SW": "switch", "Ca": "hca", "Hca": "hca", "CA": "hca", "Rt": "switch", "RT": "switch"}
+_VAGUE = frozenset({"localhost", "ubuntu", "(none)", "localhost.localdomain"})
+_NOISE = re.compile(r"\s*(#|Chassis|vendid=|devid=|switchguid=|caguid=|rtguid=|DR path|src/|\S*ibwarn)|\s*$")
+End = tuple[str, int]
+
+
+@dataclass
+class _Seen:
+    """What has been read so far."""
+
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    said: dict[str, str] = field(default_factory=dict[str, str])  # descriptions
+    images: dict[str, str] = field(default_factory=dict[str, str])  # sysimgguid by node
+    partner: dict[End, End] = field(default_factory=dict[End, End])
+    speeds: dict[frozenset[End], str] = field(default_factory=dict[frozenset[End], str])
+    words: Counter[str] = field(default_factory=Counter[str])
+    unlinked: int = 0
+    odd: list[int] = field(default_factory=list[int])
+
+    def cable(self, here: End, there: End, comment: str) -> None:
+        """Note one end of a cable."""
+        if self.partner.setdefault(here, there) != there:
+            raise ValueError(
+                f"port {here[1]} of {here[0]} has two partners: {_end(self.partner[here])} and {_end(there)}"
+            )
+        found = _SPEED.search(comment)
+        word = f"{found[1]}x{found[2]}" if found else ""
+        self.words[word or "None"] += 1
+        self.speeds[frozenset((here, there))] = word or self.speeds.get(frozenset((here, there)), "")
+
+
+def _end(end: End) -> str:
+    return f"port {end[1]} of {end[0]}"
+
+
+@reader(
+    "ibnetdiscover",
+    what="InfiniBand",
+    recognises=matches(rb'^(Switch|Ca|Hca|Rt)\s+\d+\s+"|^(CA|SW)\s+\d+\s+\d+\s+0x'),
+    suffixes=(".ibnetdiscover", ".topo"),
+)
+def machine_of(data: bytes) -> Machine:
+    """Return the fabric of a file."""
+    seen, here, image = _Seen(), "", ""
+    for number, line in enumerate(lines_of(data), 1):
+        try:
+            if found := _HEADER.match(line):
+                here = found[3]
+                seen.kinds[here], seen.said[here] = _KINDS[found[1]], plain(found[4] or "")
+                if image:
+                    seen.images[here] = image
+                image = ""
+            elif line.startswith("["):
+                found = _PORT.match(line)
+                if not found or not here:
+                    raise ValueError('is no port of a node: it is written [1] "H-…"[1] # … 4xNDR, below its node')
+                seen.cable((here, _port(found[1])), (found[2], _port(found[3])), found[4])
+            elif found := _BY_PORT.match(line):
+                _by_port(seen, found)
+            elif line.startswith("sysimgguid="):
+                image = line.partition("=")[2].strip()
+            elif not _NOISE.match(line):
+                seen.odd.append(number)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+    if not seen.kinds:
+        raise ValueError('it has no node: a line of one is written Switch 36 "S-…" # "name"')
+    return _machine(seen)
+
+
+def _port(text: str) -> int:
+    return whole_number(text, "a port")
+
+
+def _by_port(seen: _Seen, found: re.Match[str]) -> None:
+    name, rest = found[4], found[6]
+    seen.kinds[name] = _KINDS[found[1]]
+    other = _OTHER_END.match(rest)
+    if other is None:
+        if rest.startswith("-"):
+            raise ValueError("it is cut short: behind '-' stands the other end, as in - SW 1 2 0x… ( 'name' - 'name' )")
+        seen.unlinked += 1
+        seen.said.setdefault(name, plain(rest.strip(" '")))
+        return
+    seen.kinds[other[4]] = _KINDS[other[1]]
+    seen.said[name], seen.said[other[4]] = plain(other[5]), plain(other[6])
+    seen.cable((name, _port(found[3])), (other[4], _port(other[3])), found[5])
+
+
+def _machine(seen: _Seen) -> Machine:
+    sharp = {name for name in seen.kinds if "aggregation" in seen.said.get(name, "").lower()}
+    hosts = _hosts(seen, sharp)
+    nodes = dict[str, Node]()
+    for name, kind in seen.kinds.items():
+        if name not in sharp:
+            said = seen.said.get(name, "")
+            nodes[name] = Node(kind, _label(kind, said), hosts.get(name, ""))
+    links, complaints = _links(seen, nodes, sharp)
+    if sharp:
+        complaints.append(Complaint(f"{count_of(len(sharp), 'SHARP aggregation node')}", tuple(sharp), "left out"))
+    vague = sorted(_VAGUE.intersection(hosts.values()))
+    if vague:
+        text = f"{', '.join(vague)}: one host each, though several may have that name"
+        complaints.append(Complaint(text, tuple(vague)))
+    if seen.odd:
+        text = f"{count_of(len(seen.odd), 'line')} that ibnetdiscover does not print, from line {seen.odd[0]}"
+        complaints.append(Complaint(text, (), "left out"))
+    complaints += degraded(nodes, links)
+    cards = [name for name, kind in seen.kinds.items() if kind == "hca"]
+    facts = {
+        "switches": len(seen.kinds) - len(cards),
+        "hcas": len(cards),
+        "links": len(seen.speeds),
+        "sharp": len(sharp),
+        "named_hosts": len(set(hosts.values())),
+        "unnamed_hcas": sum(name not in hosts and name not in sharp for name in cards),
+        "rates": dict(seen.words),
+        "ports_without_link": seen.unlinked,
+    }
+    return Machine("ibnetdiscover", nodes, links, facts | facts_of(nodes, links), complaints)
+
+
+def _hosts(seen: _Seen, sharp: set[str]) -> dict[str, str]:
+    """Return the host of each card that names one, or another card of whose board does."""
+    named = dict[str, str]()
+    for name, kind in seen.kinds.items():
+        found = _OF_HOST.fullmatch(seen.said.get(name, "").strip())
+        if kind == "hca" and found and name not in sharp:
+            named[name] = found[1]
+    boards = defaultdict[str, set[str]](set)
+    for name, host in named.items():
+        boards[seen.images.get(name, "")].add(host)
+    for name, image in seen.images.items():
+        if seen.kinds[name] == "hca" and name not in named and name not in sharp and len(boards.get(image, ())) == 1:
+            named[name] = next(iter(boards[image]))
+    return named
+
+
+def _label(kind: str, said: str) -> str:
+    if kind == "switch":
+        found = _OF_SWITCH.fullmatch(said)
+        return (found[1] if found else said).strip()
+    found = _OF_HOST.fullmatch(said.strip())
+    return f"{found[1]}/{found[2]}" if found else said.strip()
+
+
+def _links(seen: _Seen, nodes: dict[str, Node], sharp: set[str]) -> tuple[list[Link], list[Complaint]]:
+    """Return the cables, and what is wrong with some."""
+    known = Counter(word for word in seen.speeds.values() if word)
+    usual = known.most_common(1)[0][0] if known else ""
+    links, complaints = list[Link](), list[Complaint]()
+    wrong = defaultdict[str, list[str]](list)
+    for ends, word in seen.speeds.items():
+        if len(ends) == 1:
+            wrong["that leads back to its own port"].append(_end(next(iter(ends))))
+            continue
+        (u, port), (v, other) = sorted(ends)
+        if u in sharp or v in sharp:
+            continue
+        if u not in nodes or v not in nodes:
+            wrong["to nodes that the file does not describe"].append(v if u in nodes else u)
+            continue
+        if u == v:
+            wrong["between two ports of one node"].append(u)
+            continue
+        if seen.partner.get((u, port)) != (v, other) or seen.partner.get((v, other)) != (u, port):
+            complaints.append(Complaint(f"{_end((u, port))} and {_end((v, other))}", (u, v), "degraded"))
+        if not word and usual:
+            wrong[f"of unknown rate, taken for {usual}"].append(nodes[u].label or u)
+        width, _, speed = (word or usual).partition("x")
+        links.append(Link(u, v, int(width) * _LANES[speed] if speed else 0.0, called=word or usual))
+    if complaints:
+        ends = list_few([each.text for each in complaints], 2)
+        text = f"{count_of(len(complaints), 'cable')} that only one end reports: {ends}"
+        complaints = [Complaint(text, tuple(name for each in complaints for name in each.nodes), "degraded")]
+    for why, some in wrong.items():
+        sort = "remark" if why.startswith("of") else "left out"
+        complaints.append(Complaint(f"{count_of(len(some), 'cable')} {why}: {list_few(some, 3)}", tuple(some), sort))
+    return links, complaints

@@ -1,0 +1,141 @@
+"""A machine as a file describes it: nodes of some kind, links with a rate, facts, and complaints."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from treecast.description import Described, Description, count_of, describe
+
+RANKS = frozenset({"gpu", "chip", "hca", "host"})
+"""The kinds of nodes that take part; all others are relays."""
+_CALLED = {
+    "gpu": "GPU",
+    "hca": "HCA",
+    "nvswitch": "NVSwitch",
+    "pci": "PCIe bridge",
+    "cpu": "NUMA node",
+    "nic": "NIC",
+}
+Sort = Literal["degraded", "left out", "remark"]
+
+
+class Node(NamedTuple):
+    """A node: its kind, what people call it, the host that it is of, and other names by which it is found."""
+
+    kind: str
+    label: str = ""
+    host: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Link(NamedTuple):
+    """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and what the file calls it."""
+
+    u: str
+    v: str
+    rate: float = 0.0
+    cables: int = 1
+    one_way: bool = False
+    called: str = ""
+
+
+class Complaint(NamedTuple):
+    """What is degraded, what is left out, or what people should know; and the nodes that it is about."""
+
+    text: str
+    nodes: tuple[str, ...] = ()
+    sort: Sort = "remark"
+
+
+@dataclass(frozen=True, eq=False)
+class Machine(Described):
+    """What a file says of a machine.
+
+    Parameters
+    ----------
+    format : str
+        What printed the file.
+    nodes : mapping from str to Node
+        The nodes, by names of the file: GUIDs, bus numbers.
+    links : sequence of Link
+        What joins them.
+    facts : mapping from str to values
+        What the file says in numbers, whatever is made of it.
+    complaints : sequence of Complaint
+        What is degraded or left out.
+    counted : bool
+        Whether the file says capacities, not rates: then a cable is a unit.
+    named : mapping from str to Machine
+        Machines of the same file that are not joined to this one, and have names.
+
+    Examples
+    --------
+    >>> from treecast.networks.reading.machine import Link, Machine, Node
+    >>> pair = Machine("example", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)])
+    >>> print(pair)
+    machine  example: 2 GPUs
+    cables   2 of 400 Gbit/s
+    """
+
+    format: str
+    nodes: Mapping[str, Node]
+    links: Sequence[Link]
+    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    complaints: Sequence[Complaint] = ()
+    counted: bool = False
+    named: Mapping[str, "Machine"] = field(default_factory=dict[str, "Machine"])
+
+    def __repr__(self) -> str:
+        return f"<machine: {spell_nodes(self)}>"
+
+
+def is_rank(node: Node) -> bool:
+    """Return whether a node takes part."""
+    return node.kind in RANKS
+
+
+def called(machine: Machine, name: str) -> str:
+    """Return what people call a node."""
+    return machine.nodes[name].label or name
+
+
+def spell_nodes(machine: Machine) -> str:
+    """Return what printed a machine's file, and how many nodes of each kind there are."""
+    kinds = Counter(node.kind for node in machine.nodes.values())
+    hosts = {node.host for node in machine.nodes.values() if node.kind == "hca" and node.host}
+    words = [
+        _count(kind, number) + (f" of {count_of(len(hosts), 'host')}" if kind == "hca" and hosts else "")
+        for kind, number in kinds.items()
+    ]
+    return f"{machine.format}: " + (", ".join(words) or "no node")
+
+
+def _count(kind: str, number: int) -> str:
+    noun = _CALLED.get(kind, kind)
+    return f"{number:,} {noun}es" if number != 1 and noun.lower().endswith("switch") else count_of(number, noun)
+
+
+def _spell_cables(machine: Machine) -> str:
+    many = Counter[str]()
+    for link in machine.links:
+        many[link.called or (f"{link.rate:,.6g} Gbit/s" if link.rate else "")] += link.cables
+    return ", ".join(f"{number:,}" + (f" of {word}" if word else "") for word, number in many.most_common(6)) or "none"
+
+
+@describe.register
+def _(machine: Machine) -> Description:
+    sorts = {
+        sort: [each for each in machine.complaints if each.sort == sort] for sort in ("degraded", "left out", "remark")
+    }
+    figures = {
+        "machine": machine.format,
+        "kinds": dict(Counter(node.kind for node in machine.nodes.values())),
+        "cables": sum(link.cables for link in machine.links),
+        "facts": machine.facts,
+        "complaints": [each._asdict() for each in machine.complaints],
+        "named": list(machine.named),
+    }
+    lines: dict[str, object] = {"machine": spell_nodes(machine), "cables": _spell_cables(machine)}
+    lines |= {sort: [each.text for each in some] for sort, some in sorts.items() if some}
+    return Description(figures, lines)

@@ -1,0 +1,141 @@
+"""The registry of what reads files of networks: each entry stands beside the function that reads one kind of file.
+
+A new kind of file is a new file in this folder: a function from bytes to a Machine (or to the Parts of a graph), and above it
+``@reader``. What a file is, its first bytes tell; its name only where they do not.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from xml.parsers import expat
+
+from treecast.discovery import import_all
+from treecast.errors import did_you_mean
+from treecast.networks.reading.links import Parts
+from treecast.networks.reading.machine import Machine
+
+HEAD = 1 << 16
+"""How many of the first bytes of a file tell what it is."""
+_OF_MACHINES = (".xml", ".ibnetdiscover", ".conf", ".yaml", ".yml", ".json", ".textproto", ".topo", ".txt")
+SUFFIXES = frozenset([".graphml", ".edges", ".edgelist", ".dot", ".gv", *_OF_MACHINES])
+"""A name that ends so is that of a file, also where nobody writes ``file:`` before it."""
+_MOST, _MOST_OF_GRAPHS = 1 << 26, 1 << 28
+_Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Something that reads files.
+
+    Parameters
+    ----------
+    name
+        How the kind of file is called.
+    what
+        What prints such files, in a few words.
+    recognises
+        Whether a file that begins with these bytes, as many as ``HEAD``, is of this kind.
+    read
+        Returns the machine or graph of a file. Raises ValueError when it is none.
+    suffixes
+        Names that end so are of this kind, if no bytes tell.
+    """
+
+    name: str
+    what: str
+    recognises: Callable[[bytes], bool]
+    read: Callable[[bytes], Machine | Parts]
+    suffixes: tuple[str, ...] = ()
+
+
+_READERS: dict[str, Reader] = {}
+
+
+def reader(
+    name: str, *, what: str, recognises: Callable[[bytes], bool], suffixes: tuple[str, ...] = ()
+) -> Callable[[_Read], _Read]:
+    """Register the function below as what reads a kind of file; see Reader."""
+
+    def register(read: _Read) -> _Read:
+        _READERS[name] = Reader(name=name, what=what, recognises=recognises, read=read, suffixes=suffixes)
+        return read
+
+    return register
+
+
+def readers() -> dict[str, Reader]:
+    """Return everything that reads files of networks, by name."""
+    import_all("treecast.networks.reading")
+    return dict(sorted(_READERS.items()))
+
+
+def matches(pattern: bytes) -> Callable[[bytes], bool]:
+    """Return a test of whether a regular expression is found in bytes; ``^`` and ``$`` are ends of lines."""
+    found = re.compile(pattern, re.MULTILINE)
+    return lambda head: found.search(head) is not None
+
+
+def begins_with_element(name: str) -> Callable[[bytes], bool]:
+    """Return a test of whether bytes are XML whose first element has this name."""
+    return lambda head: _first_element(head) == name
+
+
+def _first_element(head: bytes) -> str:
+    names = list[str]()
+    parser = expat.ParserCreate(namespace_separator=" ")
+
+    def start(name: str, _: dict[str, str]) -> None:
+        names.append(name.rpartition(" ")[2])
+        raise StopIteration
+
+    parser.StartElementHandler = start
+    with suppress(expat.ExpatError, StopIteration, ValueError):
+        parser.Parse(head, False)
+    return names[0] if names else ""
+
+
+def read_file(path: str, kind: str = "") -> Machine | Parts:
+    """Return the machine or graph in a file.
+
+    Parameters
+    ----------
+    path
+        The file, or a pipe, which is read to its end.
+    kind
+        The name of the reader, where the file is not to tell.
+
+    Raises
+    ------
+    OSError, ValueError
+        When it cannot be read, is too large, or no reader, or several, take it.
+    """
+    if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISFIFO(mode):
+        raise ValueError("it is no file")  # a device may have no end
+    with Path(path).open("rb") as file:
+        data = file.read(_MOST_OF_GRAPHS + 1)
+    chosen = _chosen(data[:HEAD], path, kind)
+    most = _MOST_OF_GRAPHS if chosen.name in ("graphml", "links") else _MOST
+    if len(data) > most:
+        raise ValueError(f"it has more than {most >> 20} MiB, the most of a file of {chosen.what}")
+    return chosen.read(data)
+
+
+def _chosen(head: bytes, path: str, kind: str) -> Reader:
+    known = readers()
+    if kind:
+        if kind not in known:
+            hint = did_you_mean(kind, known) or f": --format is one of {', '.join(known)}"
+            raise ValueError(f"{kind!r} is no kind of file{hint}")
+        return known[kind]
+    found = [each for each in known.values() if each.recognises(head)]
+    if len(found) > 1:
+        names = " and ".join(each.name for each in found)
+        raise ValueError(f"it may be of {names}: say which, by --format {found[0].name}")
+    suffix = Path(path).suffix.lower()
+    by_name = [each for each in known.values() if suffix in each.suffixes]
+    return (found or by_name or [known["links"]])[0]

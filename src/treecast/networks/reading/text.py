@@ -1,0 +1,39 @@
+"""Text as machines print it: decoded, in lines that are not too long, with numbers that are not too large."""
+
+import re
+
+_LONGEST = 1 << 16  # bytes of a line
+_MOST_COUNTED = 65_535
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Return the lines of a text; wrong bytes are replaced. Raises ValueError when it is no text, or a line is too long."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError("it is text in UTF-16: save it as UTF-8")
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if len(line) > _LONGEST:
+            raise ValueError(f"line {number} has {len(line):,} characters: the most are {_LONGEST:,}")
+    return lines
+
+
+def whole_number(text: str, what: str, most: int = _MOST_COUNTED) -> int:
+    """Return a number that counts something. Raises ValueError when it is none from 0 to ``most``.
+
+    >>> whole_number("12", "count")
+    12
+    """
+    if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) > most:
+        raise ValueError(f"{what} is {text[:40]!r}: write a whole number from 0 to {most:,}")
+    return int(text)
+
+
+def plain(text: str) -> str:
+    """Return a text without control characters, of at most 256 characters.
+
+    >>> plain("a\\x1b[1mb")
+    'a[1mb'
+    """
+    return _CONTROL.sub("", text)[:256]

@@ -1,0 +1,280 @@
+"""Networks of files: what machines print, GraphML, lists of links. What a file gives becomes a network here."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike, fspath
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treecast.description import Description, describe
+from treecast.errors import NetworkError
+from treecast.networks.core import Network
+from treecast.networks.family import family
+from treecast.networks.graph import Graph
+from treecast.networks.reading import views
+from treecast.networks.reading.asked import Asked, read_asked
+from treecast.networks.reading.capacities import Unit, unit_of
+from treecast.networks.reading.degraded import whole
+from treecast.networks.reading.links import MOST_ARCS, Parts
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node, is_rank, spell_nodes
+from treecast.networks.reading.registry import read_file
+from treecast.networks.reading.text import plain
+
+_MOST_NODES = 1 << 20
+
+
+class Wired(Graph):
+    """A network that a file of a machine describes.
+
+    Parameters
+    ----------
+    spec : str
+        Its spelling.
+    machine : Machine
+        What the file says.
+    view : Machine
+        What is made of it: its nodes and links are those of the network.
+    unit : Unit
+        What a capacity of 1 carries, and the capacities of the view's pairs of nodes, those that are joined both ways first.
+
+    Raises
+    ------
+    NetworkError
+        When no node takes part, or there are too many cables.
+    """
+
+    described: ClassVar[str] = "read from a file"
+
+    def __init__(self, spec: str, machine: Machine, view: Machine, unit: Unit) -> None:
+        self.machine, self.view, self.unit = machine, view, unit
+        if not any(map(is_rank, view.nodes.values())):
+            raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}")
+        both, one = views.sums(view)
+        number = {name: u for u, name in enumerate(view.nodes)}
+        ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
+        total = int(unit.capacities.sum())
+        if total > MOST_ARCS:
+            raise NetworkError(f"{spec!r} has {total:,} cables, more than {MOST_ARCS:,}: give a larger --unit")
+        there = np.repeat(ends, unit.capacities, axis=0)
+        back = np.repeat(ends[: len(both), ::-1], unit.capacities[: len(both)], axis=0)
+        relays = [not is_rank(node) for node in view.nodes.values()]
+        names = _labels(view)
+        self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
+        super().__init__(spec, names, np.concatenate([there, back]), relays)
+        self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
+        self.chunk_rate = unit.rate * 1e9 / 8 if any(link.rate for link in view.links) else None
+        self.remedy = "" if self.connected else self._remedy()
+
+    def _remedy(self) -> str:
+        found = views.parts(self.view)
+        if len(found[1:2]) and len(found[1]) > 1:
+            other = self.label(list(self.view.nodes).index(found[1][0]))
+            said = views.spell_parts(self.view, found)
+            return f"it is in parts, {said}: take one, by --part 1 or --part {other}"
+        return "" if self.both_ways else "if these are cables, give --undirected"
+
+    def _parse_label(self, text: str) -> int | None:
+        found = super()._parse_label(text)
+        return self._also.get(text) if found is None else found
+
+
+def _labels(view: Machine) -> list[str]:
+    """Return what people call the nodes, no two alike: a name behind a label that stands twice."""
+    said = ["_".join(plain(node.label).split()) or "_".join(plain(name).split()) for name, node in view.nodes.items()]
+    many = Counter(said)
+    both = [
+        label if many[label] == 1 else f"{label}.{'_'.join(plain(name).split())}"
+        for label, name in zip(said, view.nodes, strict=True)
+    ]
+    if len(set(both)) < len(both):  # a label that is another's with its name
+        both = [f"{label}#{u}" for u, label in enumerate(both)]
+    return both
+
+
+def view_of(machine: Machine, asked: Asked) -> Machine:
+    """Return what is asked of a machine: its ranks, its links, one part.
+
+    Parameters
+    ----------
+    machine
+        What a file says.
+    asked
+        What people ask of it.
+
+    Raises
+    ------
+    ValueError
+        When there is no such part.
+    """
+    kinds = {node.kind for node in machine.nodes.values()}
+    if asked.part in machine.named:
+        return view_of(machine.named[asked.part], replace(asked, part=""))
+    if asked.whole:
+        machine = whole(machine)
+    if asked.undirected:
+        machine = views.undirected(machine)
+    if asked.uplinks > 1:
+        relays = {name for name, node in machine.nodes.items() if not is_rank(node)}
+        links = [
+            link._replace(cables=link.cables * asked.uplinks) if link.u in relays and link.v in relays else link
+            for link in machine.links
+        ]
+        machine = replace(machine, links=links)
+    if "hca" in kinds and (asked.ranks or _usual_ranks(machine)) == "hosts":
+        machine = views.by_hosts(machine)
+    if kinds & {"pci", "cpu", "nic", "nvswitch"}:
+        machine = _node_view(machine, asked)
+    return views.part_of(machine, asked.part) if asked.part else machine
+
+
+def _usual_ranks(machine: Machine) -> str:
+    return "hosts" if any(node.host for node in machine.nodes.values()) else "hcas"
+
+
+def _node_view(machine: Machine, asked: Asked) -> Machine:
+    """Return the links of a node's GPUs alone where they join all, or else without relays that do nothing."""
+    alone = views.gpu_links(machine)
+    if asked.links == "gpu" or (not asked.links and views.joins_all(alone)):
+        return alone
+    machine = views.without_nics(machine)
+    return machine if asked.keep_relays else views.contracted(machine)
+
+
+def network_of(machine: Machine, asked: Asked | None = None, spec: str = "") -> Wired:
+    """Return the network of a machine.
+
+    Parameters
+    ----------
+    machine
+        What a file says.
+    asked
+        What people ask of it.
+    spec
+        How the network is spelled; ``graph:N`` by default.
+
+    Raises
+    ------
+    ValueError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> pair = Machine("example", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)])
+    >>> network_of(pair).chunk_rate  # 800 Gbit/s, in bytes a second
+    100000000000.0
+    """
+    asked = asked or Asked()
+    view = view_of(machine, asked)
+    if len(view.nodes) > _MOST_NODES:
+        raise ValueError(f"it has {len(view.nodes):,} nodes: the most are {_MOST_NODES:,}")
+    both, one = views.sums(view)
+    unit = unit_of([*both.values(), *one.values()], asked.rounding, asked.unit or (1.0 if machine.counted else 0.0))
+    return Wired(spec or f"graph:{len(view.nodes)}", machine, view, unit)
+
+
+def machine_of(parts: Parts) -> Machine:
+    """Return a graph as a machine: nodes are hosts, relays switches, and a parallel arc is a cable."""
+    names = parts.names
+    kinds = {name: Node("switch" if relay else "host", name) for name, relay in zip(names, parts.relays, strict=True)}
+    links = list[Link]()
+    many = Counter((u, v) for u, v in parts.arcs.tolist())
+    for (u, v), cables in many.items():
+        back = many.get((v, u), 0)
+        if u < v and min(cables, back):
+            links.append(Link(names[u], names[v], cables=min(cables, back)))
+        if cables > back:
+            links.append(Link(names[u], names[v], cables=cables - back, one_way=True))
+    remarks = [Complaint(text) for text in parts.remarks]
+    return Machine("a graph", kinds, links, complaints=remarks, counted=True)
+
+
+def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A002
+    r"""Return what a file says of a machine: its nodes with their kinds, its links with their rates, facts, and complaints.
+
+    Parameters
+    ----------
+    path : str or path
+        The file: what ibnetdiscover, NCCL, ``nvidia-smi topo -m``, Slurm and others print, or a graph.
+    format : str
+        The kind of file, where its first bytes do not tell.
+
+    Returns
+    -------
+    Machine
+        ``print`` shows what is in it. ``network`` takes the path, too, and returns the network.
+
+    Raises
+    ------
+    NetworkError
+        When the file cannot be read, or describes no machine.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, treecast
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.ibnetdiscover"
+    >>> _ = file.write_text('Switch 2 "S-1"\n[1] "H-1"[1] # 4xHDR\n[2] "H-2"[1] # 4xHDR\nCa 1 "H-1"\nCa 1 "H-2"')
+    >>> print(treecast.machine(file))
+    machine   ibnetdiscover: 1 switch, 2 HCAs
+    cables    2 of 4xHDR
+    degraded  2 cables that only one end reports: port 1 of H-1 and port 1 of S-1, port 1 of H-2 and port 2 of S-1
+    """
+    found = _read(fspath(path), Asked(format=format))
+    return machine_of(found) if isinstance(found, Parts) else found
+
+
+def _read(path: str, asked: Asked) -> Machine | Parts:
+    if not path:
+        raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
+    try:
+        return read_file(path, asked.format)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        reason = plain(" ".join(said.split())) or type(error).__name__
+        raise NetworkError(f"cannot read the network {path!r}: {reason}") from error
+
+
+@family(
+    "file",
+    "PATH",
+    example="file:net.graphml",
+    what="what a machine prints (ibnetdiscover, NCCL's XML, Slurm, …), GraphML, or a list of links",
+)
+def file(path: str) -> Network:
+    """Return the network in a file; behind its name may stand what is asked of it, as in ``with part 2``."""
+    where, asked = read_asked(path)
+    found = _read(where, asked)
+    if isinstance(found, Parts):
+        if asked == Asked(format=asked.format):
+            return Graph(f"file:{path}", *found[:3])
+        found = machine_of(found)
+    try:
+        return network_of(found, asked, f"file:{path}")
+    except NetworkError:
+        raise
+    except ValueError as error:
+        raise NetworkError(f"cannot read the network {where!r}: {error}") from error
+
+
+@describe.register
+def _(where: Wired) -> Description:
+    said = describe(replace(where.machine, complaints=where.view.complaints))
+    found = describe.dispatch(Network)(where)
+    unit: dict[str, object] = {}
+    if where.chunk_rate is not None:
+        rounded = (
+            f"rates are rounded by up to {where.unit.worst:.1%}" if where.unit.worst > 1e-9 else "no rate is rounded"
+        )
+        unit["unit"] = f"a chunk a step is {where.unit.rate:,.6g} Gbit/s; {rounded}"
+    elif where.unit.rate != 1:
+        unit["unit"] = f"a chunk a step is {where.unit.rate:,.6g} cables"
+    parts = views.parts(where.view)
+    if len(parts) > 1:
+        unit["parts"] = f"{len(parts):,}: {views.spell_parts(where.view, parts)}"
+    figures: Mapping[str, Any] = {
+        "unit_gbit": None if where.chunk_rate is None else where.unit.rate,
+        "worst_rounding": where.unit.worst,
+        "parts": [len(part) for part in parts],
+    }
+    return found.adding(figures, unit).joined(said, after="network")
