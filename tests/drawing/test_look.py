@@ -123,8 +123,9 @@ def test_a_long_title_shrinks():
 
 
 def test_looks_are_for_figures():
+    assert draw(s3(), look=Look(dark=True)).medium == "svg"
     with pytest.raises(TreecastError, match="a text has no look of a figure"):
-        draw(s3(), look=Look(dark=True))
+        draw(s3(), "plan.txt", look=Look(dark=True))
     with pytest.raises(TreecastError, match="a html has no look of a figure"):
         draw(s3(), "plan.html", look=Look(title="one"))
     with pytest.raises(TreecastError, match="axes have the size and the ground of their figure"):

@@ -17,7 +17,7 @@ import numpy as np
 from treecast.drawing.frames import GIF, MOVING, check_frames, write_frames, write_gif
 from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import PLAIN, Look, drawn_on
-from treecast.drawing.registry import FIGURE, Picture, View, choose, medium_of
+from treecast.drawing.registry import FIGURE, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE
 from treecast.drawing.svg import describe
 from treecast.errors import TreecastError
@@ -26,9 +26,11 @@ from treecast.formats import load
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Failing, faults_of
 
-__all__ = ["draw", "save"]
+__all__ = ["Drawing", "draw", "save"]
 
 _DPI = 150
+_SHOWN = ("text", "svg", "html")
+"""The media of a picture that goes into no file, in the order in which they are tried."""
 # dates and versions are left out, so that the same picture is the same bytes
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None},
@@ -49,7 +51,7 @@ def draw(
     look: Look = PLAIN,
     steps: tuple[int, int] | None = None,
 ) -> Any:
-    """Draw a schedule: into a file, into axes of matplotlib, or as text.
+    """Draw a schedule: into a file, into axes of matplotlib, or for whoever looks at what this returns.
 
     Parameters
     ----------
@@ -78,8 +80,10 @@ def draw(
 
     Returns
     -------
-    str or matplotlib.axes.Axes or None
-        The text where neither ``output`` nor ``ax`` is given; ``ax`` where it is given; None where a file is written.
+    Drawing or matplotlib.axes.Axes or None
+        Where neither ``output`` nor ``ax`` is given, the picture as a text that shows itself at a prompt and in a notebook: of
+        characters, or SVG where the kind or the look asks for a figure, or a page. ``ax`` where it is given; None where a
+        file is written.
 
     Raises
     ------
@@ -99,6 +103,11 @@ def draw(
                    └─3─ 231 @4
                         └─2─ 321 @5
 
+    As a figure, which a notebook shows:
+
+    >>> treecast.draw(schedule, kind="network")
+    <Drawing in svg: the network, with the trees laid over it>
+
     Into a file:
 
     >>> import tempfile
@@ -114,30 +123,69 @@ def draw(
     """
     if output is not None and ax is not None:
         raise TreecastError("a picture goes into a file or into axes: leave out output, or ax")
-    medium = "axes" if ax is not None else "text" if output is None else medium_of(output)
+    media = _SHOWN[0 if look.plain else 1 :] if output is None else (medium_of(output),)
     if isinstance(what, str | Path):
         what = load(what)
     _check(what, tree, bool(faults), steps)
     failing = faults_of(what.network, faults) if isinstance(what, Schedule) else None
     view = View(failing or None, tree, ascii, steps=steps)
-    entry = choose(what, medium, kind, view)
+    medium, entry = choose_first(what, ("axes",) if ax is not None else media, kind, view)
     if medium in MOVING and output is not None:
         _draw_moving(what, output, (entry, view, look))
         return None
     if medium not in FIGURE:
         if not look.plain:
             raise TreecastError(f"a {medium} has no look of a figure: write to {', '.join(_METADATA)}")
-        contents = entry.draw(what, view)
+        contents = entry.draw(what, view) or ""
         if output is None:
-            return contents
+            return Drawing(contents, medium, entry.what)
         write_whole(output, f"{contents}\n".encode())
         return None
     page = drawn_on(lambda page: entry.draw(what, replace(view, page=page)), look, ax)
     if ax is not None:
         return ax
-    if output is not None:
-        save(page.figure, output, entry.what, look.transparent)
+    if output is None:
+        svg = figure_bytes(page.figure, medium, entry.what, (look.transparent, _DPI))
+        return Drawing(svg.decode(), medium, entry.what)
+    save(page.figure, output, entry.what, look.transparent)
     return None
+
+
+class Drawing(str):
+    """A picture as the text that it is: characters, SVG or HTML. A prompt shows the first, a notebook all of them.
+
+    Parameters
+    ----------
+    medium : str
+        ``text``, ``svg`` or ``html``.
+    what : str
+        What it shows, in a few words.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> drawn = treecast.draw(treecast.plan("broadcast", "star:4"))
+    >>> drawn.medium, drawn.splitlines()[0]
+    ('text', '1234 (root)')
+    """
+
+    medium: str
+    what: str
+
+    def __new__(cls, contents: str, medium: str = "text", what: str = "") -> "Drawing":
+        """Return a text that knows what it is."""
+        found = super().__new__(cls, contents)
+        found.medium, found.what = medium, what
+        return found
+
+    def __repr__(self) -> str:
+        return str(self) if self.medium == "text" else f"<Drawing in {self.medium}: {self.what}>"
+
+    def _repr_svg_(self) -> str | None:
+        return str(self) if self.medium == "svg" else None
+
+    def _repr_html_(self) -> str | None:
+        return frame_of(self) if self.medium == "html" else None
 
 
 def _draw_moving(what: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:

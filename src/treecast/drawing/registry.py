@@ -9,6 +9,7 @@ This module imports neither numpy nor matplotlib. ``listed_kinds`` reads the ent
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 FIGURE = ("svg", "png", "pdf", "axes")
 """The media of a picture that matplotlib draws: three sorts of files, and axes of somebody's own figure."""
 USUAL_RANK = 50
+_HIGH = 720  # pixels of a page in a notebook
 TEXT = ("text",)
 """The medium of a picture made of characters."""
 _SUFFIXES = {"text": ".txt", "axes": "", FRAMES: "/"}  # of other media: a dot and their name
@@ -162,6 +164,26 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     raise TreecastError(
         f"there is no picture of kind {kind}: {reasons[kind]}" + (f"; draw {instead}" if instead else "")
     )
+
+
+def choose_first(what: object, media: tuple[str, ...], kind: str | None, view: View) -> tuple[str, Picture]:
+    """Return the first of some media into which something can be drawn, and the entry that does it.
+
+    Raises TreecastError as ``choose`` does for the first medium.
+    """
+    refused = list[TreecastError]()
+    for medium in media:
+        try:
+            return medium, choose(what, medium, kind, view)
+        except TreecastError as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def frame_of(page: str) -> str:
+    """Return a frame for a notebook in which a page runs its own script, and may neither load anything nor reach the notebook."""
+    style = f"width: 100%; height: {_HIGH}px; border: 1px solid #8884"
+    return f'<iframe sandbox="allow-scripts allow-downloads" style="{style}" title="explorer" srcdoc="{escape(page)}"></iframe>'
 
 
 def _refuse_medium(entries: list[Picture], medium: str) -> TreecastError:

@@ -38,7 +38,7 @@ def draw(
     ----------
     output
         The picture to write; its ending chooses the format. A GIF moves; a folder (frames/, or frames/%d.svg) gets a
-        file for each step. Without it, text on standard output.
+        file for each step. Without it, text on standard output; with -, text or, where there is none, SVG.
     tree
         Draw this tree only.
     in_ascii
@@ -57,20 +57,31 @@ def draw(
     from treecast.drawing import pictures
     from treecast.drawing.look import Look, read_size
 
-    if in_ascii and output is not None and not output.endswith(".txt"):
+    if in_ascii and output not in (None, "-") and not output.endswith(".txt"):
         raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
     schedule, _ = load(file)
     faults = failing.read(schedule)
     some = None if steps is None else read_steps(steps)
     look = Look(dark=dark, transparent=transparent, size=None if size is None else read_size(size), title=title)
     with catch_warnings(record=True) as warned:
-        text = pictures.draw(
-            schedule, output, kind=kind, tree=tree, faults=faults, ascii=in_ascii, look=look, steps=some
+        drawn = pictures.draw(
+            schedule,
+            None if output == "-" else output,
+            kind=kind,
+            tree=tree,
+            faults=faults,
+            ascii=in_ascii,
+            look=look,
+            steps=some,
         )
     for warning in warned:
         console.warn(f"{warning.message}")
-    if output is None:
-        console.show_text(text)
+    if output is None and drawn.medium != "text":
+        raise TreecastError(
+            f"{kind or 'this'} cannot be drawn as text: write to a file, as in -o picture.{drawn.medium}, or -o -"
+        )
+    if output in (None, "-"):
+        console.show_text(drawn)
     else:
         console.say(f"written: {output}")
     return 0
