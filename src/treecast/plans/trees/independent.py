@@ -1,10 +1,11 @@
 """Trees of any network to all ranks whose ways to each share no other node, or no link: one fault stops one way at most.
 
 Packed trees share no arc. Then they exchange arcs, by simulated annealing, until no two ways to a node meet and no tree is deeper
-than a target. That there are such trees wherever so many disjoint ways lead to every node is proved for up to four where every
-link leads both ways (nodes: Itai & Rodeh 1988, Cheriyan & Maheshwari 1988, Zehavi & Itai 1989, Curran, Lee & Yu 2006; links:
-Gopalan & Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved for two trees (Whitty 1987), and false
-for more (Huck 1995). Relays want nothing: ways to them may meet, and trees need not lead to them (plans/trees/past_relays.py).
+than a target. Where links lead both ways two trees need no search (plans/trees/numbered.py); it only makes them less deep. That
+there are such trees wherever so many disjoint ways lead to every node is proved for up to four where every link leads both ways
+(nodes: Itai & Rodeh 1988, Cheriyan & Maheshwari 1988, Zehavi & Itai 1989, Curran, Lee & Yu 2006; links: Gopalan &
+Ramasubramanian 2011, Hoyer & Thomas 2018). Where arcs lead one way it is proved for two trees (Whitty 1987), and false for more
+(Huck 1995). Relays want nothing: ways to them may meet, and trees need not lead to them (plans/trees/past_relays.py).
 """
 
 from functools import lru_cache
@@ -16,12 +17,14 @@ from treecast.against import Against
 from treecast.lower_bounds.depths import least_depth
 from treecast.networks import Network
 from treecast.networks.flows import Arcs, arcs_of
+from treecast.plans.trees.numbered import two_trees
 from treecast.plans.trees.packed import number_of_seed, pack, packed_trees, tree_set
 from treecast.plans.trees.past_relays import Part, part_for
 from treecast.schedule.trees import TreeSet
 
 _AT_ONCE = 100  # moves of an attempt, for each node of each tree
 _SHORTENING = 200  # the same of all attempts after the first that finds trees
+_WITH_A_RULE = 8  # times that, of all attempts where a rule gives some
 _MOST_MOVES = 2**20
 
 
@@ -72,20 +75,32 @@ def independent_trees(
         else np.unique(part.arc, return_inverse=True)[1].astype(np.int32)
     )
     counts = np.ones(len(part.node), np.bool_) if network.relays is None else ~network.relays[part.node]
-    found, turn, more = None, 0, 1
-    tried, most, few = 0, _MOST_MOVES, min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
+    ruled = _by_rule(network, root, trees, against)
+    found, turn, more = ruled, 0, 1
+    few = min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
+    tried, most = 0, _MOST_MOVES if ruled is None else min(_MOST_MOVES, _WITH_A_RULE * few)
     while tried < most and (found is None or found.height > least):
         up, start = pack(network, root, trees, seed + turn, arcs, start=at), number_of_seed(seed + turn)
-        target = least + more if found is None else found.height - 1
-        moves = min(_AT_ONCE * up.size * (1 if found else more), most - tried)
+        target = least + more if found is None or found is ruled else found.height - 1
+        moves = min(_AT_ONCE * up.size * (more if found is ruled else 1), most - tried)
         used = int(separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start))
         tried, turn = tried + (moves if used < 0 else used + 1), turn + 1
         if used >= 0:
             found = _trees_of(network, root, up, part, against)
             most = min(most, tried + few)
-        elif found is None:  # deeper trees are found more easily, and slowly
+        elif found is ruled:  # deeper trees are found more easily, and slowly
             more = min(2 * more, network.nodes)
-    return found
+    return found if found is None or ruled is None else min(found, ruled, key=lambda each: each.height)
+
+
+def _by_rule(network: Network, root: int, trees: int, against: Against) -> TreeSet | None:
+    """Return as many trees as a rule gives without a search; None where there is none."""
+    if trees != 2 or against == "arcs" or not network.both_ways:
+        return None
+    arcs = arcs_of(network, single=True)
+    up = two_trees(arcs, root, against)
+    reached = up[0, network.ranks[network.ranks != root]] >= 0
+    return tree_set(network, root, up, arcs) if reached.all() else None
 
 
 def _trees_of(network: Network, root: int, up: NDArray[np.int32], part: Part, against: Against) -> TreeSet:
