@@ -15,6 +15,7 @@ _BYTES = {
     **{f"{sign}iB": 1024**power for power, sign in enumerate("KMGT", 1)},
     **{sign: 1024**power for power, sign in enumerate("kMGT", 1)},
 }
+_UNITS = ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "kB")
 _SECONDS = {
     "": Fraction(1),
     "s": Fraction(1),
@@ -120,14 +121,15 @@ def spell_seconds(seconds: float) -> str:
 
 
 def spell_bytes(size: int) -> str:
-    """Return a number of bytes, and how many KiB, MiB or GiB they are where that is a whole number.
+    """Return a number of bytes, in the unit that makes it a whole number of the fewest digits.
 
-    >>> spell_bytes(16777216), spell_bytes(204608)
-    ('16 MiB', '204,608 bytes')
+    >>> spell_bytes(16777216), spell_bytes(16_000_000), spell_bytes(204_608)
+    ('16 MiB', '16 MB', '204,608 bytes')
     """
-    for sign in ("GiB", "MiB", "KiB"):
-        if size % _BYTES[sign] == 0:
-            return f"{size // _BYTES[sign]:,} {sign}"
+    whole = [(size // _BYTES[unit], unit) for unit in _UNITS if size and size % _BYTES[unit] == 0]
+    fewest = min(whole, key=lambda each: len(str(each[0])), default=(size, ""))
+    if len(str(fewest[0])) < len(str(size)):
+        return f"{fewest[0]:,} {fewest[1]}"
     return f"{size:,} byte{'s' if size != 1 else ''}"
 
 

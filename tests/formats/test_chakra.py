@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from tests.interpreters.chakra import fields, interpret, pieces
-from tests.interpreters.jobs import JOBS, planned
+from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.formats import chakra
@@ -13,7 +13,7 @@ from treecast.plans import plan
 
 
 def written(schedule, **settings):
-    chunks = schedule.collective.sums or schedule.collective.chunks
+    chunks = chunks_of_ranks(schedule)
     return dict(chakra.encode(schedule, size=300 * chunks, **settings))
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.interpreters.chrome import interpret
-from tests.interpreters.jobs import JOBS, planned
+from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.cli import main
@@ -17,7 +17,7 @@ from treecast.simulation.replay import replay
 
 
 def traced(schedule, **settings):
-    chunks = schedule.collective.sums or schedule.collective.chunks
+    chunks = chunks_of_ranks(schedule)
     return formats.encode(schedule, "chrome", size=12 * chunks, **settings)
 
 

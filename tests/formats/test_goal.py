@@ -3,14 +3,14 @@
 import pytest
 
 from tests.interpreters.goal import interpret
-from tests.interpreters.jobs import JOBS, planned
+from tests.interpreters.jobs import JOBS, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.plans import plan
 
 
 def written(schedule, **settings):
-    chunks = schedule.collective.sums or schedule.collective.chunks
+    chunks = chunks_of_ranks(schedule)
     return formats.encode(schedule, "goal", size=12 * chunks, **settings)
 
 

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.interpreters.jobs import CUT, JOBS, SPECS, WIRED, planned
+from tests.interpreters.jobs import CUT, JOBS, SPECS, WIRED, chunks_of_ranks, planned
 from tests.interpreters.memory import WrongError
 from tests.interpreters.traces import interpret
 from treecast import formats
@@ -38,7 +38,7 @@ def encoded(schedule, **settings):
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_traces_deliver_every_byte(kind, spec):
     schedule = planned(kind, spec)
-    chunks = schedule.collective.sums or schedule.collective.chunks
+    chunks = chunks_of_ranks(schedule)
     interpret(encoded(schedule, size=12 * chunks), schedule, equal_sizes(schedule, 12))
     interpret(encoded(schedule, size=12 * chunks, additions=1e9), schedule, equal_sizes(schedule, 12))
 

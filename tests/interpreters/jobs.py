@@ -26,6 +26,11 @@ JOBS = [
 ]
 
 
+def chunks_of_ranks(schedule):
+    """Return how many chunks somebody holds before the first step: relays have none."""
+    return len({chunk for _, first, stop in schedule.collective.given() for chunk in range(first, stop)})
+
+
 @cache
 def planned(kind, spec):
     """Return the schedule of a job: two messages, or two flits for each node under the bufferless model, or 0 to 3 of each."""

@@ -197,7 +197,6 @@ def test_chunks_cover_the_data(kind: str) -> None:
         ({"latency": 1, "rate": 1}, "for bytes: say how many"),
         ({"bytes": 100, "latency": 1}, "say both"),
         ({"chunk": 3}, "say how many"),
-        ({"bytes": 100, "item": 8, "messages": 2}, "write a multiple of 8, as 96"),
         ({"bytes": 100, "chunk": 10, "messages": 2}, "one follows from the other"),
         ({"bytes": 96, "item": 8, "chunk": 10}, "no whole number of items of 8"),
         ({"bytes": "many", "messages": 2}, "no number of bytes"),

@@ -249,7 +249,6 @@ def test_bytes_are_those_of_all_flits(model, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"bytes": 1000}, "1,000 bytes are no 9 equal blocks of whole items of 1: write a multiple of 9, as 999"),
         ({"bytes": 1000, "chunk": 64}, "9 flits of 64 bytes are 576 bytes, not 1,000"),
         ({"bytes": 900, "messages": 3}, "takes lengths instead of a number of messages"),
         ({"parts": 0}, "'0' is no number of parts"),

@@ -296,6 +296,11 @@ class Collective:
         first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
         return Holdings(np.tile(ranks, len(ranks)), first, first + self.messages)
 
+    @property
+    def member(self) -> str:
+        """The word for who takes part: a rank where there are relays, else a node."""
+        return "rank" if self.relays else "node"
+
     @cached_property
     def ranks(self) -> Ints:
         """The nodes that take part: int64, ascending."""
@@ -390,5 +395,4 @@ class Collective:
             way = f" by way of node {self.root}"
         elif kind.targets:
             way += f" to {len(self.targets):,} node{'' if len(self.targets) == 1 else 's'}"
-        who = f"{self.nodes - len(self.relays):,} ranks" if self.relays else f"{self.nodes:,} nodes"
-        return f"{self.kind} over {who}: {load}{way}"
+        return f"{self.kind} over {self.nodes - len(self.relays):,} {self.member}s: {load}{way}"

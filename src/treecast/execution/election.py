@@ -122,6 +122,7 @@ def _(election: Election) -> Description:
     right, fooled, undecided = election.right, election.fooled, election.undecided
     verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
     verdicts |= dict.fromkeys(election.faults.nodes, "dead")
+    ranks: list[int] = schedule.collective.ranks.tolist()
     nodes = [
         {
             "node": label(node),
@@ -131,7 +132,8 @@ def _(election: Election) -> Description:
             "fooled": election.fooled_chunks(node),
             "undecided": election.undecided_chunks(node),
         }
-        for node, (digest, true) in enumerate(zip(election.digests, election.true_digests, strict=True))
+        for node in ranks
+        for digest, true in [(election.digests[node], election.true_digests[node])]
     ]
     begin = describe_election(schedule, (election.liars, election.faults), right, fooled, undecided)
     figures = {

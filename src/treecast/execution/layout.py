@@ -16,7 +16,7 @@ from treecast.errors import PlanError
 from treecast.networks.core import Ints
 from treecast.ragged import cut_evenly, runs, starts
 from treecast.schedule import Rows, Schedule
-from treecast.schedule.sizes import Sizes
+from treecast.schedule.sizes import Sizes, chunk_bounds
 
 Bytes = NDArray[np.uint8]
 """Memory, byte by byte."""
@@ -124,15 +124,12 @@ def file_layout(collective: Collective, size: int, sizes: Sizes | None = None) -
     last filled up with zeros: rank h adds part h, its bytes as unsigned numbers. Finished sums lie behind the sums. Relays have
     no part, and no bytes belong to their chunks. ``sizes``: how a schedule that was planned for bytes cuts as many.
     """
-    if sizes is not None and not (collective.sums or collective.relays) and size == sizes.total(collective):
+    if sizes is not None and not collective.sums and size == sizes.total(collective):
         return Layout(sizes.bounds(collective))
-    used = np.arange((collective.sums or collective.chunks) + 1)
-    if collective.relays:
-        used = starts(collective.is_used(used[:-1]))
     if not collective.sums:
-        return Layout(even_layout(size, int(used[-1])).bounds[used])
+        return Layout(chunk_bounds(collective, size))
     part = -(-size // len(collective.ranks))
-    bounds = even_layout(part * _NUMBER, int(used[-1]), _NUMBER).bounds[used]
+    bounds = chunk_bounds(collective, part * _NUMBER, _NUMBER)
     if collective.results:
         bounds = np.concatenate([bounds, part * _NUMBER + bounds[1:]])
     return Layout(bounds, part)

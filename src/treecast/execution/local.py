@@ -37,7 +37,7 @@ from treecast.networks.core import Ints
 from treecast.progress import Progress, report, reporting
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_delivery, describe_late
-from treecast.simulation.faults import Faults, wanted
+from treecast.simulation.faults import Faults, living_ranks, wanted
 
 _FEW = 32  # sends
 Take = Callable[[int, bytes], None]
@@ -96,8 +96,8 @@ class Execution(Outcome):
 
     @property
     def living(self) -> list[int]:
-        """The nodes that never fail."""
-        return [node for node, digest in enumerate(self.digests) if digest is not None]
+        """The nodes that take part and never fail."""
+        return np.flatnonzero(living_ranks(self.schedule.collective, self.faults)).tolist()
 
     @property
     def intact(self) -> list[int]:
@@ -334,6 +334,7 @@ def _digests(
 @describe.register
 def _(done: Execution) -> Description:
     label, intact = done.schedule.network.label, set(done.intact)
+    ranks: list[int] = done.schedule.collective.ranks.tolist()
     nodes: list[dict[str, Any]] = [
         {
             "node": label(node),
@@ -343,7 +344,8 @@ def _(done: Execution) -> Description:
             "by_tree": done.by_tree(node),
             "lost": [] if digest is None else done.lost(node),
         }
-        for node, (digest, true) in enumerate(zip(done.digests, done.true_digests, strict=True))
+        for node in ranks
+        for digest, true in [(done.digests[node], done.true_digests[node])]
     ]
     figures = {
         "bytes": done.size,
@@ -354,7 +356,8 @@ def _(done: Execution) -> Description:
     }
     faults = done.faults.describe(done.schedule.network)
     lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
-    begin = describe_delivery(len(intact), len(done.living), faults, lacking)
+    words = (done.schedule.collective.member, "faults")
+    begin = describe_delivery(len(intact), len(done.living), faults, lacking, words)
     begin = begin.joined(describe_late(done.schedule, done.faults))
     begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
     lines = done.lines_of_run()

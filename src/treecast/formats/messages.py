@@ -12,9 +12,10 @@ from itertools import pairwise
 import numpy as np
 
 from treecast.errors import FormatError, ScheduleError
-from treecast.ragged import Ints, cut_evenly, explode, places, starts
+from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
+from treecast.schedule.sizes import blocks_of, chunk_bounds
 
 _MOST_MESSAGES = 2**24  # their table then takes 4 GiB
 
@@ -174,29 +175,30 @@ def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
     schedule
         Whose chunks they are.
     size
-        The bytes of all blocks together: the root's data, or that of all nodes, one behind the other, or the sum. Chunks have
+        The bytes of all blocks together: the root's data, or that of all ranks, one behind the other, or the sum. Chunks have
         as equal lengths as they can. None: as the schedule says, or else 65,536 bytes for each chunk. Finished sums lie behind
-        the sums, and are as long.
+        the sums, and are as long. Blocks of relays have no bytes.
 
     Raises
     ------
     FormatError
         When there are more chunks than bytes, so that some would be empty.
     """
-    collective = schedule.collective
-    chunks = collective.sums or collective.chunks
-    if chunks > _MOST_MESSAGES:
-        raise FormatError(f"{chunks:,} chunks are too many to write: the most are {_MOST_MESSAGES:,}")
-    if size is None and schedule.sizes is not None:
-        begins = schedule.sizes.bounds(collective)
-        return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
-    size = chunks * EACH if size is None else size
-    if size < chunks:
+    collective, sizes = schedule.collective, schedule.sizes
+    if (collective.sums or collective.chunks) > _MOST_MESSAGES:
         raise FormatError(
-            f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or plan with fewer messages"
+            f"{collective.sums or collective.chunks:,} chunks are too many to write: the most are {_MOST_MESSAGES:,}"
         )
-    begins = cut_evenly(size, chunks)
-    return np.concatenate([begins, size + begins[1:]]) if collective.results else begins
+    if sizes is not None and size in (None, sizes.total(collective)):
+        begins = sizes.bounds(collective)
+    else:
+        chunks = blocks_of(collective) * collective.messages
+        if size is not None and size < chunks:
+            raise FormatError(
+                f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or plan with fewer messages"
+            )
+        begins = chunk_bounds(collective, chunks * EACH if size is None else size)
+    return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
 
 
 EACH = 65_536

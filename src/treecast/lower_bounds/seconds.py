@@ -9,7 +9,11 @@ from treecast.lower_bounds import Bound, best, bounds
 from treecast.models import Cost, Model
 from treecast.networks import Network
 
-_LOW, _HIGH = 2520, 5040  # chunks: multiples of all numbers up to 10, where no bound is rounded up
+_LOW, _HIGH = (
+    5040,
+    5040 << 10,
+)  # chunks: multiples of all numbers up to 10, and too many for bounds that hold for few alone
+_FEW = (*range(1, 11), *range(_LOW, _LOW + 10))  # where the line through both is held against the bounds themselves
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ def bound_seconds(
     """Return the least time in which schedules of a collective can carry blocks of so many bytes, in chunks of one length.
 
     At least aM + c steps are needed for M chunks, and each lasts α + βB/M. The bounds on steps are the greatest of several
-    functions that are linear but for rounding up, hence no less than the line through two points of them, outside these.
+    functions that are linear but for rounding up. So a is how they grow where M is great, and c is the least that they are
+    above aM, where M is small and where rounding up may differ.
 
     Parameters
     ----------
@@ -77,12 +82,12 @@ def bound_seconds(
             block,
             cost,
         )
-    low, high = (
-        best(bounds(replace(collective, messages=m), network, copies, model, against=against), "steps").value
-        for m in (_LOW, _HIGH)
-    )
-    slope = (high - low) / (_HIGH - _LOW)
-    offset = max(0.0, low - slope * _LOW)
+    steps = {
+        m: best(bounds(replace(collective, messages=m), network, copies, model, against=against), "steps").value
+        for m in (*_FEW, _HIGH)
+    }
+    slope = (steps[_HIGH] - steps[_LOW]) / (_HIGH - _LOW)
+    offset = max(0.0, min(least - slope * m for m, least in steps.items()))
     if offset * cost.per_byte * block <= slope * cost.startup:  # more chunks only take longer
         return TimeBound((slope + offset) * cost.step_time(block), slope, offset, "(a + c)(α + βB), of one chunk")
     seconds = (sqrt(slope * cost.per_byte * block) + sqrt(offset * cost.startup)) ** 2

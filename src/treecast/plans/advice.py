@@ -17,7 +17,7 @@ from treecast.plans.fastest import Amount, Search
 from treecast.plans.request import request
 from treecast.progress import report
 from treecast.schedule.costs import Costs
-from treecast.schedule.sizes import Sizes, cut
+from treecast.schedule.sizes import Sizes, block_of
 from treecast.units import spell_bytes, spell_seconds
 
 _MORE = 2  # faults beyond those that are asked for, of which options are shown as well
@@ -182,11 +182,10 @@ class _Asked:
             return None
         costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, degree)
         job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
-        blocks = job.collective.sums or job.collective.chunks
-        block = -(-amount.total // (blocks * amount.item)) * amount.item
+        block = block_of(job.collective, amount.total, amount.item)
         search = Search(job, block, amount, costs, most_built=_MOST_BUILT)
         chosen = search.best_of_all(serious(entries))
-        sizes = cut(block, chosen.messages, amount.item)
+        sizes = search.sizes(chosen.messages)
         steps = round(chosen.seconds / costs.default.step_time(sizes.chunk))
         return Option(
             network=spelling,

@@ -12,7 +12,6 @@ from functools import cached_property
 from math import inf, isqrt
 from typing import Any
 
-from treecast.description import count_of
 from treecast.errors import PlanError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
 from treecast.plans.built import Built
@@ -23,7 +22,7 @@ from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_steps
 from treecast.schedule.costs import Costs
 from treecast.schedule.recipe import Job
-from treecast.schedule.sizes import Sizes, cut
+from treecast.schedule.sizes import Sizes, block_of, cut, divided
 from treecast.units import parse_bytes
 
 _AROUND = 64  # chunk counts on either side of the best one of the closed form
@@ -139,11 +138,13 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     """
     job, entries = request(kind, network, messages=1, **what)
     flits = job.collective.lengths is not None
-    block = _flit(job, amount) if flits else block_of(job, amount)
+    if flits:
+        amount = _of_flits(job, amount)
+    block = block_of(job.collective, amount.total, amount.item)
     if flits and costs is None:
-        return replace(build(job, entries), sizes=Sizes(block, block))
+        return replace(build(job, entries), sizes=divided(job.collective, amount.total, block, amount.item))
     if not flits and (amount.chunk is not None or amount.messages is not None):
-        sizes = _given(block, amount)
+        sizes = divided(job.collective, amount.total, _given(block, amount), amount.item)
         job, entries = request(kind, network, messages=sizes.messages, **what)
         return replace(build(job, entries), sizes=sizes)
     if costs is None:
@@ -151,49 +152,36 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries))
     built = chosen.built or run_builder(chosen.job, chosen.builder)
-    sizes = cut(block, chosen.messages, amount.item)
+    sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)
 
 
-def _flit(job: Job[Any], amount: Amount) -> int:
-    """Return the bytes of a flit where blocks have different lengths."""
+def _of_flits(job: Job[Any], amount: Amount) -> Amount:
+    """Return how much data there is where blocks have different lengths, in flits of as many bytes each."""
     kind, flits = job.collective.kind, job.collective.chunks
     if amount.messages is not None:
         raise PlanError(f"{kind} takes lengths instead of a number of messages")
     if not flits:
         raise PlanError(f"all blocks of this {kind} are empty: there are no bytes to send")
     if amount.chunk is None:
-        return block_of(job, amount)
+        return amount
     if amount.total not in (0, amount.chunk * flits):
         raise PlanError(
             f"{flits:,} flits of {amount.chunk:,} bytes are {flits * amount.chunk:,} bytes, not {amount.total:,}: "
             "leave one of both out"
         )
-    return amount.chunk
+    return replace(amount, total=amount.chunk * flits, item=1)
 
 
-def block_of(job: Job[Any], amount: Amount) -> int:
-    """Return the bytes of a block of one chunk."""
-    blocks = job.collective.sums or job.collective.chunks
-    block, left = divmod(amount.total, blocks)
-    if left or block % amount.item or not block:
-        unit = blocks * amount.item
-        near = max(1, round(amount.total / unit)) * unit
-        raise PlanError(
-            f"{amount.total:,} bytes are no {count_of(blocks, 'equal block')} of whole items of {amount.item}: write a multiple "
-            f"of {unit:,}, as {near:,}"
-        )
-    return block
-
-
-def _given(block: int, amount: Amount) -> Sizes:
+def _given(block: int, amount: Amount) -> int:
+    """Return the bytes of a chunk where they are given, or the number of chunks."""
     if amount.chunk is None:
-        return cut(block, amount.messages or 1, amount.item)
+        return cut(block, amount.messages or 1, amount.item).chunk
     if amount.messages is not None:
         raise PlanError("give the bytes of a chunk or the number of messages: one follows from the other")
     if amount.chunk % amount.item and amount.chunk < block:
         raise PlanError(f"a chunk of {amount.chunk:,} bytes is no whole number of items of {amount.item:,}")
-    return Sizes(block, min(amount.chunk, block))
+    return min(amount.chunk, block)
 
 
 @dataclass(frozen=True)
@@ -205,7 +193,7 @@ class Search:
     one : Job
         The job with one chunk.
     block : int
-        The bytes of a block.
+        The bytes of the longest block.
     amount : Amount
         How the block may be cut.
     costs : Costs
@@ -229,7 +217,7 @@ class Search:
             job.network,
             job.copies,
             job.model,
-            block=self.block,
+            block=self.sizes(1).least(job.collective),
             cost=self.costs.default,
             against=job.against,
         )
@@ -240,6 +228,11 @@ class Search:
         least = max(self.amount.item, -(-self.amount.least_chunk // self.amount.item) * self.amount.item)
         fixed = self.one.model.combining or self.one.collective.lengths is not None
         return 1 if fixed else max(1, min(self.block // least, _MOST_MESSAGES))
+
+    def sizes(self, messages: int) -> Sizes:
+        """Return the data divided into blocks of at most so many chunks."""
+        amount = self.amount
+        return divided(self.one.collective, amount.total, cut(self.block, messages, amount.item).chunk, amount.item)
 
     def job(self, messages: int, entry: Builder) -> Job[Any]:
         """Return the job with so many chunks, and with what suits a builder best of all that is not said."""
@@ -292,8 +285,7 @@ class Search:
             built = run_builder(job, entry)
         except PlanError:
             return None
-        sizes = cut(self.block, messages, self.amount.item)
-        schedule = replace(schedule_of(job, entry, built), sizes=sizes)
+        schedule = replace(schedule_of(job, entry, built), sizes=self.sizes(messages))
         return Choice(seconds_by_steps(schedule, self.costs), job, entry, built)
 
     def _around(self, entry: Builder) -> list[int]:
@@ -319,7 +311,7 @@ class Search:
             return [1]
         least = self.bound
         centre = self._centre(least.slope, least.offset) if least else 1
-        return sorted({1, min(self.most, self.one.network.ports), centre})
+        return sorted({1, max(1, min(self.most, self.one.network.ports)), centre})
 
     def _centre(self, slope: float, offset: float) -> int:
         """Return √(cβB / (aα)) for aM + c steps; from 1 to the greatest count."""

@@ -66,7 +66,7 @@ def time_plan(schedule: Schedule, costs: Costs) -> Timing:
         schedule.network,
         schedule.copies,
         schedule.model,
-        block=sizes.block,
+        block=sizes.least(schedule.collective),
         cost=least,
         against=schedule.against,
     )

@@ -6,6 +6,7 @@ from treecast.against import dead
 from treecast.collectives import Collective
 from treecast.description import Description, count_of, describe
 from treecast.schedule.schedule import Schedule
+from treecast.schedule.sizes import Sizes
 from treecast.units import spell_bytes
 
 
@@ -20,7 +21,8 @@ def describe_job(schedule: Schedule) -> Description:
             "model": schedule.model.name,
             "builder": schedule.builder,
             "nodes": where.nodes,
-            "root": where.label(what.root),
+            "ranks": where.rank_count,
+            "root": None if what.all_source else where.label(what.root),
             "messages": what.messages,
             "copies": schedule.copies,
             "survives": survived,
@@ -31,7 +33,7 @@ def describe_job(schedule: Schedule) -> Description:
         {
             "collective": f"{what.kind} of {_load(what)} {_source(schedule)}",
         }
-        | ({} if schedule.sizes is None else {"data": f"{spell_bytes(schedule.sizes.total(what))}: {schedule.sizes}"})
+        | ({} if schedule.sizes is None else {"data": _amount(what, schedule.sizes)})
         | {
             "network": f"{where.spec}, {count_of(where.nodes, 'node')}"
             + (f", {where.nodes - where.rank_count:,} of them relays" if where.relays is not None else ""),
@@ -49,7 +51,18 @@ def _data(schedule: Schedule) -> dict[str, object]:
     """Return how many bytes the data has, and how many a chunk, where the schedule says so."""
     if schedule.sizes is None:
         return {}
-    return {"bytes": schedule.sizes.total(schedule.collective), "chunk_bytes": schedule.sizes.chunk}
+    what, sizes = schedule.collective, schedule.sizes
+    per_rank = {} if what.lengths is not None else {"bytes_per_rank": sizes.per_rank(what)}
+    return {"bytes": sizes.total(what), **per_rank, "chunk_bytes": sizes.chunk}
+
+
+def _amount(what: Collective, sizes: Sizes) -> str:
+    """Return how many bytes there are in all and per rank, and how they are cut."""
+    total = spell_bytes(sizes.total(what))
+    if what.lengths is None and what.traits.blocks != "one":
+        total += " per rank" if what.traits.adds else f", {spell_bytes(sizes.per_rank(what))} per rank"
+    shorter = "" if sizes.data is None else f"; some blocks are up to {count_of(sizes.item, 'byte')} shorter"
+    return f"{total}: {sizes}{shorter}"
 
 
 def _survived(schedule: Schedule) -> str:

@@ -125,6 +125,7 @@ def command_of(schedule: "Schedule") -> str:
         words += [] if schedule.sizes is None else ["--chunk", str(schedule.sizes.chunk)]
     elif schedule.sizes is not None:
         words += ["--bytes", str(schedule.sizes.total(collective)), "--chunk", str(schedule.sizes.chunk)]
+        words += ["--item", str(schedule.sizes.item)] if schedule.sizes.item > 1 else []
     elif collective.messages > 1:
         words += ["--messages", str(collective.messages)]
     if collective.targets:

@@ -6,20 +6,26 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
-from treecast.ragged import Ints
+from treecast.ragged import Ints, cut_evenly, starts
 from treecast.units import spell_bytes
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """A block of data, and the chunks that it is cut into: all of one length, the last one of what is left.
+    """Blocks of data, and the chunks that each is cut into: all of one length, the last one of what is left.
+
+    Blocks are those of ranks. Where they cannot all be as long, some are shorter by an item; so the bytes are those asked for.
 
     Parameters
     ----------
     block : int
-        The bytes of a block: of a source's data, of what one node has for another, of a part of a sum.
+        The bytes of the longest block: of a source's data, of what one rank has for another, of a part of a sum.
     chunk : int
-        The bytes of each chunk but the last.
+        The bytes of each chunk but the last of a block.
+    data : int, optional
+        The bytes of all blocks together, where these are not equal.
+    item : int
+        The bytes of an item, which is not cut.
 
     Raises
     ------
@@ -35,6 +41,8 @@ class Sizes:
 
     block: int
     chunk: int
+    data: int | None = None
+    item: int = 1
 
     def __post_init__(self) -> None:
         if not 1 <= self.chunk <= self.block < 2**63:
@@ -47,23 +55,35 @@ class Sizes:
 
     @property
     def last(self) -> int:
-        """The bytes of the last chunk."""
+        """The bytes of the last chunk of the longest block."""
         return self.block - (self.messages - 1) * self.chunk
 
     def check(self, collective: Collective) -> None:
-        """Raise ScheduleError when they are not those of the collective's messages."""
+        """Raise ScheduleError when they are not those of a collective."""
         if self.messages != collective.messages:
             raise ScheduleError(f"{self} are none for a {collective}: their number differs")
+        if self.data is not None and (self.item < 1 or block_of(collective, self.data, self.item) != self.block):
+            raise ScheduleError(f"{self.data:,} bytes are no blocks of {self.block:,} in items of {self.item:,}")
 
     def total(self, collective: Collective) -> int:
         """Return the bytes of all blocks of a collective together; finished sums are not counted again."""
-        return self.block * ((collective.sums or collective.chunks) // collective.messages)
+        return self.block * blocks_of(collective) if self.data is None else self.data
+
+    def per_rank(self, collective: Collective) -> int:
+        """Return the bytes, at most, that a rank brings or gets: of sums and single blocks, all of them."""
+        shares = 1 if collective.traits.adds or collective.traits.blocks == "one" else len(collective.ranks)
+        return -(-self.total(collective) // shares)
+
+    def least(self, collective: Collective) -> int:
+        """Return the bytes of the whole items that are in every block."""
+        return self.total(collective) // self.item // max(1, blocks_of(collective)) * self.item
 
     def bounds(self, collective: Collective) -> Ints:
         """Return where each chunk begins in all the blocks together, and where the last ends: int64 (chunks + 1,)."""
-        chunks = np.arange((collective.sums or collective.chunks) + 1, dtype=np.int64)
-        block, place = np.divmod(chunks, self.messages)
-        return block * self.block + place * self.chunk
+        total = self.total(collective)
+        block, place = np.divmod(_places(collective), self.messages)
+        begins = np.minimum(cut_evenly(-(-total // self.item), blocks_of(collective)) * self.item, total)
+        return np.minimum(begins[block] + place * self.chunk, np.append(begins[1:], total)[block])
 
     def __str__(self) -> str:
         if self.messages == 1:
@@ -72,28 +92,79 @@ class Sizes:
         return f"{self.messages:,} chunks of {spell_bytes(self.chunk)}{last}"
 
 
+def blocks_of(collective: Collective) -> int:
+    """Return the number of blocks that ranks hold or want, finished sums not counted; of blocks of several lengths, of flits."""
+    ranks = len(collective.ranks)
+    if collective.lengths is not None:
+        return collective.lengths.total
+    return {"one": 1, "node": ranks, "pair": ranks**2}[collective.traits.blocks]
+
+
+def _places(collective: Collective) -> Ints:
+    """Return how many chunks of ranks, finished sums not counted, are before each chunk and in all: int64 (chunks + 1,)."""
+    chunks = np.arange((collective.sums or collective.chunks) + 1, dtype=np.int64)
+    return starts(collective.is_used(chunks[:-1])) if collective.relays else chunks
+
+
+def block_of(collective: Collective, data: int, item: int = 1) -> int:
+    """Return the bytes of the longest block where so many bytes are divided among the blocks of ranks, in whole items.
+
+    Examples
+    --------
+    >>> block_of(Collective("allgather", nodes=3, messages=1), 100, item=8)
+    40
+    """
+    return -(-data // (item * max(1, blocks_of(collective)))) * item
+
+
+def divided(collective: Collective, data: int, chunk: int, item: int = 1) -> Sizes:
+    """Return data divided into a block for each that ranks have, and each of them into chunks.
+
+    Parameters
+    ----------
+    collective : Collective
+        Whose blocks they are.
+    data : int
+        The bytes of all blocks together.
+    chunk : int
+        The bytes of a chunk; a shorter block is one chunk.
+    item : int
+        The bytes of an item, which is not cut.
+
+    Examples
+    --------
+    >>> divided(Collective("allgather", nodes=3, messages=1), 100, 34)
+    Sizes(block=34, chunk=34, data=100, item=1)
+    """
+    block = block_of(collective, data, item)
+    even = block * blocks_of(collective) == data
+    return Sizes(block, min(chunk, block), *(() if even else (data, item)))
+
+
 def cut(block: int, messages: int, item: int = 1) -> Sizes:
     """Return a block cut into at most so many chunks of whole items, as equal as that allows.
 
     Parameters
     ----------
     block : int
-        The bytes of the block.
+        The bytes of the block: whole items.
     messages : int
         The most chunks: there are fewer where they are rounded up to whole items.
     item : int
         The bytes of an item, which is not cut.
 
-    Raises
-    ------
-    PlanError
-        When the block is no whole number of items.
-
     Examples
     --------
     >>> cut(16 << 20, 82, item=8)
-    Sizes(block=16777216, chunk=204608)
+    Sizes(block=16777216, chunk=204608, data=None, item=1)
     """
-    if block % item:
-        raise PlanError(f"{block:,} bytes are no whole number of items of {item:,}: write a multiple")
     return Sizes(block, -(-block // (messages * item)) * item)
+
+
+def chunk_bounds(collective: Collective, data: int, item: int = 1) -> Ints:
+    """Return where each chunk begins in so many bytes that are cut evenly, and where the last ends: int64 (chunks + 1,).
+
+    No bytes belong to chunks of relays, nor to any chunk those behind the last whole item. Finished sums are not counted.
+    """
+    places = _places(collective)
+    return cut_evenly(data // item, int(places[-1]))[places] * item

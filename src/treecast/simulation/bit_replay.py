@@ -18,7 +18,7 @@ from treecast.networks.core import Ints
 from treecast.progress import report
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Faults, living_ranks
 
 _MOST_BYTES = 4 * 2**30
 
@@ -56,10 +56,8 @@ class Gossip(Described):
 
     @property
     def living(self) -> NDArray[np.bool_]:
-        """Which nodes never fail: bool (N,)."""
-        living = np.ones(self.schedule.network.nodes, bool)
-        living[list(self.faults.nodes)] = False
-        return living
+        """Which nodes take part and never fail: bool (N,)."""
+        return living_ranks(self.schedule.collective, self.faults)
 
     @property
     def delivered(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Holdings
 from treecast.description import count_of, list_few
@@ -104,6 +105,15 @@ class Faults:
         """Return nodes and arcs by their numbers; ``describe`` gives the labels of a network."""
         words = [f"node {node}{_at(step)}" for node, step in sorted(self.nodes.items())]
         return list_few([*words, *(f"arc {u}:{port}{_at(step)}" for (u, port), step in sorted(self.arcs.items()))])
+
+
+def living_ranks(collective: Collective, *faults: Faults) -> NDArray[np.bool_]:
+    """Return which nodes take part and never fail under any of some faults: bool (N,). Relays take no part."""
+    living = np.zeros(collective.nodes, np.bool_)
+    living[collective.ranks] = True
+    for each in faults:
+        living[list(each.nodes)] = False
+    return living
 
 
 def wanted(collective: Collective, faults: Faults) -> Holdings:

@@ -17,7 +17,7 @@ from treecast.description import Described, Description, count_of, describe, lis
 from treecast.errors import FaultError
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_late
-from treecast.simulation.faults import Faults
+from treecast.simulation.faults import Faults, living_ranks
 
 
 class Verdict(NamedTuple):
@@ -87,8 +87,8 @@ def replay_lies(schedule: Schedule, liars: Faults, faults: Faults | None = None)
 
 
 def honest_nodes(schedule: Schedule, liars: Faults, faults: Faults) -> list[int]:
-    """Return the nodes that neither lie nor fail, ascending."""
-    return [node for node in range(schedule.network.nodes) if node not in liars.nodes and node not in faults.nodes]
+    """Return the nodes that take part and neither lie nor fail, ascending."""
+    return np.flatnonzero(living_ranks(schedule.collective, liars, faults)).tolist()
 
 
 def check_liars(schedule: Schedule, liars: Faults) -> None:

@@ -15,7 +15,7 @@ from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
 from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
-from treecast.simulation.faults import Faults, wanted
+from treecast.simulation.faults import Faults, living_ranks, wanted
 from treecast.steps import NEVER
 
 _MOST_CELLS = 2**29  # of the tables of atoms x nodes: 6 GiB in all
@@ -74,10 +74,8 @@ class Trace(Described):
 
     @cached_property
     def living(self) -> NDArray[np.bool_]:
-        """Which nodes never fail: bool (N,)."""
-        living = np.ones(self.schedule.network.nodes, bool)
-        living[list(self.faults.nodes)] = False
-        return living
+        """Which nodes take part and never fail: bool (N,)."""
+        return living_ranks(self.schedule.collective, self.faults)
 
     def arrival_step(self, node: int, chunk: int) -> int | None:
         """Return the step from which a node holds a chunk, or None when it never does."""
@@ -126,7 +124,8 @@ class Trace(Described):
         last = np.where(first > 0, first + ((self.atoms.lengths - 1) * self.atoms.shift)[atom], 0)
         done = np.zeros(self.schedule.network.nodes, np.int64)
         np.maximum.at(done, node, np.where(first == NEVER, NEVER, last))
-        return np.where(self.living, done, NEVER)
+        done[list(self.faults.nodes)] = NEVER
+        return done
 
     @cached_property
     def completed(self) -> "np.ma.MaskedArray[Any, Any]":
@@ -298,7 +297,8 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip
 def _(trace: Trace) -> Description:
     network = trace.schedule.network
     busiest_arc, busiest_node = int(trace.arc_load().max(initial=0)), int(trace.node_load().max(initial=0))
-    done = enumerate(trace.completion.tolist())
+    ranks = trace.schedule.collective.ranks
+    done = zip(ranks.tolist(), trace.completion[ranks].tolist(), strict=True)
     figures = {
         "lost": [{"node": network.label(node), "chunks": (first, stop)} for node, first, stop in trace.lost],
         "steps": trace.steps,
@@ -312,6 +312,7 @@ def _(trace: Trace) -> Description:
     sends = describe_sends(trace.transmissions, trace.lost_sends)
     lines = {"steps": trace.steps, "transmissions": f"{sends}, {most}"}
     lacking = [f"{network.label(node)} lacks {spell_range(first, stop)}" for node, first, stop in trace.lost]
-    begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking)
+    words = (trace.schedule.collective.member, "faults")
+    begin = describe_delivery(trace.delivered, int(trace.living.sum()), trace.faults.describe(network), lacking, words)
     late = describe_late(trace.schedule, trace.faults)
     return begin.joined(late).joined(describe_job(trace.schedule)).adding(figures, lines)

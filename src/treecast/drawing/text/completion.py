@@ -17,7 +17,7 @@ def completion_text(trace: Trace, ascii: bool = False, width: int = 40, max_line
     at, growth = np.unique(done[done < NEVER], return_counts=True)
     total = np.cumsum(growth)
     shown = np.unique(np.linspace(0, len(at) - 1, min(len(at), max_lines)).round().astype(int))
-    lines = [f"from step  complete, of {count_of(living, 'living node')}"]
+    lines = [f"from step  complete, of {count_of(living, 'living ' + trace.schedule.collective.member)}"]
     for i in shown.tolist():
         eighths = int(total[i]) * width * 8 // living
         part = "" if ascii or not eighths % 8 else "▏▎▍▌▋▊▉"[eighths % 8 - 1]

@@ -27,6 +27,8 @@ WORDS = (
     "messages",
     "block-bytes",
     "chunk-bytes",
+    "data-bytes",
+    "item-bytes",
     "copies",
     "against",
     "model",
@@ -70,6 +72,8 @@ def header_of(schedule: Schedule) -> Header:
     }
     if schedule.sizes is not None:
         header |= {"block-bytes": str(schedule.sizes.block), "chunk-bytes": str(schedule.sizes.chunk)}
+        if schedule.sizes.data is not None:
+            header |= {"data-bytes": str(schedule.sizes.data), "item-bytes": str(schedule.sizes.item)}
     if schedule.against != "nodes":
         header["against"] = schedule.against
     if schedule.orbit:
@@ -164,9 +168,11 @@ def _against(header: Header) -> Against:
 
 
 def _sizes(header: Header) -> Sizes | None:
-    if "block-bytes" not in header and "chunk-bytes" not in header:
+    words = [word for word in ("block-bytes", "chunk-bytes", "data-bytes", "item-bytes") if word in header]
+    if not words:
         return None
-    return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"))
+    data = number(header, "data-bytes", least=1) if "data-bytes" in header else None
+    return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"), data, number(header, "item-bytes"))
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

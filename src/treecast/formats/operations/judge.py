@@ -21,8 +21,9 @@ from treecast.lower_bounds import Bound, bounds
 from treecast.models import model
 from treecast.networks import Network, network
 from treecast.networks.flows import arcs_of
-from treecast.ragged import Ints, cut_evenly
+from treecast.ragged import Ints
 from treecast.schedule import Schedule
+from treecast.schedule.sizes import blocks_of, chunk_bounds
 from treecast.verification.verifier import verify
 
 
@@ -145,11 +146,11 @@ class Judging:
                 "contents would do"
             )
             return
-        blocks = self.collective.sums or self.collective.chunks
+        chunks = blocks_of(self.collective) * self.collective.messages
         size = self.told.size
-        if size is not None and size < blocks:
-            raise FormatError(f"{size:,} bytes cannot be cut into {blocks:,} chunks: give more, or fewer messages")
-        begins = cut_evenly(size or blocks, blocks)
+        if size is not None and size < chunks:
+            raise FormatError(f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
+        begins = chunk_bounds(self.collective, size or chunks)
         if self.collective.results:
             begins = np.concatenate([begins, begins[-1] + begins[1:]])
         found = list(find_lacks(self.program, self.pairs, self.collective, begins, size is not None))

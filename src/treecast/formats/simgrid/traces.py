@@ -17,6 +17,7 @@ from treecast.formats.settings import BANDWIDTH, BYTES, LATENCY, read_number
 from treecast.formats.simgrid.hosts import network_file
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
+from treecast.schedule.sizes import blocks_of
 
 _LEAST = 65_472  # bytes of a chunk: SimGrid sends shorter ones in another regime
 _TAGS = 30_000
@@ -32,17 +33,16 @@ _SPEED = Setting(
 
 def _advise(schedule: Schedule, size: int | None = None, **others: Any) -> str:
     """Return a sentence on chunks that are too short, or an empty text."""
-    begins = chunk_places(schedule, size)
-    shortest = int(np.diff(begins).min())
+    begins, collective = chunk_places(schedule, size), schedule.collective
+    lengths = np.diff(begins)
+    shortest = int(lengths[lengths > 0].min(initial=_LEAST))  # chunks of relays have none
     if shortest >= _LEAST:
         return ""
-    collective = schedule.collective
-    total = int(begins[collective.sums or -1])
-    blocks = (collective.sums or collective.chunks) // collective.messages
+    total, blocks = int(begins[collective.sums or -1]), blocks_of(collective)
     return (
         f"chunks have {shortest:,} bytes; below {_LEAST:,} SimGrid takes another regime: "
         + (f"plan with --messages {total // blocks // _LEAST} or " if total >= blocks * _LEAST else "")
-        + f"give --bytes {len(begins[: collective.sums or -1]) * _LEAST} or more"
+        + f"give --bytes {blocks * collective.messages * _LEAST} or more"
     )
 
 

@@ -102,6 +102,8 @@ def collect_findings(network: Network, source: Source, records: Mapping[int, Rec
 
     nodes = list[Found]()
     for rank in range(network.nodes):
+        if rank in collective.relays and rank in records:
+            continue  # it wants nothing: there is nothing to be said of it
         node: Found = {"node": network.label(rank), "rank": rank}
         if rank not in records:
             nodes.append({**node, "verdict": "dead" if rank in dead else "silent"})
@@ -123,7 +125,7 @@ def collect_findings(network: Network, source: Source, records: Mapping[int, Rec
         "killed": [network.label(rank) for rank in sorted(dead)],
         "silent": [node["node"] for node in nodes if node["verdict"] == "silent"],
         "lost_with_root": _lost_with_root(collective, nodes, dead),
-        "living": network.nodes - len(dead),
+        "living": len(set(collective.ranks.tolist()) - set(dead)),
         "delivered": len(delivered),
         "messages_sent": sum(record["sent"] for record in records.values()),
         "transfer_seconds": max((record["seconds"] for record in records.values()), default=0.0),
