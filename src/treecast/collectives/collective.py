@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treecast.collectives.checks import check
 from treecast.collectives.holdings import Holdings
-from treecast.collectives.kinds import COLLECTIVES, Kind, find_kind
+from treecast.collectives.kinds import COLLECTIVES, Kind
 from treecast.collectives.lengths import Lengths
-from treecast.description import count_of
 from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
 from treecast.ragged import runs
-
-MOST_MESSAGES = 2**31 - 1
-_MOST_CHUNKS = 2**62
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +42,9 @@ class Collective:
         Where blocks have different lengths: the length of each. A root's own is 0.
     relays : tuple of int
         The nodes that take no part, in ascending order: they may pass chunks on. Nobody holds or wants their blocks.
+    owners : tuple of (int, int)
+        Of an allreduce: where sums are completed, if not each by the rank whose block it is in. Each pair is the first chunk of
+        a run of sums, and the node that completes them, which may be a relay; the first pair begins at chunk 0.
 
     Raises
     ------
@@ -83,52 +83,10 @@ class Collective:
     targets: tuple[int, ...] = ()
     lengths: Lengths | None = None
     relays: tuple[int, ...] = ()
+    owners: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value in (("nodes", self.nodes), ("messages", self.messages), ("root", self.root)):
-            if not hasattr(value, "__index__"):
-                raise PlanError(f"{name} must be a whole number, not {value!r}")
-        find_kind(self.kind)
-        if not 1 <= self.messages <= MOST_MESSAGES:
-            raise PlanError(f"{self.messages} messages cannot be sent: write a number from 1 to {MOST_MESSAGES}")
-        if not 0 <= self.root < self.nodes:
-            raise PlanError(f"root {self.root} is no node: nodes go from 0 to {self.nodes - 1}")
-        if list(self.relays) != sorted(set(self.relays)) or (self.relays and self.relays[-1] >= self.nodes):
-            raise PlanError("relays are nodes, given in ascending order, each once")
-        if self.root in self.relays and not self.all_source:
-            raise PlanError(f"root {self.root} is a relay, which takes no part: choose another node")
-        self._check_targets()
-        self._check_lengths()
-        if self.chunks >= _MOST_CHUNKS:
-            raise PlanError(
-                f"{self.kind} of {count_of(self.messages, 'message')} over {self.nodes:,} nodes has too many chunks to number"
-            )
-
-    def _check_targets(self) -> None:
-        if bool(self.targets) != self.traits.targets:
-            takers = " or ".join(name for name, kind in COLLECTIVES.items() if kind.targets)
-            raise PlanError(f"a {takers}, and nothing else, needs targets: one node or more")
-        if list(self.targets) != sorted(set(self.targets) - {self.root}):
-            raise PlanError("targets are given in ascending order, each once, without the root")
-        if self.targets and not 0 <= self.targets[0] <= self.targets[-1] < self.nodes:
-            raise PlanError(f"a target is no node: nodes go from 0 to {self.nodes - 1}")
-        for target in set(self.targets) & set(self.relays):
-            raise PlanError(f"target {target} is a relay, which wants nothing: choose other nodes")
-
-    def _check_lengths(self) -> None:
-        if (self.lengths is not None) != self.traits.lengths:
-            *some, last = (name for name, kind in COLLECTIVES.items() if kind.lengths)
-            takers = f"{', '.join(some)} or {last}"
-            raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node")
-        if self.lengths is not None:
-            if len(self.lengths.flits) != self.nodes:
-                raise PlanError(f"{len(self.lengths.flits):,} lengths are given for {self.nodes:,} nodes: one for each")
-            if self.lengths.flits[self.root] and not self.all_source:
-                raise PlanError("the root sends itself nothing: its own length is 0")
-            if self.relays and bool(self.lengths.flits[list(self.relays)].any()):
-                raise PlanError("a relay takes no part: its length is 0")
-            if self.messages != 1:
-                raise PlanError(f"{self.kind} takes lengths instead of a number of messages")
+        check(self)
 
     @staticmethod
     def over(network: Network, kind: str, messages: int = 1, **more: Any) -> "Collective":
@@ -237,8 +195,15 @@ class Collective:
             return np.full_like(chunk, self.root)
         if self.lengths is not None:
             return self.lengths.node_of(chunk)
+        if self.owners:
+            first, node = np.array(self.owners, np.int64).T
+            return node[np.searchsorted(first, chunk % self.sums, side="right") - 1]
+        return self._home_of(chunk)
+
+    def _home_of(self, chunk: Ints) -> Ints:
+        """Return the node in whose block each chunk is, where there is a block for each node or pair; of pairs, the first."""
         block = chunk // self.messages
-        return block // self.nodes if kind.blocks == "pair" else block % self.nodes
+        return block // self.nodes if self.traits.blocks == "pair" else block % self.nodes
 
     def destination_of(self, chunk: ArrayLike) -> Ints:
         """Return the one node that a chunk is for.
@@ -317,9 +282,10 @@ class Collective:
             Chunk numbers.
         """
         chunk = ints(chunk)
-        if not self.relays:
+        if not self.relays or self.traits.blocks == "one":
             return np.ones(chunk.shape, np.bool_)
-        used = ~np.isin(self.source_of(chunk), self.relays)
+        home = self._home_of(chunk) if self.traits.adds else self.source_of(chunk)
+        used = ~np.isin(home, self.relays)
         return used & ~np.isin(self.destination_of(chunk), self.relays) if self.personal else used
 
     def _used(self) -> tuple[Ints, Ints]:
@@ -350,7 +316,7 @@ class Collective:
     @property
     def alike(self) -> bool:
         """Whether every node has the same part in it, so that an orbit schedule can serve it."""
-        return bool(self.traits.part)
+        return bool(self.traits.part) and not self.owners
 
     def from_node_zero(self) -> "Collective":
         """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
@@ -379,7 +345,8 @@ class Collective:
         targets = f", targets={len(self.targets):,} nodes" if self.targets else ""
         size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
         relays = f", relays={len(self.relays):,} nodes" if self.relays else ""
-        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays})"
+        owners = f", owners={len({node for _, node in self.owners}):,} nodes" if self.owners else ""
+        return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays}{owners})"
 
     def __str__(self) -> str:
         kind, what = self.traits, "sum" if self.traits.adds else "message"

@@ -76,14 +76,16 @@ def bound_seconds(
         return _unequal(collective, network, copies, model, flit=block, cost=cost)
     if model.combining:
         return _combining(
-            bounds(replace(collective, messages=1), network, copies, model, against=against),
+            bounds(replace(collective, messages=1, owners=()), network, copies, model, against=against),
             network,
             model,
             block,
             cost,
         )
     steps = {
-        m: best(bounds(replace(collective, messages=m), network, copies, model, against=against), "steps").value
+        m: best(
+            bounds(replace(collective, messages=m, owners=()), network, copies, model, against=against), "steps"
+        ).value
         for m in (*_FEW, _HIGH)
     }
     slope = (steps[_HIGH] - steps[_LOW]) / (_HIGH - _LOW)

@@ -34,7 +34,13 @@ def as_known(job: Job[Any]) -> Job[Any]:
 def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:
     """Return a collective whose node v has become ``to[v]``."""
     lengths = None if collective.lengths is None else Lengths.of(collective.lengths.flits[back])
-    return replace(collective, root=0 if collective.all_source else int(to[collective.root]), lengths=lengths)
+    owners, size = collective.owners, collective.messages
+    if owners:  # of each block, by its new name
+        first = np.unique([*range(0, collective.sums, size), *(chunk for chunk, _ in owners)])
+        begin, node = to[first // size] * size + first % size, to[collective.source_of(first)]
+        owners = tuple(sorted(zip(begin.tolist(), node.tolist(), strict=True)))
+    root = 0 if collective.all_source else int(to[collective.root])
+    return replace(collective, root=root, lengths=lengths, owners=owners)
 
 
 def known_node(job: Job[Any], node: int) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 
 from treecast.against import dead
 from treecast.collectives import Collective
-from treecast.description import Description, count_of, describe
+from treecast.description import Description, count_of, describe, list_few
 from treecast.schedule.schedule import Schedule
 from treecast.schedule.sizes import Sizes
 from treecast.units import spell_bytes
@@ -87,6 +87,9 @@ def _(schedule: Schedule) -> Description:
 
 def _source(schedule: Schedule) -> str:
     what = schedule.collective
+    if what.owners:
+        owners = sorted({node for _, node in what.owners})
+        return f"of every node; the sums are completed at {list_few(schedule.network.labels(owners), 3)}"
     return "of every node" if what.all_source else f"{what.direction} {schedule.network.label(what.root)}"
 
 

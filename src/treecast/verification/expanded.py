@@ -271,6 +271,7 @@ def _check_sums(
     for v in range(plain.network.nodes):
         has |= {(v, c): set() if v in relays else {v} for c in range(collective.sums)}
     gone, owner = set[tuple[int, int]](), collective.source_of(range(collective.sums)).tolist()
+    used = collective.is_used(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
     for send in sends:
@@ -291,11 +292,11 @@ def _check_sums(
             if dst == owner[chunk]:
                 changed[chunk] = step + 1
     for chunk, v in enumerate(owner):
-        for node in sorted(set(collective.ranks.tolist()) - has[v, chunk]) if v not in relays else ():
+        for node in sorted(set(collective.ranks.tolist()) - has[v, chunk]) if used[chunk] else ():
             broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")
     if not collective.results:
         return {}
-    return {(owner[c], collective.sums + c): step for c, step in changed.items() if owner[c] not in relays}
+    return {(owner[c], collective.sums + c): step for c, step in changed.items() if used[c]}
 
 
 def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> int:

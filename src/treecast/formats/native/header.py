@@ -6,7 +6,7 @@ import numpy as np
 
 from treecast.against import AGAINST, Against
 from treecast.collectives import Collective, Lengths
-from treecast.collectives.collective import MOST_MESSAGES
+from treecast.collectives.checks import MOST_MESSAGES
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
 from treecast.models import model
@@ -24,6 +24,7 @@ WORDS = (
     "targets",
     "lengths",
     "sequence",
+    "owners",
     "messages",
     "block-bytes",
     "chunk-bytes",
@@ -48,7 +49,7 @@ VERSION = 2
 NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
 """No rows at all."""
 _LONGEST = 4096  # of a value: as long as a path may be
-_MANY = {"targets": 1 << 20, "lengths": 1 << 26, "sequence": 1 << 28, **dict.fromkeys(graph.WORDS, 1 << 28)}
+_MANY = {"targets": 1 << 20, "owners": 1 << 26, "lengths": 1 << 26, "sequence": 1 << 28, **dict.fromkeys(graph.WORDS, 1 << 28)}
 _MOST_COPIES = 2**15 - 1
 
 
@@ -65,6 +66,10 @@ def header_of(schedule: Schedule) -> Header:
         header["lengths"] = " ".join(map(str, lengths.flits.tolist()))
         if bool((np.diff(lengths.sequence) < 0).any()):
             header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
+    if schedule.collective.owners:
+        first, node = zip(*schedule.collective.owners, strict=True)
+        named = zip(first, schedule.network.labels(node), strict=True)
+        header["owners"] = " ".join(f"{chunk}:{label}" for chunk, label in named)
     header |= {
         "messages": str(schedule.collective.messages),
         "copies": str(schedule.copies),
@@ -125,6 +130,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             root=root,
             targets=targets,
             lengths=_lengths(header, where),
+            owners=_owners(header, where),
         )
         if collective.all_source and "root" in header:
             raise FormatError(f"{collective.kind} has no root: delete the line 'root …'")
@@ -185,6 +191,14 @@ def _lengths(header: Header, where: Network) -> Lengths | None:
         raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes: one for each")
     sequence = [where.node(text) for text in header["sequence"].split()] if "sequence" in header else range(len(words))
     return Lengths(np.array(words, np.int64), np.array(sequence))
+
+
+def _owners(header: Header, where: Network) -> tuple[tuple[int, int], ...]:
+    """Return where the sums of an allreduce are completed, as its collective has it: from ``0:label 7:label``."""
+    runs = [word.partition(":") for word in header.get("owners", "").split()]
+    if not all(first.isascii() and first.isdigit() and len(first) <= 19 and label for first, _, label in runs):
+        raise FormatError("owners are written as the first sum of each run and a node, as in 'owners 0:a 12:b'")
+    return tuple((int(first), where.node(label)) for first, _, label in runs)
 
 
 def _check(header: Header) -> None:
