@@ -21,7 +21,10 @@ def heard(job: Job, sources: int = 1) -> Bound:
             if sources == 1
             else "every node hears N - 1 times M x chunks"
         )
-        return transmissions(job.total * sources * job.others, f"{each.replace('M', 'M x')} (N - 1)", said)
+        if job.hearers > job.others:
+            said += ", and so do some relays"
+        formula = f"{each.replace('M', 'M x')} {job.spelled_hearers}"
+        return transmissions(job.total * sources * job.hearers, formula, said)
     links = -(-(job.faults + 1) * nodes // 2)
     if links <= job.others:
         return transmissions(

@@ -6,6 +6,7 @@ from treecast.against import Against
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.parting import relays_passed
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Job:
     def others(self) -> int:
         """N - 1, where N counts the ranks."""
         return self.network.rank_count - 1
+
+    @property
+    def hearers(self) -> int:
+        """N - 1, and how many relays whatever all ranks hear has to pass, from any rank."""
+        return self.others + relays_passed(self.network)
+
+    @property
+    def spelled_hearers(self) -> str:
+        """How formulas write ``hearers``."""
+        more = self.hearers - self.others
+        return f"(N - 1 + {more:,})" if more else "(N - 1)"
 
     @property
     def reversed(self) -> "Job":

@@ -10,6 +10,7 @@ reduce (each node sends a sum on once, so the sends of a sum are a tree), an all
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import add
 
 import numpy as np
 
@@ -141,10 +142,10 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     Sums and finished sums are different chunks, so the sends of both halves add up.
     """
     said = "each node but the root sends M sums, hears M sums"
-    sends = transmissions(2 * job.messages * job.others, "2 M (N - 1)", said)
+    sends = transmissions(2 * job.messages * job.hearers, f"2 M {job.spelled_hearers}", said)
     return [
         sends,
-        *([] if job.model.combining else [work(job, sends)]),
+        *([] if job.model.combining else [work(job, sends), _of_one_node(job)]),
         _both(_reduce(job.single, root), broadcast(job, root), "reduce of one sum + broadcast"),
         _both(_reduce(job, root), broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
@@ -226,35 +227,48 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
 
     A sum takes 2 (N - 1) sends: N - 1 until somebody, a relay perhaps, first has all of it, then one to each other node.
     """
-    formula, owners = "2 M N (N - 1)", distances.looked_at(job.network)
     every = replace(job, messages=job.messages * job.network.rank_count)
-    sends = transmissions(2 * every.messages * job.others, formula, "to add up each sum, and to tell all others")
+    sends = transmissions(
+        2 * every.messages * job.others, "2 M N (N - 1)", "to add up each sum, and to tell all others"
+    )
     if job.model.combining:
-        return [sends, *_gossip(job), *_by_owners(job, owners)]
-    spread = [bound for v in owners for bound in (*broadcast(every, v), *_reduce(every, v))]
+        return [sends, *_gossip(job), *_by_owners(job, every)]
+    parts = _of_one_node(every)
+    parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
+    return [sends, parts, work(job, sends), *_by_owners(job, every)]
+
+
+def _of_one_node(job: Job) -> Bound:
+    """Return the bound by what one node adds to all sums, or others add for it."""
+    spread = [bound for v in distances.looked_at(job.network) for bound in (*broadcast(job, v), *_reduce(job, v))]
     if not job.quick:
         one = int(job.network.ranks[0])
-        spread += cuts.before_a_rank(every, one) + cuts.before_a_rank(every.reversed, one)
+        spread += cuts.before_a_rank(job, one) + cuts.before_a_rank(job.reversed, one)
     found = best(spread, "steps")
-    said = "what one node adds to all sums, or others add for it"
-    parts = replace(found, formula=found.formula.replace("M x", "M N"), source=f"{said}: {found.source}")
-    return [sends, parts, work(job, sends), *_by_owners(job, owners)]
+    return replace(found, source=f"what one node adds to all sums, or others add for it: {found.source}")
 
 
-def _by_owners(job: Job, owners: Sequence[int]) -> list[Bound]:
-    """Return what holds where a sum is complete at its owner before anybody hears of it.
+def _by_owners(job: Job, every: Job) -> list[Bound]:
+    """Return what holds where a sum is complete at one node, its owner, before anybody hears of it; ``every``: of all sums.
 
-    The sums of each owner are reduced and broadcast. No finished sum is under way before a first one is complete, nor is the
-    last one heard before it has been broadcast.
+    The owner may be any node, a relay too. No finished sum is under way before a first one is complete, nor is a contribution
+    once the last one has yet to be broadcast. Contributions and finished sums each pass the relays that whatever all hear passes.
     """
-    found = [best([best(_reduce_broadcast(job, v), "steps") for v in owners], "steps")]
-    if len(owners) > 1 or job.network.seen_alike:  # every owner was looked at
-        first = min((best(_reduce(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
-        last = min((best(broadcast(job.single, v), "steps") for v in owners), key=lambda bound: bound.value)
-        found += [
-            _both([first], _allgather(job, owners[0]), "reduce of one sum + allgather"),
-            _both(_reduce_scatter(job, owners[0]), [last], "reduce-scatter + broadcast of one sum"),
-        ]
+    formula, half = f"M N {job.spelled_hearers}", every.messages * job.hearers
+    sends = transmissions(2 * half, f"2 {formula}", "as a reduce-broadcast of each sum")
+    found = [sends] if job.hearers > job.others else []
+    if job.network.nodes <= distances.LOOKED_AT or job.network.seen_alike:  # every owner can be looked at
+        owners = range(1 if job.network.seen_alike else job.network.nodes)
+        there, back = ([best(of(job.single, v), "steps").value for v in owners] for of in (_reduce, broadcast))
+        found.append(steps(min(map(add, there, back)), "reduce + broadcast of one sum", "by way of the nearest owner"))
+        if not job.model.combining:
+            busy = -(-half // job.room)
+            found += [
+                steps(min(there) + busy, f"reduce of one sum + ⌈{formula} / {job.room:,}⌉", _LATER),
+                steps(min(back) + busy, f"⌈{formula} / {job.room:,}⌉ + broadcast of one sum", _LATER),
+            ]
+    if not job.model.combining:
+        found.append(work(job, sends))
     return [replace(bound, given="if each sum has an owner") for bound in found]
 
 
@@ -308,10 +322,12 @@ def work(job: Job, sends: Bound) -> Bound:
     return steps(-(-sends.value // job.room), f"⌈{sends.formula} / {job.room:,}⌉", "all sends, by those of a busy step")
 
 
+_LATER = "no finished sum leaves its owner before a sum is complete"
+
+
 def _both(first: list[Bound], second: list[Bound], formula: str) -> Bound:
     """Return the bound of two things of which the second begins when the first is over."""
-    value = best(first, "steps").value + best(second, "steps").value
-    return steps(value, formula, "no finished sum leaves its owner before a sum is complete")
+    return steps(best(first, "steps").value + best(second, "steps").value, formula, _LATER)
 
 
 def _source(job: Job) -> str:
