@@ -45,6 +45,8 @@ def _derive(entry: Builder, kind: Kind, forward: str) -> Builder:
         return _run(job, parts(job), entry.build, entry.orbit)
 
     def fits(job: Job[Any]) -> str:
+        if not job.collective.all_source and job.collective.root in job.collective.relays:
+            return f"has no {forward} from a relay"
         reasons = [entry.fits(part) for part in parts(job)]
         return next((reason for reason in reasons if reason), "")
 

@@ -1,0 +1,105 @@
+"""Allreduce by way of one node: a reduce-broadcast of all sums, past relays or completed in one.
+
+Communication model: that of the builder of the reduce-broadcast. Where hosts have one cable, or a tree of switches lies between
+them, all sums may as well meet in the middle: they go up to it and down the same tree. The middle may be a relay, since a switch
+that adds what passes can complete a sum. So an allreduce never takes more steps than a reduce-broadcast of the same sums there.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treecast.collectives import COLLECTIVES, Collective
+from treecast.collectives.checks import MOST_MESSAGES
+from treecast.lower_bounds import best, bounds
+from treecast.models import MODELS
+from treecast.networks import Network
+from treecast.plans.built import Built
+from treecast.plans.choice import choose, run_builder
+from treecast.plans.registry import Builder, builder, builders
+from treecast.schedule import Payloads, Rows
+from treecast.schedule.recipe import Job
+
+_MOST_MEASURED = 2**8  # nodes of a network of which each may be the one
+_MOST_TRIED = 4  # nodes that are tried
+
+
+def _looks_different(network: Network) -> str:
+    return "is for networks that do not look the same from every node" if network.seen_alike else ""
+
+
+def _inner(job: Job[Any]) -> str:
+    """Return the kind of collective that does the same by way of one node."""
+    return COLLECTIVES[job.collective.kind].part
+
+
+def _lacks_way(job: Job[Any]) -> str:
+    ranks = job.network.rank_count
+    if job.collective.messages * ranks > MOST_MESSAGES:
+        return f"numbers up to {MOST_MESSAGES:,} sums, not {job.collective.messages:,} of each of {ranks:,} ranks"
+    if ranks == 1:
+        return "is for two ranks or more"
+    return "" if _able(_through(job, int(job.network.ranks[0]))) else f"needs a builder of {_inner(job)}"
+
+
+def _through(job: Job[Any], node: int) -> Job[Any]:
+    """Return the job of all sums by way of a node."""
+    messages = job.collective.messages * job.network.rank_count
+    return replace(job, collective=Collective.over(job.network, _inner(job), messages, root=node))
+
+
+def _able(job: Job[Any]) -> list[Builder]:
+    return [entry for entry in builders(job.collective.kind, job.network) if not entry.why_not(job)]
+
+
+@builder(
+    "through-one-node",
+    "allreduce",
+    on=_looks_different,
+    under=tuple(name + half for name in MODELS for half in ("", ",half")),
+    fits=_lacks_way,
+    orbit=False,
+    rank=63,
+    what="all sums meet in a node in the middle, which may be a relay, and go out from there: a reduce-broadcast of all",
+)
+def through_one_node(job: Job[Any]) -> Built:
+    """The machine is that of the reduce-broadcast: of some nodes in the middle, the one by which it takes the fewest steps."""
+    found, least = list[tuple[int, Built]](), best(bounds(job.collective, job.network, 1, job.model), "steps").value
+    for node in _middle(job.network):
+        inner = _through(job, node)
+        if able := _able(inner):  # not every builder lets a relay complete sums
+            entry, built = choose(inner, able)
+            found.append((node, built or run_builder(inner, entry)))
+            if found[-1][1].claims.steps == least:
+                break
+    node, built = min(found, key=lambda each: (each[1].claims.steps, each[1].claims.transmissions))
+    columns = built.rows.columns()
+    rows = Rows.of_any_steps(_past_relays(built.rows.payloads, job.collective), **columns)
+    return built._replace(rows=rows, collective=replace(job.collective, owners=((0, node),)))
+
+
+def _middle(network: Network) -> list[int]:
+    """Return some nodes from which no rank is far: relays or ranks, and a rank among them."""
+    every = np.arange(network.nodes)
+    if network.nodes > _MOST_MEASURED:  # the middle of a long way, which is the middle of a tree
+        one = int(network.ranks[network.distance(int(network.ranks[0]), network.ranks).argmax()])
+        away = network.distance(one, every)
+        back = network.reversed().distance(int(network.ranks[away[network.ranks].argmax()]), every)
+        every = np.lexsort((np.abs(away - back), away + back))[: _MOST_MEASURED // 8]
+    from_, to = (np.array([some.eccentricity(int(v)) for v in every]) for some in (network, network.reversed()))
+    degree = np.array([network.degree_at(int(v)) for v in every])
+    order = every[np.lexsort((-degree, from_ + to))]
+    first_rank = order[np.isin(order, network.ranks)][:1]
+    return list(dict.fromkeys([*order[:_MOST_TRIED].tolist(), *first_rank.tolist()]))
+
+
+def _past_relays(table: Payloads, collective: Collective) -> Payloads:
+    """Return payloads of sums that are numbered rank by rank as an allreduce has them, whose relays have blocks, too."""
+    if not collective.relays:
+        return table
+    size, ranks = collective.messages, collective.ranks
+    cut = table.within_blocks(size)
+    half, block = np.divmod(cut.first // size, len(ranks))  # finished sums are numbered behind the sums
+    shift = (half * collective.nodes + ranks[block]) * size - cut.first // size * size
+    return Payloads(cut.start, cut.first + shift, cut.stop + shift).merged()
