@@ -45,10 +45,10 @@ def relays_passed(network: Network) -> int:
     return len(parting) + (-(-(pieces - 1) // (most - 1)) if most > 1 else 0)
 
 
-def _beside(network: Network) -> list[set[int]]:
+def _beside(network: Network) -> dict[int, set[int]]:
     """Return the neighbors of each node, arcs taken both ways."""
     arcs = arcs_of(network, single=True)
-    found: list[set[int]] = [set() for _ in range(network.nodes)]
+    found = {v: set[int]() for v in range(network.nodes)}
     for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True):
         found[u].add(v)
         found[v].add(u)

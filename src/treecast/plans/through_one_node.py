@@ -12,7 +12,7 @@ import numpy as np
 
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
-from treecast.lower_bounds import best, bounds
+from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.plans.built import Built
@@ -65,7 +65,7 @@ def _able(job: Job[Any]) -> list[Builder]:
 )
 def through_one_node(job: Job[Any]) -> Built:
     """The machine is that of the reduce-broadcast: of some nodes in the middle, the one by which it takes the fewest steps."""
-    found, least = list[tuple[int, Built]](), best(bounds(job.collective, job.network, 1, job.model), "steps").value
+    found, least = list[tuple[int, Built]](), tightest(bounds(job.collective, job.network, 1, job.model), "steps").value
     for node in _middle(job.network):
         inner = _through(job, node)
         if able := _able(inner):  # not every builder lets a relay complete sums

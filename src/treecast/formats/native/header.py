@@ -49,7 +49,13 @@ VERSION = 2
 NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
 """No rows at all."""
 _LONGEST = 4096  # of a value: as long as a path may be
-_MANY = {"targets": 1 << 20, "owners": 1 << 26, "lengths": 1 << 26, "sequence": 1 << 28, **dict.fromkeys(graph.WORDS, 1 << 28)}
+_MANY = {
+    "targets": 1 << 20,
+    "owners": 1 << 26,
+    "lengths": 1 << 26,
+    "sequence": 1 << 28,
+    **dict.fromkeys(graph.WORDS, 1 << 28),
+}
 _MOST_COPIES = 2**15 - 1
 
 
