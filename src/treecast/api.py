@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from treecast.execution.election import Election
     from treecast.execution.local import Execution
+    from treecast.formats import FileVerdict
     from treecast.lower_bounds import Bound
     from treecast.simulation.bit_replay import Gossip
     from treecast.simulation.replay import Trace
@@ -100,7 +101,13 @@ def bounds(
     return lower_bounds.bounds(what, where, x := copies_of(copies, survive), machine, against=against_of(against, x))
 
 
-def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report":
+@overload
+def verify(schedule: Schedule, model: str | Model | None = None, *, method: str = "fast") -> "Report": ...
+@overload
+def verify(
+    schedule: str | os.PathLike[str], model: str | Model | None = None, *, method: str = "fast"
+) -> "Report | FileVerdict": ...
+def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report | FileVerdict":
     """Check a schedule against every rule, under its own model or another one, and measure it.
 
     Parameters
@@ -114,15 +121,16 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
 
     Returns
     -------
-    Report
-        It is true when no rule is broken. Steps and transmissions are measured, and stand beside the lower bounds.
+    Report or FileVerdict
+        It is true when no rule is broken. Steps and transmissions are measured, and stand beside the lower bounds. A file of
+        MSCCL, GOAL or SimGrid is judged by the rules of its own format, as by the command line.
 
     Raises
     ------
     ScheduleError
         When the schedule is too large to judge in memory.
     FormatError
-        When the file holds no schedule.
+        When the file cannot be read, or has rules of its own beside a model or method.
 
     Examples
     --------
@@ -133,8 +141,9 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
     >>> bool(treecast.verify(treecast.plan("broadcast", "star:4"), "one-port"))
     False
     """
-    found = schedule if isinstance(schedule, Schedule) else formats.read(schedule)
-    return verifier.verify(found, model, method)
+    if isinstance(schedule, Schedule):
+        return verifier.verify(schedule, model, method)
+    return formats.judge(schedule, model=model, method=method)[0]
 
 
 @overload

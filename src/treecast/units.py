@@ -106,6 +106,25 @@ def parse_rate(text: str | float) -> float:
     return float(rate)
 
 
+def parse_share(text: str) -> float:
+    """Return a share of something, from 0 to 1: ``0.01``, ``1%``.
+
+    Raises
+    ------
+    TreecastError
+        When it is no such number.
+
+    Examples
+    --------
+    >>> parse_share("50%"), parse_share("0.01")
+    (0.5, 0.01)
+    """
+    value = _read(text, {"": Fraction(1), "%": Fraction(1, 100)})
+    if value is None or value > 1:
+        raise TreecastError(f"{text!r} is no share: write 1%, or 0.01")
+    return float(value)
+
+
 def spell_seconds(seconds: float) -> str:
     """Return a time in the unit that suits it, with four digits or all whole ones.
 

@@ -376,7 +376,7 @@ BAD = [
     ((*PLAN, "--builder", "nobody"), "no builder 'nobody'"),
     ((*PLAN, "-o", "no/such/folder/plan.tc"), "cannot be written"),
     ((*PLAN, "-o", "folder"), "it is a folder"),
-    ((*PLAN, "-o", ""), "it is a folder"),
+    ((*PLAN, "-o", ""), "is no name of a file"),
     ((*PLAN, "-o", "/proc/plan.tc"), "cannot be written"),
     ((*PLAN, "-o", "/dev/full"), "No space left"),
     ((*PLAN, "-o"), "-o"),

@@ -111,3 +111,12 @@ def test_every_variable_that_the_sources_name_is_explained() -> None:
     texts = [path.read_text() for path in package.rglob("*.py") if path != package / "cli/topics/environment.py"]
     named = {found for text in texts for found in re.findall(rf"""["'$]({name})\b""", text)} - {"OMPI_COMM_WORLD"}
     assert named == {found for row in VARIABLES for cell in row for found in re.findall(rf"\b{name}", cell)}
+
+
+def test_words_are_those_of_the_page_on_names(capsys):
+    assert main(["help", "words"]) == 0
+    shown = capsys.readouterr().out
+    for word in ("copies x", "chunk", "step", "tree", "cable", "survives f", "orbit"):
+        assert f"\n{word} " in shown
+    assert "`" not in shown
+    assert "**" not in shown

@@ -152,7 +152,7 @@ def test_the_page_on_graphs_says_what_is_so() -> None:
     assert found.failed == 0
 
 
-def test_a_file_without_its_prefix_is_named(tmp_path: Path) -> None:
-    (tmp_path / "ws.links").write_text("a b\n")
-    with pytest.raises(NetworkError, match=r"ws.links' is a file, no network: write file:.*ws.links$"):
-        treecast.network(str(tmp_path / "ws.links"))
+@pytest.mark.parametrize("name", ["ws.links", "ws"])
+def test_a_file_needs_no_prefix(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a b\n")
+    assert treecast.network(str(tmp_path / name)).spec == f"file:{tmp_path / name}"

@@ -1,18 +1,36 @@
 """The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
+import signal
 import sys
+import threading
+from typing import Any, NoReturn
 
 __all__ = ["main"]
 
 
+class _Interrupted(KeyboardInterrupt):
+    """Ctrl-C. Where a plain KeyboardInterrupt passes through exec(), as dataclasses and numba use it, Python ends by a signal."""
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise _Interrupted
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 it holds, 1 it is violated, 2 it cannot be done, 130 interrupted."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    mine = usual and threading.current_thread() is threading.main_thread()
+    if mine:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130
+    finally:
+        if mine:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run(arguments: list[str]) -> int:

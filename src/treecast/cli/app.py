@@ -1,12 +1,13 @@
 """The application: it finds the verbs, a file of ``cli/verbs`` each, and imports the one that is asked for."""
 
 import ast
+from collections.abc import Sequence
 from importlib.abc import SourceLoader
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import Any, cast
+from typing import Any, cast, get_args
 
-from cyclopts import App, Parameter
+from cyclopts import App, CoercionError, Parameter, Token, convert
 from cyclopts.help import DefaultFormatter
 
 from treecast import __version__
@@ -46,6 +47,13 @@ class _Flowing(DefaultFormatter):
         super().__call__(console, options, panel)
 
 
+def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
+    """Return what an option means; a fraction is no whole number, which cyclopts would round."""
+    if int in (type_, *get_args(type_)) and any("." in token.value for token in tokens):
+        raise CoercionError(token=tokens[0], target_type=int)
+    return cast(Any, convert(type_, tokens))
+
+
 app = App(
     name="treecast",
     help="Collective communication that is proven to arrive: plan it, verify it, break it, run it, draw it.",
@@ -55,7 +63,7 @@ app = App(
     version_flags=["--version", "-V"],
     result_action="return_value",
     suppress_keyboard_interrupt=False,
-    default_parameter=Parameter(negative=""),
+    default_parameter=Parameter(negative="", converter=_convert),
 )
 
 for _verb in find_verbs():

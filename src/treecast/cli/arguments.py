@@ -390,5 +390,15 @@ def load(file: str) -> "tuple[Schedule, Report]":
     return schedule, report
 
 
+def save(schedule: "Schedule", output: str, to: str | None = None, **settings: Any) -> None:
+    """Write a schedule to a file, and say so where its name does not tell that it is text."""
+    from treecast import formats
+    from treecast.formats.registry import unknown_suffix
+
+    formats.save(schedule, output, to, **settings)
+    if to is None and (suffix := unknown_suffix(output)):
+        console.warn(f"{output} is written as text: {suffix} is the ending of no format")
+
+
 def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10

@@ -10,15 +10,16 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from treecast.description import Described
 from treecast.errors import FormatError
 from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
+from treecast.formats.verdict import FileVerdict
+from treecast.models import Model
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
 
-__all__ = ["Told", "decode", "encode", "judge", "load", "load_verified", "read", "save"]
+__all__ = ["FileVerdict", "Told", "decode", "encode", "judge", "load", "load_verified", "read", "save"]
 
 
 def encode(schedule: Schedule, to: str = DEFAULT, **settings: Any) -> bytes:
@@ -160,8 +161,10 @@ def read(path: str | os.PathLike[str]) -> Schedule:
     return decode(_bytes_of(path))
 
 
-def judge(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Described | None, Callable[[], Schedule]]:
-    """Judge a file by the rules of its own format, if that has some.
+def judge(
+    path: str | os.PathLike[str], told: Told | None = None, model: str | Model | None = None, method: str = "fast"
+) -> tuple[Report | FileVerdict, Callable[[], Schedule]]:
+    """Judge a file: by the rules of its own format, if that has some, and else as the schedule that it holds.
 
     Parameters
     ----------
@@ -169,24 +172,31 @@ def judge(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Descr
         The file, or a folder of a format that is one. ``-`` is standard input.
     told : Told, optional
         What is said of a file that does not say it itself: where its nodes are, by default every two joined; what it does.
+    model, method
+        The machine to judge a schedule under, and how, as ``treecast.verify`` takes them.
 
     Returns
     -------
-    tuple of verdict or None, and callable
-        The verdict; None where the format is judged as a schedule. What makes the schedule of a right file.
+    tuple of Report or FileVerdict, and callable
+        The verdict, and what makes the schedule of a right file.
 
     Raises
     ------
     FormatError
-        When the file cannot be read, or says by itself what is told of it.
+        When the file cannot be read, says by itself what is told of it, or has rules of its own beside a model or method.
     """
     data, told = _bytes_of(path), told or Told()
     known = importers()[format_of_bytes(data) or DEFAULT]
     if known.judge is not None:
+        if model is not None or method != "fast":
+            raise FormatError(
+                f"a file of format {known.name} is judged by its own rules: make a schedule of it for a model, or for expanded"
+            )
         return known.judge(data, told)
     if told != Told():
         raise FormatError(f"a file of format {known.name} says its network and job: leave out what else is said of it")
-    return None, lambda: known.decode(data)
+    schedule = known.decode(data)
+    return verify(schedule, model, method), lambda: schedule
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from treecast.description import Described
 from treecast.discovery import import_all
 from treecast.errors import FormatError
+from treecast.formats.verdict import FileVerdict
 from treecast.schedule import Schedule
 
 HEAD = 512
@@ -22,7 +22,9 @@ HEAD = 512
 DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
+_OF_TEXT = ("", ".txt")
 _NO_SCHEDULES = {
+    (".gz", ".bz2", ".xz", ".zst", ".zip"): "treecast compresses no files, and .tcb is short",
     (".svg", ".png", ".pdf", ".gif", ".html"): "'treecast draw' makes pictures of one",
     (".json",): "--json prints findings",
 }
@@ -51,7 +53,7 @@ class Told:
 
 Encode = Callable[..., bytes | Iterable[tuple[str, bytes]]]
 Decode = Callable[[bytes], Schedule]
-Judge = Callable[[bytes, Told], tuple[Described, Callable[[], Schedule]]]
+Judge = Callable[[bytes, Told], tuple[FileVerdict, Callable[[], Schedule]]]
 _Write = TypeVar("_Write", bound=Encode)
 _Read = TypeVar("_Read", bound=Decode)
 
@@ -131,7 +133,8 @@ class Exporter:
         for keyword in given:
             if keyword not in known:
                 takes = ", ".join(map(str, self.settings)) or "nothing"
-                raise FormatError(f"format {self.name} takes no {keyword!r}: it takes {takes}")
+                asked = {each.keyword: str(each) for entry in exporters().values() for each in entry.settings}
+                raise FormatError(f"format {self.name} takes no {asked.get(keyword, keyword)}: it takes {takes}")
         return {
             keyword: known[keyword].read(value) if isinstance(value, str) else value for keyword, value in given.items()
         }
@@ -217,6 +220,8 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
         When the name is that of a picture or of JSON, which a schedule would not be.
     """
     name = PurePath(path).name
+    if not os.fspath(path):
+        raise FormatError("'' is no name of a file: write plan.tc, or - for standard output")
     fitting = [known for known in exporters().values() if name.endswith(known.suffix) and name != known.suffix]
     if fitting:
         return max(fitting, key=lambda known: len(known.suffix)).name
@@ -227,6 +232,16 @@ def format_of_name(path: str | os.PathLike[str]) -> str:
                 "format, as 'treecast help files' says"
             )
     return DEFAULT
+
+
+def unknown_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file that is written as text though it is neither one of text nor of another format, or "".
+
+    >>> unknown_suffix("plan.foo"), unknown_suffix("plan.txt"), unknown_suffix("plan.tcb"), unknown_suffix("-")
+    ('.foo', '', '', '')
+    """
+    suffix = PurePath(path).suffix
+    return "" if format_of_name(path) != DEFAULT or suffix in (*_OF_TEXT, exporters()[DEFAULT].suffix) else suffix
 
 
 def format_of_bytes(head: bytes) -> str:

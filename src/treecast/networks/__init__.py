@@ -1,7 +1,10 @@
 """Interconnection networks: one small vectorised interface, one spelling in Python and on the command line."""
 
+import sys
+from collections.abc import Mapping
 from os import PathLike, fspath
-from pathlib import PurePath
+from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 from treecast.networks import description as description
@@ -37,6 +40,16 @@ __all__ = [
     "families",
     "network",
 ]
+
+
+class _Listing(ModuleType):
+    """This package, which called as a function lists the families, as ``treecast networks`` does."""
+
+    def __call__(self) -> Mapping[str, Family]:
+        return families()
+
+
+sys.modules[__name__].__class__ = _Listing
 
 
 def network(what: Any) -> Network:
@@ -100,6 +113,6 @@ def network(what: Any) -> Network:
     family = families().get(name)
     if family and (colon or not family.arguments):
         return family.network(arguments) if colon else family.make()
-    if family is None and PurePath(read_asked(what)[0]).suffix in SUFFIXES:
+    if family is None and (Path(read_asked(what)[0]).suffix in SUFFIXES or Path(read_asked(what)[0]).is_file()):
         return file(what)
     raise no_network(what)

@@ -7,7 +7,6 @@ read the entries; who only lists them reads them as text, by ``discovery.decorat
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -139,8 +138,6 @@ def families() -> Mapping[str, Family]:
 def no_network(text: str) -> NetworkError:
     """Return the error that ``text`` spells no network, with the family whose name is most like its own."""
     known, name = families(), text.partition(":")[0]
-    if Path(text).is_file():
-        return NetworkError(f"{text!r} is a file, no network: write file:{text}")
     near = closest_name(name, known)
     if near:
         meant = known[near].meant(text) or did_you_mean(name, known)

@@ -1,7 +1,7 @@
 """The papers' statements as checks that run, each with the range in which it was checked, the verdict and the time."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treecast.errors import PlanError, did_you_mean
@@ -81,15 +81,19 @@ def check_theorems(
     >>> [(finding.holds, finding.as_known) for finding in treecast.check_theorems("trees", only=["Theorem 3"])]
     [(True, True), (False, True), (True, True)]
     """
+    with reporting(progress):
+        return list(each_theorem(paper, up_to, only))
+
+
+def each_theorem(paper: str, up_to: int | None = None, only: Sequence[str] = ()) -> Iterator[Finding]:
+    """Return the statements of a paper one after another, each as it is checked: see ``check_theorems``."""
     if paper not in PAPERS:
         hint = did_you_mean(paper, PAPERS)
         raise PlanError(f"there is no paper {paper!r} yet; there is: {', '.join(PAPERS)}{hint}")
     network, letter, least, most = SIZES[paper]
     if up_to is not None and not least <= up_to <= most:
         raise PlanError(f"theorems of the {network} can be checked up to {letter} = {least} … {most}, not {up_to}")
-    chosen = _named(paper, only)
-    with reporting(progress):
-        return [_find(statement, letter, up_to) for statement in chosen]
+    return (_find(statement, letter, up_to) for statement in _named(paper, only))
 
 
 def _named(paper: str, only: Sequence[str]) -> list[Statement]:

@@ -22,6 +22,7 @@ from treecast.plans.request import (
     check_memory,
     collective_of,
     job_of,
+    keywords,
     node_of,
     place_of,
     recipe_of,
@@ -334,7 +335,8 @@ def alternatives(collective: str, network: Any, **what: Any) -> Alternatives:
     >>> found.chosen.name, found.candidates[0].claims.steps, found.why
     ('disjoint-trees', 106, 'the fewest steps')
     """
-    job, entries = request(collective, network, **what)
+    options = {**what.pop("options", {}), **{name: what.pop(name) for name in list(what) if name not in keywords()}}
+    job, entries = request(collective, network, options=options, **what)
     return _alternatives(job, entries)
 
 

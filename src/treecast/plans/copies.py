@@ -22,6 +22,9 @@ def copies_of(copies: int | None, survive: int | None) -> int:
     PlanError
         When the two contradict each other, or ask for less than one copy.
     """
+    for name, count in (("copies", copies), ("survive", survive)):
+        if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__")):
+            raise PlanError(f"{name} must be a whole number, not {count!r}")
     if copies is not None and survive is not None and survive != copies - 1:
         raise PlanError(f"{copies} copies survive {copies - 1} faults, not {survive}: give one of the two")
     wanted = copies if copies is not None else 1 if survive is None else survive + 1

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from typing import Any, cast
 
 import numpy as np
@@ -294,6 +295,13 @@ def node_of(network: Network, value: Any, what: str) -> int:
     return named
 
 
+def keywords() -> list[str]:
+    """Return what ``plan`` takes by keyword, whatever the builder."""
+    from treecast.plans import plan
+
+    return [name for name, given in signature(plan).parameters.items() if given.kind is given.KEYWORD_ONLY]
+
+
 def _builders_called(kind: str, network: Network, name: str | None, options: Mapping[str, Any]) -> list[Builder]:
     """Return the builders of a collective on a network; with ``name``, the one that is called so."""
     known = builders(kind, network, {*options, name or ""})
@@ -321,7 +329,8 @@ def _read_options(network: Network, given: Mapping[str, Any]) -> dict[str, Any]:
     known, found = all_options() if asked else {}, dict[str, Any]()
     for keyword, value in asked.items():
         if keyword not in known:
-            raise PlanError(f"no builder has an option {keyword!r}; there is: {', '.join(sorted(known))}")
+            hint = did_you_mean(keyword, [*known, *keywords()]) or f"; there is: {', '.join(sorted(known))}"
+            raise PlanError(f"no builder has an option {keyword!r}{hint}")
         option = known[keyword]
         if option.flag:
             if value not in (True, "yes"):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import File, load
+from treecast.cli.arguments import File, load, save
 from treecast.cli.options import options_class
 from treecast.formats.registry import Setting, exporter_named, exporters, format_of_name
 
@@ -53,12 +53,10 @@ def export(
     output
         The file or new folder to write; - is standard output.
     """
-    from treecast import formats
-
     entry = exporter_named(to or format_of_name(output))
     schedule, _ = load(file)
     given = {keyword: value for keyword, value in vars(settings).items() if value}
-    formats.save(schedule, output, entry.name, **given)
+    save(schedule, output, to, **given)
     if advice := entry.advise(schedule, **entry.read_settings(given)):
         console.warn(advice)
     if output != "-":

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec, save
 from treecast.cli.options import options_class
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options
@@ -61,7 +61,7 @@ def plan(
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """
-    from treecast import formats, plans
+    from treecast import plans
     from treecast.description import describe
     from treecast.formats.registry import format_of_name
     from treecast.plans.loss import Loss
@@ -109,7 +109,7 @@ def plan(
     costs = amount.read(schedule.network)
     report = verify(schedule)
     if report and output is not None:
-        formats.save(schedule, output)
+        save(schedule, output)
     if output != "-" or not report:
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:

@@ -1,9 +1,11 @@
 """``treecast reliability``."""
 
 import csv
+from collections.abc import Sequence
+from contextlib import suppress
 from io import StringIO
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -12,14 +14,27 @@ from treecast.cli.arguments import Json, Output, Seed, check_numbers, load
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
+    from cyclopts import Token
+
     from treecast.simulation.losses import Reliability
+
+
+def _read_chance(type_: Any, tokens: "Sequence[Token]") -> float:
+    """Return a probability that people write as ``0.01`` or ``1%``; one that is out of range is refused where it is used."""
+    from treecast.units import parse_share
+
+    text = tokens[0].value
+    try:
+        return parse_share(text) if text.endswith("%") else float(text)
+    except ValueError:
+        raise TreecastError(f"{text!r} is no probability: write 0.01, or 1%") from None
 
 
 def reliability(
     *files: Annotated[str, Parameter(help="The schedules; - is standard input.")],
     node_failure: str = "0",
-    link_failure: float = 0.0,
-    arc_failure: float = 0.0,
+    link_failure: Annotated[float, Parameter(converter=_read_chance)] = 0.0,
+    arc_failure: Annotated[float, Parameter(converter=_read_chance)] = 0.0,
     sets: int = 2_000_000,
     confidence: float = 0.95,
     seed: Seed = 0,
@@ -36,7 +51,8 @@ def reliability(
     Parameters
     ----------
     node_failure
-        How likely each node is to fail; or a file (CSV) with a node and its probability a line, where others do not fail.
+        How likely each node is to fail, 0.01 or 1%; or a file (CSV) with a node and its probability a line, where others do
+        not fail.
     link_failure
         How likely each link is to fail, both ways at once.
     arc_failure
@@ -95,11 +111,10 @@ def reliability(
 def _read_chances(text: str) -> float | dict[str, float]:
     """Return a probability, or those in a file. Raises TreecastError when it is neither."""
     from treecast.files import read_whole, spell_path
+    from treecast.units import parse_share
 
-    try:
-        return float(text)
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        return parse_share(text) if text.endswith("%") else float(text)
     try:
         table = list(csv.reader(StringIO(read_whole(text).decode("utf-8-sig"))))
     except UnicodeDecodeError:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Json, Output, Several
+from treecast.cli.arguments import File, Json, Output, Several, save
 from treecast.errors import TreecastError
 
 
@@ -46,7 +46,7 @@ def repair(
     found = plans.repair(formats.load(file), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
     if report and output is not None:
-        formats.save(found.schedule, output)
+        save(found.schedule, output)
     if output != "-" or not report:
         console.show(describe(report).joined(describe(found), after="steps"), as_json)
     if report and output not in (None, "-"):

@@ -6,7 +6,8 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import Json, Several
-from treecast.papers import PAPERS, SIZES, check_theorems
+from treecast.cli.output import flush
+from treecast.papers import PAPERS, SIZES, Finding, each_theorem
 
 _LETTERS = ", ".join(f"{size.letter} of the {size.network}" for size in SIZES.values())
 
@@ -31,6 +32,14 @@ def theorems(
     """
     from treecast.description import describe
 
-    with console.progress("theorems"):
-        found = check_theorems(paper, up_to, only=only)
-    return console.show(describe(found), as_json)
+    checked, found = each_theorem(paper, up_to, only), list[Finding]()
+    while True:
+        with console.progress("theorems"):
+            finding = next(checked, None)
+        if finding is None:
+            break
+        found.append(finding)
+        if not as_json:
+            console.show(describe(finding), False)
+            flush()  # a reader of the pipe sees each when it is checked
+    return console.show(describe(found), True) if as_json else int(not all(each.as_known for each in found))

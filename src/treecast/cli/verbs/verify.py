@@ -1,7 +1,7 @@
 """``treecast verify``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers
+from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers, save
 from treecast.cli.told import ToldOptions
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind
@@ -51,7 +51,6 @@ def verify(
     from treecast.description import describe
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes
-    from treecast.verification import verifier
 
     check_numbers(seed=seed)
     if sweep is None:
@@ -64,20 +63,14 @@ def verify(
         }
         if idle := [name for name, used in given.items() if used]:
             raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
-    verdict, schedule_of = formats.judge(file, told.read())
-    if verdict is not None:
-        if sweep is not None or expanded or model is not None:
-            raise TreecastError("--sweep, --expanded and --model are for schedules: write one with -o, and verify that")
-        if verdict and output:
-            formats.save(schedule_of(), output)
-        return console.show(describe(verdict), as_json)
-    schedule = schedule_of()
-    report = verifier.verify(schedule, model, "expanded" if expanded else "fast")
-    found = describe(report)
-    if sweep is not None and report:
+    verdict, schedule_of = formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
+    if sweep is not None and isinstance(verdict, formats.FileVerdict):
+        raise TreecastError("--sweep is for schedules: write one with -o, and verify that")
+    found = describe(verdict)
+    if sweep is not None and verdict:
         with processes(workers) as executor, console.progress("fault sets"):
             swept = sweeps.sweep(
-                schedule,
+                schedule_of(),
                 most,
                 sweep,
                 liars=liars,
@@ -87,6 +80,6 @@ def verify(
                 executor=executor,
             )
         found = found.joined(describe(swept), after="verified")
-    if output and found.holds:
-        formats.save(schedule, output)
+    if output is not None and found.holds:
+        save(schedule_of(), output)
     return console.show(found, as_json)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from treecast.errors import NetworkError, TreecastError, did_you_mean
-from treecast.units import parse_rate
+from treecast.units import parse_rate, parse_share
 
 _WITH = re.compile(r"\s+with\s+(?=[a-z-]+\s)")
 
@@ -60,10 +60,9 @@ def _gbits(text: str) -> float:
 
 
 def _share(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]{1,6})?)\s*(%?)", text)
-    if not found or not (value := float(found[1]) / (100 if found[2] else 1)) < 1:
-        raise TreecastError(f"{text!r} is no share: write 1%, or 0.01")
-    return value
+    if (share := parse_share(text)) == 1:
+        raise TreecastError(f"{text!r} is all of it: write 1%, or 0.01")
+    return share
 
 
 def _yes(text: str) -> bool:

@@ -118,6 +118,8 @@ def read_file(path: str, kind: str = "") -> Machine | Parts:
         raise ValueError("it is no file")  # a device may have no end
     with Path(path).open("rb") as file:
         data = file.read(_MOST_OF_GRAPHS + 1)
+    if data[:10].lstrip(b"\x89").startswith(b"treecast"):
+        raise ValueError("it is a plan, no network: 'treecast show' says on which one")
     chosen = _chosen(data[:HEAD], path, kind)
     most = _MOST_OF_GRAPHS if chosen.name in ("graphml", "links") else _MOST
     if len(data) > most:

@@ -1,0 +1,47 @@
+"""``treecast theorems``: a row is there as soon as it is checked, and Ctrl-C ends it as promised."""
+
+import json
+import os
+import subprocess
+import sys
+
+import treecast
+from treecast.cli import main
+from treecast.papers import PAPERS
+
+TREECAST = [sys.executable, "-m", "treecast"]
+
+
+def test_each_row_comes_through_a_pipe_when_it_is_checked(monkeypatch):
+    """The second statement waits until the first has been read."""
+    reading, writing = os.pipe()
+    first, second, *_ = PAPERS["star"]
+    seen = []
+
+    def read_first(n):
+        seen.extend([] if seen else [os.read(reading, 1 << 16).decode()])
+        return first.check(n)
+
+    monkeypatch.setitem(PAPERS, "star", (first, second._replace(check=read_first)))
+    with os.fdopen(writing, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        main(["theorems", "star", "--up-to", "3"])
+    assert first.name in seen[0]
+    os.close(reading)
+
+
+def test_json_is_what_python_returns(capsys):
+    assert main(["theorems", "star", "--up-to", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in found] == [each.name for each in treecast.check_theorems("star", 3)]
+
+
+def test_ctrl_c_within_code_that_is_made_from_text_ends_with_130(tmp_path):
+    """As it did now and then: dataclasses and numba run such code while they are imported."""
+    (tmp_path / "numpy.py").write_text('exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")\n')
+    done = subprocess.run(
+        [*TREECAST, "theorems", "star"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
