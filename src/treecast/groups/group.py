@@ -122,11 +122,13 @@ class Group:
 
     def hold(self, about: int, piece: Piece) -> None:
         """Have the data of a rank, to give it to who lacks it."""
-        self._held[about] = self._places[about] = piece
+        self._places[about] = piece
+        if not self.refused:
+            self._held[about] = piece
 
     def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
         """Await the data of a rank from a rank; None takes what comes, and drops it."""
-        if place is None:
+        if place is None or self.refused:
             self._tickets.append(self.transport.receive(self.seats[source], self._key(stage, about), None))
             return
         self._places[about] = place
@@ -141,7 +143,7 @@ class Group:
         """Send the data of a rank to a rank; None tells it that there is none."""
         if to in self.agreement.lost:
             return
-        piece = b"" if piece is None else piece
+        piece = b"" if piece is None or self.refused else piece
         ticket = self.transport.send(self.seats[to], self._key(stage, about), piece)
         if not ticket.over:
             self._tickets.append(ticket)

@@ -1,21 +1,22 @@
 """Each collective of mpi4py as a job: what a rank reads from its arguments, and by which way the bytes go."""
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from operator import index
 from typing import Any, NamedTuple
 
 from treecast.errors import PlanError
-from treecast.mpi.arguments.reader import Entries, Reader
+from treecast.mpi.arguments.reader import Entries
 from treecast.mpi.ways.call import Call
 
 Failed = tuple[int, ...]
 
 
 class Rank(NamedTuple):
-    """Whose arguments are read."""
+    """Whose arguments are read, by what (``arguments.reader.Reader``, or another that has its methods)."""
 
     mpi: Any
-    reader: Reader
+    reader: Any
     rank: int
     size: int
 
@@ -69,6 +70,20 @@ def job(name: str) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
         return make
 
     return register
+
+
+def job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
+    try:
+        return make(ours, *arguments, **named)
+    except Exception as error:
+        wrong = error
+
+    def read() -> Any:
+        raise wrong
+
+    needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
+    return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
 
 
 def check_own(ours: Rank, sent: Any, place: Any) -> None:

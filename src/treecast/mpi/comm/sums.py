@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from mpi4py import MPI
-
+from treecast.algorithms.sums import Sums
 from treecast.mpi.arguments.reader import Entries
 from treecast.mpi.comm.jobs import Failed, Given, Job, Rank, check_alike, check_root, job
 from treecast.mpi.ways.call import Call
-from treecast.mpi.ways.sums import Sums
 
 _NOTHING = (None, None, None)
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
@@ -24,30 +22,31 @@ def _read_sum(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any) -> Given:
 
 
 def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
+    op = ours.mpi.SUM if op is None else op
     ours.reader.check_sum(entries.datatype, op)
     return Sums(entries.datatype, op, entries.number)
 
 
 @job("Allreduce")
-def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
+def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring the sum of all contributions to all."""
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "allreduce", _NOTHING)
 
 
 @job("Scan")
-def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
+def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to every rank the sum of the contributions up to its own."""
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "scan", _NOTHING)
 
 
 @job("Exscan")
-def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
+def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to every rank the sum of the contributions before its own."""
     return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "exscan", _NOTHING)
 
 
 @job("Reduce")
-def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM, root: int = 0) -> Job:
+def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Job:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
 
@@ -63,7 +62,7 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM, root: int 
 
 
 @job("Reduce_scatter_block")
-def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Job:
+def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to rank r the sum of the r-th blocks."""
 
     def read() -> Given:
@@ -82,7 +81,7 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = MPI.S
 
 
 @job("Reduce_scatter")
-def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = MPI.SUM) -> Job:
+def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Job:
     """Bring to rank r the sum of the r-th blocks, of any length."""
     in_place = ours.in_place(sendbuf)
 

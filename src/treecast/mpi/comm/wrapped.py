@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial, wraps
-from inspect import signature
 from time import perf_counter
 from typing import Any, Self
 
@@ -11,7 +10,7 @@ from mpi4py import MPI
 from treecast.errors import DeliveryError, PlanError
 from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
 from treecast.mpi.comm.again import Again
-from treecast.mpi.comm.jobs import JOBS, Given, Job, Rank
+from treecast.mpi.comm.jobs import JOBS, Given, Job, job_of
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.objects import OBJECT_JOBS
 from treecast.mpi.comm.options import Options
@@ -231,7 +230,7 @@ class Comm(MPI.Intracomm):
             if name == "Barrier" and not self._options.survive:
                 return parents(self)
             state.worker.wait()
-            job = _job_of(make, state.rank, arguments, named)
+            job = job_of(make, state.rank, arguments, named)
             self._do(job, self._ways(name), number, job.read)
             return state.worker.tell()
 
@@ -249,7 +248,7 @@ class Comm(MPI.Intracomm):
             if not options.straight_always or (name == "barrier" and not options.survive):
                 return parents(self, *arguments, **named)
             state.worker.wait()
-            began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
+            began, job = perf_counter(), job_of(make, state.rank, arguments, named)
             found = self._carry_out(number, job.read, partial(job.carry, STRAIGHT))
             self._last = (began, perf_counter(), found[1], STRAIGHT.name, "")
             state.worker.tell()
@@ -267,7 +266,7 @@ class Comm(MPI.Intracomm):
             state = self._state
             if not self._options.survive:
                 return parents(self, *arguments, **named)
-            return self._begin(name, _job_of(make, state.rank, arguments, named))
+            return self._begin(name, job_of(make, state.rank, arguments, named))
 
         return method
 
@@ -286,7 +285,7 @@ class Comm(MPI.Intracomm):
                 arguments = arguments[:-1]
             number = self._take_number()
             state.worker.wait()
-            began, job = perf_counter(), _job_of(make, state.rank, arguments, named)
+            began, job = perf_counter(), job_of(make, state.rank, arguments, named)
             # what is wrong is said now, and to all: a start is too late for that
             self._carry_out(number, job.read, lambda call, _: STRAIGHT.barrier(call))
             self._last = (began, perf_counter(), (), STRAIGHT.name, "")
@@ -312,20 +311,6 @@ class Comm(MPI.Intracomm):
 
 BY_MPI = {name: Comm.by_mpi(name) for name in (*JOBS, *OBJECT_JOBS)}
 """By the name of mpi4py's method: one that calls MPI's."""
-
-
-def _job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
-    try:
-        return make(ours, *arguments, **named)
-    except Exception as error:
-        wrong = error
-
-    def read() -> Any:
-        raise wrong
-
-    needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
-    return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
 
 
 Comm.add_methods()

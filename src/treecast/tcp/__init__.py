@@ -1,0 +1,115 @@
+"""Collectives that survive the deaths of ranks, over plain sockets: no MPI is needed, and no host must not die.
+
+>>> import treecast.tcp                                             # doctest: +SKIP
+>>> comm = treecast.tcp.init(survive=1)                             # doctest: +SKIP
+>>> comm.Allreduce(mine, total)                                     # doctest: +SKIP
+>>> comm.last.failed                                                # doctest: +SKIP
+()
+
+``init`` joins the job that a launcher has started (``treecast launch --tcp``, torchrun, srun, mpiexec, Kubernetes), and
+returns the communicator of all its ranks. It has the methods of mpi4py's, and so have the operations and datatypes here: ``SUM``,
+``IN_PLACE``, ``DOUBLE`` …
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from treecast.errors import DeliveryError, Evicted, PlanError
+
+if TYPE_CHECKING:
+    from treecast.tcp.comm import Comm
+    from treecast.tcp.meeting import Store
+
+__all__ = ["Comm", "DeliveryError", "Evicted", "init"]
+
+
+def __getattr__(name: str) -> Any:
+    where = "treecast.tcp.comm" if name in ("Comm", "Request", "UNDEFINED") else "treecast.tcp.library"
+    if name.startswith("_") or not hasattr(import_module(where), name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(where), name)
+
+
+def init(
+    rank: int | None = None,
+    size: int | None = None,
+    meet: str | None = None,
+    *,
+    store: "Store | None" = None,
+    survive: int = 0,
+    deadline: float | None = 30.0,
+    secret: bytes | None = None,
+    tls: tuple[str, str, str] | None = None,
+    trust_ends: bool = True,
+    on_error: str = "abort",
+    start: float = 300.0,
+) -> "Comm":
+    """Join a job, and return the communicator of all its ranks.
+
+    Without arguments the environment says which rank this is and where they meet, and without a launcher it is rank 0 of 1.
+    A process joins once.
+
+    Parameters
+    ----------
+    rank, size : int, optional
+        Which rank this is, of how many.
+    meet : str, optional
+        Where they meet: ``host:port``. Rank 0 holds that place until all are there.
+    store : Store, optional
+        In place of that: any object with ``set(key, text)`` and a ``get(key)`` that waits, as torch's stores have.
+    survive : int
+        How many ranks may fail in one call.
+    deadline : float, optional
+        Seconds without any sign of a rank after which the others go on without it; None waits for ever. A rank that ends is
+        known at once, whatever the deadline.
+    secret : bytes, optional
+        What all ranks have to know, 32 random bytes, say. By default TREECAST_SECRET or TREECAST_SECRET_FILE has it. Without
+        one all ranks are on this machine.
+    tls : tuple of three paths, optional
+        Certificate, key, and the authority that both sides trust: connections are encrypted then.
+    trust_ends : bool
+        Whether the end of a connection proves a death. False where somebody in between may end connections: then it is silence.
+    on_error : str
+        What an exception that nobody catches, or ``sys.exit`` with a status, does: ``abort`` or ``die``, as for
+        ``treecast.mpi.wrap``.
+    start : float
+        Seconds within which all ranks have to come.
+
+    Returns
+    -------
+    Comm
+        The communicator of all ranks.
+
+    Raises
+    ------
+    PlanError
+        The options make no sense, or the ranks do not find one another.
+
+    Examples
+    --------
+    >>> comm = init(survive=1)                                      # doctest: +SKIP
+    >>> comm.rank, comm.size                                        # doctest: +SKIP
+    (0, 4)
+    """
+    from treecast.tcp.comm import Comm
+    from treecast.tcp.job import Options, start_job
+    from treecast.tcp.places import Start, find_start, read_places
+    from treecast.tcp.proof import Tls, Trust, read_secret
+
+    if survive < 0:
+        raise PlanError(f"survive is a number of ranks from 0, not {survive}")
+    if deadline is not None and not deadline > 0:
+        raise PlanError(f"deadline is a number of seconds above 0, not {deadline}")
+    if on_error not in ("abort", "die"):
+        raise PlanError(f"on_error is 'abort' or 'die', not {on_error!r}")
+    trust = Trust(read_secret() if secret is None else secret, None if tls is None else Tls(*tls))
+    if rank is None and size is None:
+        where = find_start()
+        if meet is not None:
+            where = where._replace(places=read_places(meet))
+    else:
+        where = Start(rank or 0, size or 0, read_places(meet or ""))
+        if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
+            raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
+    process = start_job(where, Options(survive, deadline, trust, start, trust_ends, store, on_error))
+    return Comm(process, process.add_group(range(where.size), survive, 0))

@@ -1,0 +1,229 @@
+"""This process as a rank of a job: its transport, the groups that make calls over it, and how it ends."""
+
+import atexit
+import os
+import socket
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from treecast.errors import PlanError
+from treecast.groups.group import Group
+from treecast.mpi.comm.ending import end_with_the_job
+from treecast.tcp.meeting import Arrivals, Listener, Place, Store, ask_place, ask_store, connect_all
+from treecast.tcp.places import Address, Start
+from treecast.tcp.proof import Trust, Who
+from treecast.transport.base import Key, Kind, Steps, carry_out
+from treecast.transport.sockets import Sockets
+
+T = TypeVar("T")
+_GROUPS = (1 << 16) - 1
+_EARLY = 1 << 12  # frames of a group that is not known yet
+
+
+class Options(NamedTuple):
+    """How a job lives: see ``treecast.tcp.init``."""
+
+    survive: int = 0
+    deadline: float | None = 30.0
+    trust: Trust = Trust()
+    start: float = 300.0
+    trust_ends: bool = True
+    store: Store | None = None
+    on_error: str = "abort"
+
+
+class Job:
+    """What all communicators of this process share.
+
+    ``transport``: the connections. ``worker``: carries out nonblocking calls, in order. ``next_group``: a number that no
+    group has.
+    """
+
+    def __init__(self, transport: Sockets, arrivals: Arrivals, listener: Listener | None) -> None:
+        self.transport, self.arrivals, self._listener = transport, arrivals, listener
+        self.next_group = 0
+        self._groups: dict[int, Group] = {}
+        self._early: dict[int, list[tuple[int, Key, bytes]]] = {}
+        self._said_bye = set[int]()
+        self._worker: ThreadPoolExecutor | None = None
+        self._pending: list[Future[Any]] = []
+        self.is_over = False
+        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
+            transport.on(kind, self._hear)
+        transport.watch(self._lose)
+
+    # -- groups ------------------------------------------------------------------------------------------------------
+
+    def add_group(self, seats: Iterable[int], survive: int, ident: int) -> Group:
+        """Return a new group of ranks. Raises PlanError when there have been too many."""
+        if ident > _GROUPS:
+            raise PlanError(f"a job makes at most {_GROUPS + 1:,} communicators")
+        group = Group(self.transport, seats, ident, survive)
+        self.next_group = max(self.next_group, ident + 1)
+        self._groups[ident] = group
+        for seat, proof in self.transport.lost.items():
+            group.lose(seat, proof)
+        for source, key, body in self._early.pop(ident, ()):
+            group.hear(source, key, body)
+        return group
+
+    def _hear(self, source: int, key: Key, body: bytes) -> None:
+        if key.kind == Kind.BYE and key.group == 0:
+            self._said_bye.add(source)
+        group = self._groups.get(key.group)
+        if group is not None:
+            group.hear(source, key, body)
+            return
+        waiting = self._early.setdefault(key.group, [])
+        if key.group < self.next_group or len(waiting) > _EARLY:
+            raise ValueError("frames of a group that is none")
+        waiting.append((source, key, body))
+
+    def _lose(self, seat: int, proof: bool) -> None:
+        for group in list(self._groups.values()):
+            group.lose(seat, proof)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def run(self, steps: Steps[T]) -> T:
+        """Carry out the steps of a call. Raises PlanError when the job is over."""
+        with self.transport.lock:
+            if self.is_over:
+                raise PlanError("the job is over: treecast.tcp has ended here")
+            return carry_out(steps, self.transport)
+
+    def begin(self, work: Callable[[], T]) -> "Future[T]":
+        """Have work done beside the program, after all that was begun before."""
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "treecast.tcp")
+        future = self._worker.submit(work)
+        self._pending = [each for each in self._pending if not each.done()]
+        self._pending.append(future)
+        return future
+
+    def wait_for_begun(self) -> None:
+        """Wait until all that was begun is done; what it raises is told by its request."""
+        for future in self._pending:
+            future.exception()
+        self._pending.clear()
+
+    # -- the end -----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """End this rank's part: say so, and answer the others until all have ended theirs; then close the connections."""
+        if self.is_over:
+            return
+        self.wait_for_begun()
+        transport = self.transport
+        with transport.lock:
+            self.is_over = True
+            for group in self._groups.values():
+                for seat in group.seats:
+                    if seat != transport.rank:
+                        transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")
+            others = [seat for seat in range(transport.size) if seat != transport.rank]
+            is_out = self._groups[0].agreement.is_out
+            transport.wait(lambda: is_out or all(seat in self._said_bye or seat in transport.lost for seat in others))
+            self._close()
+
+    def abandon(self) -> None:
+        """End at once: for the others this rank is dead."""
+        if not self.is_over:
+            self.is_over = True
+            self._close()
+
+    def _close(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
+        self.transport.close()
+
+
+def start_job(where: Start, options: Options) -> Job:
+    """Meet the other ranks, connect to all, and return this rank's part of the job. Raises PlanError when that fails."""
+    rank, size, places, held_by_zero = where
+    own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
+    if size == 1:
+        return _ended_at_exit(Job(Sockets(0, 1, {}, options.deadline), arrivals, None), options.on_error)
+    _check_reach(places, options)
+    place = None
+    if held_by_zero and not rank and options.store is None:
+        place = _hold(size, options, places[0])
+    try:
+        listener = Listener(own, options.trust, arrivals.put, (options.trust.host, 0))
+        addresses = [(host, listener.port) for host in own_hosts(places, options.trust)]
+        if options.store is not None:
+            table = ask_store(options.store, own, size, addresses)
+        else:
+            table = ask_place(places, own, addresses, options.trust, until)
+        if len(table) != size:
+            raise PlanError(f"rank {rank} was told of {size} ranks, and the meeting place of {len(table)}")
+        socks = connect_all(table, own, options.trust, arrivals, until)
+    finally:
+        if place is not None:
+            place.close()
+    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends)
+    return _ended_at_exit(Job(transport, arrivals, listener), options.on_error)
+
+
+def _hold(size: int, options: Options, address: Address) -> Place:
+    try:
+        return Place(size, options.trust, (options.trust.host, address[1]), options.start)
+    except OSError as error:
+        raise PlanError(f"rank 0 cannot hold the meeting place {address[0]}:{address[1]}: {error.strerror}") from None
+
+
+def _check_reach(places: Iterable[Address], options: Options) -> None:
+    """Raise PlanError for a place on another host without a secret: what has none listens on this machine alone."""
+    far = [host for host, _ in places if not host.startswith("127.") and host not in ("localhost", "::1")]
+    if far and not options.trust.secret:
+        raise PlanError(
+            f"ranks that meet at {far[0]} need a secret: set TREECAST_SECRET to the same 64 hexadecimal digits at all"
+        )
+
+
+def own_hosts(places: Iterable[Address], trust: Trust) -> list[str]:
+    """Return the addresses of this host that others can use: those from which it reaches the meeting place."""
+    found: list[str] = []
+    for host, port in places if trust.secret else ():
+        for family, _, _, _, address in _resolved(host, port):
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.connect(address)
+                except OSError:
+                    continue
+                found.append(probe.getsockname()[0])
+    return list(dict.fromkeys(found)) or ["127.0.0.1"]
+
+
+def _resolved(host: str, port: int) -> list[Any]:
+    try:
+        return socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
+    except OSError:
+        return []
+
+
+class _Ending:
+    """What the end of a rank by an error asks of MPI: here it is the end of its connections."""
+
+    COMM_WORLD = None
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def Is_finalized(self) -> bool:  # noqa: N802
+        return self._job.is_over
+
+    def Intracomm(self, comm: None) -> "_Ending":  # noqa: N802
+        return self
+
+    def Abort(self, status: int) -> None:  # noqa: N802
+        self._job.abandon()
+
+
+def _ended_at_exit(job: Job, on_error: str) -> Job:
+    job.transport.start()
+    atexit.register(job.finish)
+    end_with_the_job(on_error, _Ending(job))
+    return job

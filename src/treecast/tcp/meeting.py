@@ -1,0 +1,251 @@
+"""How ranks find one another: each tells a meeting place where it listens, gets the table of all, and connects to the lower ones.
+
+After that the place is not needed. The listening sockets stay open, for those who come back.
+"""
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from threading import BoundedSemaphore, Event, Lock, Thread
+from time import monotonic, sleep
+from typing import Any, NamedTuple, Protocol
+
+from treecast.errors import PlanError
+from treecast.groups.members import name_ranks
+from treecast.tcp.proof import PLACE, Trust, Who, greet, read_all
+
+START = 300.0
+"""Seconds within which all ranks have to come."""
+_STRANGERS = 64
+_LENGTH = struct.Struct("<I")
+_LONGEST = 1 << 24
+_NAP = 0.05
+
+
+class Seat(NamedTuple):
+    """Where a rank can be found: its number, its identity, and its addresses with a port each."""
+
+    rank: int
+    identity: str
+    addresses: list[tuple[str, int]]
+
+
+class Store(Protocol):
+    """What keeps a value under a name for all ranks, as the stores of torch.distributed do."""
+
+    def set(self, key: str, value: str) -> Any: ...  # noqa: D102
+    def get(self, key: str) -> Any: ...  # noqa: D102
+
+
+class Listener:
+    """Takes connections, each of which proves in a thread of its own that it belongs to the job; 64 strangers at once."""
+
+    def __init__(
+        self, own: Who, trust: Trust, take: Callable[[socket.socket, Who], None], address: tuple[str, int]
+    ) -> None:
+        self._own, self._trust, self._take = own, trust, take
+        self._free, self._closed = BoundedSemaphore(_STRANGERS), Event()
+        self.socket = socket.create_server(address, backlog=_STRANGERS)
+        self.port = int(self.socket.getsockname()[1])
+        Thread(target=self._accept, name="treecast.listen", daemon=True).start()
+
+    def _accept(self) -> None:
+        while not self._closed.is_set():
+            try:
+                sock, _ = self.socket.accept()
+            except OSError:
+                if self._closed.is_set():
+                    return
+                sleep(_NAP)  # no more files may be open: some will be closed
+                continue
+            if self._free.acquire(blocking=False):
+                Thread(target=self._prove, args=(sock,), daemon=True).start()
+            else:
+                sock.close()
+
+    def _prove(self, sock: socket.socket) -> None:
+        try:
+            sock, who = greet(sock, self._own, self._trust, server=True)
+        except OSError:
+            return
+        finally:
+            self._free.release()
+        try:
+            self._take(sock, who)
+        except (OSError, ValueError):
+            with suppress(OSError):
+                sock.close()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._closed.set()
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+def send_record(sock: socket.socket, record: Any) -> None:
+    """Send a record: its length, and JSON."""
+    body = json.dumps(record).encode()
+    sock.sendall(_LENGTH.pack(len(body)) + body)
+
+
+def read_record(sock: socket.socket, until: float) -> Any:
+    """Return a record that comes. Raises OSError or ValueError when none does."""
+    (length,) = _LENGTH.unpack(read_all(sock, _LENGTH.size, until))
+    if length > _LONGEST:
+        raise ValueError("a record that is too long")
+    return json.loads(read_all(sock, length, until))
+
+
+class Place:
+    """The meeting place of a job of ``size`` ranks: it answers with the table of all when all have come.
+
+    ``address``: where it listens. It may be closed afterwards.
+    """
+
+    def __init__(self, size: int, trust: Trust, address: tuple[str, int] | None = None, start: float = START) -> None:
+        self._size, self._until = size, monotonic() + start
+        self._seats: dict[int, list[Any]] = {}
+        self._lock, self._full = Lock(), Event()
+        own = Who(PLACE, bytes(16))
+        self._listener = Listener(own, trust, self._take, (trust.host, 0) if address is None else address)
+        self.port = self._listener.port
+
+    def _take(self, sock: socket.socket, who: Who) -> None:
+        with sock:
+            seat = read_record(sock, monotonic() + 5)
+            with self._lock:
+                if not 0 <= who.rank < self._size:
+                    send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
+                    return
+                self._seats.setdefault(who.rank, [who.rank, who.identity.hex(), seat])
+                if len(self._seats) == self._size:
+                    self._full.set()
+            if self._full.wait(max(0.0, self._until - monotonic())):
+                send_record(sock, {"table": [self._seats[rank] for rank in range(self._size)]})
+            else:
+                lacking = set(range(self._size)) - set(self._seats)
+                send_record(sock, {"error": f"{name_ranks(lacking)} did not come"})
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._listener.close()
+
+
+def ask_place(
+    places: Iterable[tuple[str, int]], own: Who, addresses: list[Any], trust: Trust, until: float
+) -> list[Seat]:
+    """Tell a meeting place where this rank listens, and return the table of all ranks. Raises PlanError when that fails."""
+    tried, why = list(places), "nobody answers"
+    while monotonic() < until:
+        for place in tried:
+            try:
+                sock = socket.create_connection(place, timeout=5)
+            except OSError as error:
+                why = str(error)
+                continue
+            try:
+                sock, who = greet(sock, own, trust, server=False)
+            except OSError as error:
+                raise PlanError(f"the meeting place {place[0]}:{place[1]} is none of this job: {error}") from None
+            with sock:
+                if who.rank != PLACE:
+                    raise PlanError(f"{place[0]}:{place[1]} is no meeting place but rank {who.rank}")
+                send_record(sock, addresses)
+                answer = _read_answer(sock, until)
+            if "error" in answer:
+                raise PlanError(f"the job cannot start: {answer['error']}")
+            return [
+                Seat(rank, identity, [(host, port) for host, port in found])
+                for rank, identity, found in answer["table"]
+            ]
+        sleep(_NAP)
+    raise PlanError(f"no meeting place at {', '.join(f'{host}:{port}' for host, port in tried)}: {why}")
+
+
+def _read_answer(sock: socket.socket, until: float) -> Any:
+    try:
+        return read_record(sock, until + 5)
+    except (OSError, ValueError) as error:
+        raise PlanError(f"the meeting place has gone before all ranks were there: {error}") from None
+
+
+def ask_store(store: Store, own: Who, size: int, addresses: list[Any]) -> list[Seat]:
+    """Tell a store where this rank listens, and return the table of all ranks."""
+    store.set(f"treecast/{own.rank}", json.dumps([own.identity.hex(), addresses]))
+    table: list[Seat] = []
+    for rank in range(size):
+        value = store.get(f"treecast/{rank}")
+        identity, found = json.loads(value)
+        table.append(Seat(rank, identity, [(host, port) for host, port in found]))
+    return table
+
+
+class Arrivals:
+    """The connections that have proved who they are, and that nobody has taken yet."""
+
+    def __init__(self) -> None:
+        self._lock, self._came = Lock(), Event()
+        self._waiting: list[tuple[socket.socket, Who]] = []
+
+    def put(self, sock: socket.socket, who: Who) -> None:
+        """Keep a connection."""
+        with self._lock:
+            self._waiting.append((sock, who))
+            self._came.set()
+
+    def take(self) -> list[tuple[socket.socket, Who]]:
+        """Return those that have come since."""
+        if not self._came.is_set():
+            return []
+        with self._lock:
+            found, self._waiting = self._waiting, []
+            self._came.clear()
+        return found
+
+    def wait(self, seconds: float) -> None:
+        """Wait until one comes."""
+        self._came.wait(seconds)
+
+
+def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
+    """Return a connection to a rank, by the first of its addresses that answers. Raises PlanError for none."""
+    why = "it has no address"
+    while monotonic() < until:
+        for address in seat.addresses:
+            try:
+                sock = socket.create_connection(address, timeout=5)
+                sock, who = greet(sock, own, trust, server=False)
+            except OSError as error:
+                why = str(error)
+                continue
+            if who == Who(seat.rank, bytes.fromhex(seat.identity)):
+                return sock
+            sock.close()
+            why = f"rank {who.rank} of another job answers there"
+        sleep(_NAP)
+    raise PlanError(f"rank {seat.rank} cannot be reached: {why}")
+
+
+def connect_all(
+    table: list[Seat], own: Who, trust: Trust, arrivals: Arrivals, until: float
+) -> Mapping[int, socket.socket]:
+    """Return the connections to all other ranks: this rank connects to the lower ones, and the higher ones to it."""
+    socks = {seat.rank: connect(seat, own, trust, until) for seat in table[: own.rank]}
+    awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in table[own.rank + 1 :]}
+    while awaited:
+        for sock, who in arrivals.take():
+            if awaited.get(who.rank) == who.identity:
+                socks[who.rank] = sock
+                del awaited[who.rank]
+            else:
+                sock.close()
+        if not awaited:
+            break
+        if monotonic() > until:
+            raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect")
+        arrivals.wait(_NAP)
+    return socks

@@ -1,0 +1,244 @@
+"""The transport over TCP: non-blocking sockets, one a pair of ranks, moved in the thread of the caller.
+
+A call holds ``lock`` from begin to end. A side thread takes it when it is free, to answer ranks that are behind and to say
+that this one is alive. The end of a connection proves a death; after ``deadline`` seconds without a frame a rank is silent.
+"""
+
+import os
+import selectors
+import socket
+import weakref
+from collections.abc import Callable, Mapping
+from threading import Event, Lock, Thread
+from time import monotonic
+
+from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
+from treecast.transport.wire import Wire
+
+_LOOK = 0.02  # seconds between two looks of the side thread
+_NAP = 1.0  # seconds that a wait without a deadline lasts at most
+_OPEN: "weakref.WeakSet[Sockets]" = weakref.WeakSet()
+
+
+class Sockets:
+    """The connections of one rank to all others; see ``Transport`` for its verbs.
+
+    Parameters
+    ----------
+    rank, size : int
+        Which rank this is, of how many.
+    socks : mapping of int to socket
+        The connection to each other rank, on which both sides have proved who they are. They are the transport's from now on.
+    deadline : float, optional
+        Seconds without any frame after which a rank is silent; None waits for ever.
+    trust_ends : bool
+        Whether the end of a connection proves a death. Not where somebody else may end connections.
+    """
+
+    def __init__(
+        self,
+        rank: int,
+        size: int,
+        socks: Mapping[int, socket.socket],
+        deadline: float | None = None,
+        *,
+        trust_ends: bool = True,
+    ) -> None:
+        self.rank, self.size, self.deadline, self.trust_ends = rank, size, deadline, trust_ends
+        self.lock, self._closed = Lock(), Event()
+        self._lost: dict[int, bool] = {}
+        self._handlers: dict[int, Handler] = {}
+        self._watchers: list[Callable[[int, bool], None]] = []
+        self._selector = selectors.DefaultSelector()
+        self._looked = self._said = monotonic()
+        self._wires: dict[int, Wire] = {}
+        self._writing = set[int]()
+        self.joined: Callable[[], None] = lambda: None
+        for peer, sock in socks.items():
+            self.add(peer, sock)
+        _OPEN.add(self)
+        self._helper = Thread(target=self._help, name="treecast.tcp", daemon=True)
+
+    @property
+    def lost(self) -> Mapping[int, bool]:
+        """The ranks from which nothing more comes, and whether their end is proved."""
+        return self._lost
+
+    def start(self) -> "Sockets":
+        """Begin to answer beside the program; return this."""
+        self._helper.start()
+        return self
+
+    def add(self, peer: int, sock: socket.socket) -> None:
+        """Take a connection to a rank, in the place of an older one."""
+        old = self._wires.get(peer)
+        if old is not None and not old.is_gone:
+            self._drop(old)
+        self._lost.pop(peer, None)
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._wires[peer] = Wire(sock, peer, monotonic())
+        self._selector.register(sock, selectors.EVENT_READ, self._wires[peer])
+
+    # -- verbs -------------------------------------------------------------------------------------------------------
+
+    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
+        """Begin to send a message, or a frame of control."""
+        ticket, wire = Ticket(), self._wires.get(to)
+        if wire is None or wire.is_mute:
+            ticket.end(lost=True)
+        elif key.kind == Kind.DATA:
+            wire.send(key, piece, ticket)
+            self._look_out(wire)
+        else:
+            wire.say(key, piece)
+            ticket.end(len(piece))
+            self._look_out(wire)
+        return ticket
+
+    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
+        """Begin to receive a message into its place; None drops it."""
+        ticket, wire = Ticket(), self._wires.get(source)
+        if wire is None:
+            ticket.end(lost=True)
+        else:
+            wire.ask(key, place, ticket)
+            self._look_out(wire)
+        return ticket
+
+    def waits(self, source: int, key: Key) -> int | None:
+        """Return the length of a message that nobody has asked for yet, None where there is none."""
+        wire = self._wires[source]
+        return len(wire.early[key]) if key in wire.early else wire.offers.get(key)
+
+    def on(self, kind: Kind, handler: Handler) -> None:
+        """Have frames of control of a kind handled."""
+        self._handlers[kind] = handler
+
+    def watch(self, handler: Callable[[int, bool], None]) -> None:
+        """Have it told which rank is lost, and whether that is proved."""
+        self._watchers.append(handler)
+
+    def shut(self, rank: int) -> None:
+        """Take nothing more from a rank, and touch no memory for it."""
+        if rank in self._wires and rank not in self._lost:
+            self._wires[rank].shut()
+            self._lose(rank, False)
+
+    def wait(self, until: Until, seconds: float | None = None) -> None:
+        """Move bytes and call handlers until ``until()`` holds or the time is up."""
+        end = None if seconds is None else monotonic() + seconds
+        nap = _NAP if self.deadline is None else min(_NAP, self.deadline / 8)
+        while not until():
+            left = nap if end is None else min(nap, end - monotonic())
+            if left < 0:
+                return
+            self.progress(left)
+            self._watch_time(True)
+
+    # -- moving bytes ------------------------------------------------------------------------------------------------
+
+    def progress(self, seconds: float) -> None:
+        """Move bytes: wait until some can move, as long as given."""
+        self.joined()
+        for key, events in self._selector.select(seconds):
+            wire: Wire = key.data
+            if events & selectors.EVENT_WRITE and not wire.is_gone:
+                wire.flush()
+            if events & selectors.EVENT_READ and not wire.is_gone:
+                self._read(wire)
+            if not wire.is_gone:
+                self._look_out(wire)
+
+    def _read(self, wire: Wire) -> None:
+        wire.heard = monotonic()
+        try:
+            found = wire.read()
+            if found is None:
+                self._end(wire, self.trust_ends)
+                return
+            for key, body in found:
+                handler = self._handlers.get(key.kind)
+                if handler is None:
+                    raise ValueError(f"a frame of kind {key.kind}")
+                handler(wire.peer, key, body)
+        except ValueError:  # no rank sends that: it counts as silent from now on
+            self._end(wire, False)
+
+    def _look_out(self, wire: Wire) -> None:
+        """Have the selector tell when more can be sent, as long as more waits."""
+        if wire.wants_out != (wire.peer in self._writing) and not wire.is_gone:
+            self._writing ^= {wire.peer}
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if wire.wants_out else 0)
+            self._selector.modify(wire.sock, events, wire)
+
+    def _drop(self, wire: Wire) -> None:
+        self._selector.unregister(wire.sock)
+        self._writing.discard(wire.peer)
+        wire.end()
+
+    def _end(self, wire: Wire, proof: bool) -> None:
+        self._drop(wire)
+        if proof or wire.peer not in self._lost:
+            self._lose(wire.peer, proof)
+
+    def _lose(self, rank: int, proof: bool) -> None:
+        self._lost[rank] = proof
+        for watcher in self._watchers:
+            watcher(rank, proof)
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def _watch_time(self, judges: bool) -> None:
+        """Say that this rank is alive, and find out who is silent."""
+        if self.deadline is None:
+            return
+        now, living = monotonic(), [wire for wire in self._wires.values() if wire.peer not in self._lost]
+        if now - self._looked > self.deadline / 2:  # it is this rank that was stopped: hear the others first
+            for wire in living:
+                wire.heard = now
+        self._looked = now
+        if now - self._said > self.deadline / 4:
+            self._said = now
+            for wire in living:
+                if not wire.wants_out:
+                    wire.say(Key(Kind.ALIVE))
+                    self._look_out(wire)
+        for wire in living if judges else ():
+            if now - wire.heard > self.deadline:
+                self.shut(wire.peer)
+
+    def _help(self) -> None:
+        nap = _LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)
+        while not self._closed.wait(nap):
+            if self.lock.acquire(blocking=False):
+                try:
+                    if not self._closed.is_set():
+                        self.progress(0)
+                        self._watch_time(False)
+                finally:
+                    self.lock.release()
+
+    # -- its end -----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close all connections: for the others this rank has ended."""
+        self._closed.set()
+        for wire in self._wires.values():
+            if not wire.is_gone:
+                self._drop(wire)
+        self._selector.close()
+
+    def forget(self) -> None:
+        """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
+        self._closed.set()
+        for wire in self._wires.values():
+            wire.sock.close()
+
+
+def _after_fork() -> None:
+    for transport in list(_OPEN):
+        transport.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)

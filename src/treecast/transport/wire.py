@@ -1,0 +1,353 @@
+"""The connection to one peer: frames out, frames in, and the memory that they come from and go to.
+
+A frame is 16 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length
+u32. A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; what a rank says ahead of time cannot stand
+before an answer. It goes in frames of 1 MiB, between which others pass.
+"""
+
+import socket
+import ssl
+import struct
+from collections import deque
+from contextlib import suppress
+
+from treecast.transport.base import SMALL, Key, Kind, Piece, Ticket
+
+HEAD = struct.Struct("<BBHIHHI")
+LENGTH = struct.Struct("<Q")
+FRAME = 1 << 20
+"""Bytes of a frame of a long message at most."""
+AHEAD = 8 << 20
+"""Bytes that are buffered of a peer, for which nobody has asked yet."""
+_KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
+_ROOM = 1 << 17
+_JOINED = 16  # pieces that one system call sends
+_AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class HostileError(ValueError):
+    """A peer has sent what no rank sends."""
+
+
+class Long:
+    """A long message that goes out: how much of it has gone into frames."""
+
+    __slots__ = ("done", "key", "piece", "ticket")
+
+    def __init__(self, key: Key, piece: Piece, ticket: Ticket) -> None:
+        self.key, self.piece, self.ticket, self.done = key, piece, ticket, 0
+
+
+class Asked:
+    """A message that is asked for: where it goes, None to drop it; its length, and how much is there."""
+
+    __slots__ = ("done", "length", "place", "ticket")
+
+    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
+        self.place, self.ticket, self.done = place, ticket, 0
+        self.length = 0 if place is None else len(place)
+
+
+class Wire:
+    """A connection to a peer.
+
+    ``is_shut``: what comes is dropped. ``is_mute``: nothing can be sent any more. ``wants_out``: bytes wait to go out.
+    ``heard``: when the last bytes came.
+    """
+
+    def __init__(self, sock: socket.socket, peer: int, now: float) -> None:
+        self.sock, self.peer, self.heard = sock, peer, now
+        self.is_shut = self.is_mute = self.is_gone = False
+        self._plain = not isinstance(sock, ssl.SSLSocket)
+        self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
+        self._streams: deque[Long] = deque()
+        self._held: dict[Key, Long] = {}
+        self._granted: dict[Key, int] = {}
+        self.asked: dict[Key, Asked] = {}
+        self.early: dict[Key, bytes] = {}
+        self.offers: dict[Key, int] = {}
+        self._early_bytes = 0
+        self._buffer = memoryview(bytearray(_ROOM))
+        self._first = self._last = 0
+        self._into: memoryview | None = None  # where the rest of a frame goes
+        self._of: tuple[Key, Asked] | None = None  # the message that it is part of
+
+    # -- out ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def wants_out(self) -> bool:
+        """Whether bytes wait to go out."""
+        return bool(self._out or self._streams) and not self.is_mute
+
+    def say(self, key: Key, body: Piece = b"") -> None:
+        """Send a frame; what cannot go out at once is kept."""
+        if not self.is_mute:
+            self._append(key, memoryview(bytes(body)), None)
+            self.flush()
+
+    def send(self, key: Key, piece: Piece, ticket: Ticket) -> None:
+        """Begin to send a message."""
+        if self.is_mute or self.is_shut:
+            ticket.end(lost=True)
+        elif len(piece) <= SMALL:
+            self.say(key, piece)
+            ticket.end(len(piece))
+        elif self._granted.pop(key, None) == len(piece):
+            self._streams.append(Long(key, memoryview(piece), ticket))
+            self.flush()
+        else:
+            self._held[key] = Long(key, memoryview(piece), ticket)
+            self.say(key._replace(kind=Kind.OFFER), LENGTH.pack(len(piece)))
+
+    def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
+        kind, call, stage, about, instance, group = key
+        head = HEAD.pack(kind, instance, about, call, group, stage, len(body))
+        if len(body) <= 4096 and ticket is None:
+            self._out.append((memoryview(head + bytes(body)), None, 0))
+            return
+        self._out.append((memoryview(head), None, 0))
+        self._out.append((body, ticket, len(body)))
+
+    def _next_frame(self) -> None:
+        """Put the next frame of a long message out."""
+        stream = self._streams[0]
+        piece = stream.piece[stream.done : stream.done + FRAME]
+        stream.done += len(piece)
+        is_last = stream.done == len(stream.piece)
+        self._append(stream.key, piece, stream.ticket if is_last else Ticket())
+        if is_last:
+            self._streams.popleft()
+
+    def flush(self) -> None:
+        """Send what goes at once."""
+        while self.wants_out:
+            if not self._out:
+                self._next_frame()
+            try:
+                if self._plain:
+                    sent = self.sock.sendmsg([self._out[k][0] for k in range(min(_JOINED, len(self._out)))])
+                else:
+                    sent = self.sock.send(self._out[0][0])
+            except _AGAIN:
+                return
+            except OSError:  # what it sent before it ended is still to be read
+                self.is_mute = True
+                self._end_sends()
+                return
+            while self._out and sent >= len(self._out[0][0]):
+                piece, ticket, length = self._out.popleft()
+                sent -= len(piece)
+                if ticket is not None:
+                    ticket.end(length)
+            if sent:
+                piece, ticket, length = self._out[0]
+                self._out[0] = piece[sent:], ticket, length
+
+    def _end_sends(self) -> None:
+        for stream in [*self._held.values(), *self._streams]:
+            stream.ticket.end(lost=True)
+        self._held.clear()
+        self._streams.clear()
+        for k, (piece, ticket, length) in enumerate(self._out):  # what has begun goes on from a copy
+            if ticket is not None:
+                ticket.end(lost=True)
+                self._out[k] = memoryview(bytes(piece)), None, length
+
+    # -- in ----------------------------------------------------------------------------------------------------------
+
+    def ask(self, key: Key, place: Piece | None, ticket: Ticket) -> None:
+        """Begin to receive a message."""
+        if key in self.early:
+            body = self.early.pop(key)
+            self._early_bytes -= len(body)
+            if place is not None and len(place) == len(body):
+                place[:] = body
+            ticket.end(len(body))
+        elif self.is_shut or self.is_gone:
+            ticket.end(lost=True)
+        else:
+            offered = self.offers.pop(key, None)
+            self.asked[key] = asked = Asked(place, ticket)
+            if offered is not None:
+                self._answer(key, asked, offered)
+            elif asked.length > SMALL:
+                self._grant(key, asked)
+
+    def _answer(self, key: Key, asked: Asked, offered: int) -> None:
+        """Answer an offer that was not known when the message was asked for."""
+        if asked.place is None:
+            asked.length = offered
+        if asked.length == offered:
+            self._grant(key, asked)
+        else:
+            del self.asked[key]
+            asked.ticket.end(offered)
+            self.say(key._replace(kind=Kind.REFUSE))
+
+    def _grant(self, key: Key, asked: Asked) -> None:
+        self.say(key._replace(kind=Kind.GRANT), LENGTH.pack(asked.length))
+
+    def read(self) -> list[tuple[Key, bytes]] | None:
+        """Take what has come; return the frames for handlers, None at the end of the connection.
+
+        Raises HostileError for what no rank sends.
+        """
+        found: list[tuple[Key, bytes]] = []
+        while True:
+            into = self._buffer[self._last :] if self._into is None else self._into
+            try:
+                got = self.sock.recv_into(into)
+            except _AGAIN:
+                return found
+            except OSError:
+                got = 0
+            if not got:
+                return found or None  # after frames the next look finds the end again
+            if self._into is None:
+                self._last += got
+                self._parse(found)
+            else:
+                self._into = self._into[got:] if got < len(self._into) else None
+                if self._into is None and self._of is not None:
+                    self._end_frame(*self._of)
+            if self._plain or not self.sock.pending():  # type: ignore[attr-defined]
+                return found
+
+    def _parse(self, found: list[tuple[Key, bytes]]) -> None:
+        first, last, buffer = self._first, self._last, self._buffer
+        while last - first >= HEAD.size:
+            kind, instance, about, call, group, stage, length = HEAD.unpack_from(buffer, first)
+            key, body = Key(kind, call, stage, about, instance, group), first + HEAD.size
+            rest = last - body
+            if kind == Kind.DATA and length > SMALL:
+                self._begin_frame(key, length, buffer[body : min(last, body + length)])
+                first = min(last, body + length)
+                continue
+            if length > SMALL:
+                raise HostileError("a frame that is too long")
+            if rest < length:
+                break
+            self._take(key, bytes(buffer[body : body + length]), found)
+            first = body + length
+        left = last - first
+        if left and first:
+            buffer[:left] = bytes(buffer[first:last])
+        self._first, self._last = 0, left
+
+    def _begin_frame(self, key: Key, length: int, there: memoryview) -> None:
+        """Begin a frame of a long message: what is there already goes to its place, and the rest will."""
+        asked = self.asked.get(key)
+        if self.is_shut or asked is None:
+            if not self.is_shut or length > FRAME:
+                raise HostileError("a long message that was not asked for")
+            place, self._of = memoryview(bytearray(length)), None
+        else:
+            if length > min(FRAME, asked.length - asked.done):
+                raise HostileError("a long message of another length")
+            whole = memoryview(bytearray(length)) if asked.place is None else asked.place[asked.done :]
+            place, self._of = whole[:length], (key, asked)
+            asked.done += length
+        place[: len(there)] = there
+        self._into = place[len(there) :] if len(there) < length else None
+        if self._into is None and self._of is not None:
+            self._end_frame(*self._of)
+
+    def _end_frame(self, key: Key, asked: Asked) -> None:
+        self._of = None
+        if asked.done == asked.length and not asked.ticket.over:
+            self.asked.pop(key, None)
+            asked.ticket.end(asked.length)
+
+    def _take(self, key: Key, body: bytes, found: list[tuple[Key, bytes]]) -> None:
+        """Take a short frame."""
+        if key.kind == Kind.DATA:
+            self._take_data(key, body)
+        elif key.kind >= Kind.STATE:
+            found.append((key, body))
+        elif key.kind == Kind.ALIVE or self.is_shut:
+            pass
+        elif key.kind == Kind.OFFER:
+            self._take_offer(key._replace(kind=Kind.DATA), body)
+        elif key.kind == Kind.GRANT:
+            self._take_grant(key._replace(kind=Kind.DATA), body)
+        elif key.kind == Kind.REFUSE:
+            refused = self._held.pop(key._replace(kind=Kind.DATA), None)
+            if refused is not None:
+                refused.ticket.end()
+        else:
+            raise HostileError(f"a frame of kind {key.kind}")
+
+    def _take_data(self, key: Key, body: bytes) -> None:
+        asked = self.asked.get(key)
+        if self.is_shut:
+            return
+        if asked is None:
+            self._early_bytes += len(body)
+            if self._early_bytes > AHEAD or len(self.early) > _KEYS or key in self.early:
+                raise HostileError("more than is buffered")
+            self.early[key] = body
+        elif asked.done > 0:  # the last frame of a long message
+            if len(body) != asked.length - asked.done:
+                raise HostileError("a long message of another length")
+            if asked.place is not None:
+                asked.place[asked.done :] = body
+            asked.done = asked.length
+            self._end_frame(key, asked)
+        else:
+            if asked.place is not None and len(asked.place) == len(body):
+                asked.place[:] = body
+            del self.asked[key]
+            asked.ticket.end(len(body))
+
+    def _take_offer(self, key: Key, body: bytes) -> None:
+        length, asked = _length_of(body), self.asked.get(key)
+        if len(self.offers) > _KEYS:
+            raise HostileError("more offers than there are calls")
+        if asked is None:
+            self.offers[key] = length
+        elif asked.place is None or asked.length != length:
+            self._answer(key, asked, length)
+
+    def _take_grant(self, key: Key, body: bytes) -> None:
+        length, stream = _length_of(body), self._held.pop(key, None)
+        if len(self._granted) > _KEYS:
+            raise HostileError("more is asked for than there is")
+        if stream is None:
+            self._granted[key] = length
+        elif length == len(stream.piece):
+            self._streams.append(stream)
+            self.flush()
+        else:  # the other side learns so from the offer
+            stream.ticket.end()
+
+    # -- its end -----------------------------------------------------------------------------------------------------
+
+    def shut(self) -> None:
+        """Take nothing more, and end all tickets. What has begun to go out goes on from a copy."""
+        self.is_shut = True
+        if self._into is not None:
+            self._into, self._of = memoryview(bytearray(len(self._into))), None
+        self._end_sends()
+        self._end_asked()
+        self.early.clear()
+
+    def end(self) -> None:
+        """Close the connection: all tickets are over; what has come before stays."""
+        self.is_gone = self.is_mute = True
+        self._into = self._of = None
+        self._end_sends()
+        self._end_asked()
+        self._out.clear()
+        with suppress(OSError):
+            self.sock.close()
+
+    def _end_asked(self) -> None:
+        for asked in self.asked.values():
+            asked.ticket.end(lost=True)
+        self.asked.clear()
+
+
+def _length_of(body: bytes) -> int:
+    if len(body) != LENGTH.size:
+        raise HostileError("a length that is none")
+    return int(LENGTH.unpack(body)[0])

@@ -1,0 +1,57 @@
+"""Ranks that die, stop, or are cut off: the others say the same, with the right data, and go on."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.tcp.trials import NAMES
+
+LITTLE, MUCH = 8, 40_000  # numbers of eight bytes: a message without, and with, a grant
+PROGRAM = "import sys; from tests.tcp import trials; {}; print('wrong:', *wrong, sep='\\n'); sys.exit(bool(wrong))"
+
+
+def held(body, seconds=280):
+    """Run trials in a process that has no threads, and return what was wrong."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(body)], capture_output=True, text=True, timeout=seconds, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_all_calls_are_right_when_nobody_fails():
+    calls = [(name, 1, count) for name in NAMES for count in (LITTLE, MUCH)]
+    held(f"calls = {calls}; wrong = list(filter(None, [trials.judge(*trials.run(n, calls)) for n in (2, 3, 5)]))")
+
+
+@pytest.mark.parametrize(("name", "count"), [("Bcast", LITTLE), ("Allreduce", MUCH)])
+def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count):
+    held(f"n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 5, n")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [LITTLE, MUCH])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rank_dies_at_every_step_of_every_collective(name, count):
+    held(f"n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 5, n")
+
+
+STOPPED = [(name, 1, LITTLE) for name in ("Allgather", "Allreduce", "Bcast", "Alltoall", "Barrier")]
+
+
+@pytest.mark.parametrize("fate", ["stop", "cut"])
+def test_who_is_silent_for_too_long_is_out_and_is_told_so(fate):
+    held(
+        f"said, hanging = trials.run(3, {STOPPED}, [trials.Fault(2, 4, {fate!r})], deadline=2.0);"
+        "found = trials.judge(said, hanging, [2]); wrong = [found] if found else [];"
+        "wrong += [] if said[2][-1][1] == 'Evicted' else [said[2]]",
+    )
+
+
+@pytest.mark.long
+def test_three_of_eight_die_at_once():
+    held(
+        "wrong = list(filter(None, [trials.judge(*trials.run(8, [(name, 0, count) for name in trials.NAMES] * 2,"
+        "[trials.Fault(v, frame + v) for v in (2, 5, 7)], survive=3), (2, 5, 7))"
+        " for count in (8, 40_000) for frame in range(1, 60, 7)]))"
+    )

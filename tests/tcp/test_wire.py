@@ -1,0 +1,185 @@
+"""Frames between two ends of a connection: of any length, in any order, and what no rank sends."""
+
+import socket
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treecast.transport.base import SMALL, Key, Kind
+from treecast.transport.sockets import Sockets
+from treecast.transport.wire import AHEAD, FRAME, HEAD
+
+LENGTHS = [0, 1, 4096, 4097, SMALL, SMALL + 1, FRAME, FRAME + 1, 3 * FRAME + 17]
+
+
+def join():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        one = socket.create_connection(server.getsockname())
+        return one, server.accept()[0]
+
+
+@pytest.fixture
+def ends():
+    """Return the transports of two ranks, and what came for handlers and watchers."""
+    one, other = join()
+    pair, heard = (Sockets(0, 2, {1: one}), Sockets(1, 2, {0: other})), []
+    for transport in pair:
+        transport.on(Kind.STATE, lambda source, key, body: heard.append((key, body)))
+        transport.watch(lambda rank, proof: heard.append((rank, proof)))
+    yield *pair, heard
+    for transport in pair:
+        transport.close()
+
+
+def move(one, other, until):
+    for _ in range(10_000):
+        if until():
+            return
+        one.progress(0)
+        other.progress(0.001)
+    raise AssertionError("nothing more comes")
+
+
+@pytest.mark.parametrize("asked_first", [True, False])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_message_of_any_length_comes_to_its_place(ends, length, asked_first):
+    one, other, _ = ends
+    sent = np.random.default_rng(length).integers(0, 256, length, np.uint8)
+    place, key = np.zeros(length, np.uint8), Key(Kind.DATA, 7, 1, 2)
+    if asked_first:
+        received, ticket = other.receive(0, key, place.data), one.send(1, key, sent.data)
+    else:
+        ticket = one.send(1, key, sent.data)
+        move(one, other, lambda: other.waits(0, key) == length)
+        received = other.receive(0, key, place.data)
+    move(one, other, lambda: received.over and ticket.over)
+    assert (received.length, received.lost, ticket.lost) == (length, False, False)
+    assert (place == sent).all()
+
+
+@pytest.mark.parametrize("lengths", [(10, 20), (10, 2 * FRAME), (2 * FRAME, 10), (FRAME, 2 * FRAME)])
+def test_a_message_of_another_length_is_told_and_drops_nothing_else(ends, lengths):
+    one, other, heard = ends
+    key, place = Key(Kind.DATA, 1), np.zeros(lengths[1], np.uint8)
+    ticket = one.send(1, key, np.ones(lengths[0], np.uint8).data)
+    received = other.receive(0, key, place.data)
+    move(one, other, lambda: received.over and ticket.over)
+    assert received.length == lengths[0]
+    assert not place.any()
+    dropped = other.receive(0, key._replace(call=2), None)
+    ticket = one.send(1, key._replace(call=2), np.ones(lengths[0], np.uint8).data)
+    move(one, other, lambda: dropped.over and ticket.over)
+    one.send(1, Key(Kind.STATE, 3), b"then")
+    move(one, other, lambda: bool(heard))
+    assert heard == [(Key(Kind.STATE, 3), b"then")]
+
+
+def test_control_overtakes_data(ends):
+    one, other, heard = ends
+    place, key = np.zeros(64 * FRAME, np.uint8), Key(Kind.DATA, 1)
+    received = other.receive(0, key, place.data)
+    one.send(1, key, np.ones(64 * FRAME, np.uint8).data)
+    for _ in range(20):
+        one.progress(0.001)
+    one.send(1, Key(Kind.STATE, 2), b"at once")
+    move(one, other, lambda: bool(heard))
+    assert not received.over
+    move(one, other, lambda: received.over)
+    assert place.all()
+
+
+def test_nothing_touches_memory_after_a_rank_is_shut(ends):
+    one, other, heard = ends
+    place, key = np.zeros(8 * FRAME, np.uint8), Key(Kind.DATA, 1)
+    received = other.receive(0, key, place.data)
+    ticket = one.send(1, key, np.ones(8 * FRAME, np.uint8).data)
+    move(one, other, lambda: place.any())
+    other.shut(0)
+    assert received.lost
+    assert heard == [(0, False)]
+    kept = place.copy()
+    move(one, other, lambda: ticket.over)
+    assert (place == kept).all()
+
+
+def test_the_end_of_a_connection_is_a_proof_after_what_came_before(ends):
+    one, other, heard = ends
+    key = Key(Kind.DATA, 1)
+    one.send(1, key, b"the last")
+    one.close()
+    move(other, other, lambda: bool(heard))
+    assert heard == [(0, True)]
+    place = bytearray(8)
+    assert not other.receive(0, key, memoryview(place)).lost
+    assert bytes(place) == b"the last"
+    assert other.receive(0, key._replace(call=2), memoryview(place)).lost
+
+
+def frame(kind, body=b"", length=None, **of):
+    key = Key(kind, **of)
+    size = len(body) if length is None else length
+    return HEAD.pack(kind, key.instance, key.about, key.call, key.group, key.stage, size) + body
+
+
+HOSTILE = {
+    "a kind that is none": frame(99),
+    "control that is too long": frame(Kind.STATE, length=SMALL + 1),
+    "data that was not asked for": frame(Kind.DATA, length=SMALL + 1),
+    "four gigabytes": frame(Kind.DATA, length=(1 << 32) - 1),
+    "an offer without a length": frame(Kind.OFFER, b"12"),
+    "the same twice": frame(Kind.DATA, b"x") * 2,
+    "more than is buffered": b"".join(frame(Kind.DATA, bytes(SMALL), call=k) for k in range(AHEAD // SMALL + 1)),
+    "a handler's error": frame(Kind.STATE, b"no state"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_rank_sends_ends_its_connection_and_counts_as_silence(name):
+    one, other = join()
+    heard, transport = [], Sockets(1, 2, {0: other})
+    transport.watch(lambda rank, proof: heard.append((rank, proof)))
+
+    def refuse(source, key, body):
+        raise ValueError("no state")
+
+    transport.on(Kind.STATE, refuse)
+    one.setblocking(False)
+    left = memoryview(HOSTILE[name])
+    for _ in range(10_000):
+        if heard:
+            break
+        if left:
+            left = left[one.send(left[: 1 << 16]) :]
+        transport.progress(0.001)
+    assert heard == [(0, False)]
+    one.close()
+    transport.close()
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=60), max_size=6), st.binary(max_size=200))
+def test_any_bytes_end_in_frames_or_in_silence(bodies, noise):
+    one, other = join()
+    heard, transport = [], Sockets(1, 2, {0: other})
+    transport.watch(lambda rank, proof: heard.append((rank, proof)))
+    frames = []
+    transport.on(Kind.STATE, lambda source, key, body: frames.append(body))
+    one.sendall(b"".join(frame(Kind.STATE, body) for body in bodies) + noise)
+    one.close()
+    for _ in range(1000):
+        if heard:
+            break
+        transport.progress(0.001)
+    both = min(len(frames), len(bodies))  # noise ends the connection at once
+    assert frames[:both] == bodies[:both]
+    assert heard[0][0] == 0
+    transport.close()
+
+
+def test_tickets_of_a_rank_that_nobody_knows_are_lost():
+    transport = Sockets(0, 2, {})
+    assert transport.send(1, Key(Kind.DATA), b"x").lost
+    assert transport.receive(1, Key(Kind.DATA), memoryview(bytearray(1))).lost
+    transport.close()
