@@ -60,3 +60,20 @@ def test_the_verb_says_it_as_text_and_as_json(tmp_path, capsys):
     assert "must be told  4 of 5 nodes: 0, 2, 3, 4" in capsys.readouterr().out
     assert main(["diff", str(old), str(new), "--json"]) == 0
     assert '"must_be_told"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "one", "other"),
+    [
+        ("allgather", "hypercube:3", {}, {"builder": "port-matching"}),
+        ("allgather", "complete:5", {}, {"copies": 2}),
+        ("alltoall", "ring:5", {}, {"messages": 2}),
+        ("allgather", "star:4", {}, {}),
+    ],
+)
+def test_who_is_told_of_an_orbit_counts_the_data_of_all_nodes(kind, spec, one, other):
+    before, after = (treecast.plan(kind, spec, **asked) for asked in (one, other))
+    assert before.orbit
+    assert after.orbit
+    old, new = parts(before.plain()), parts(after.plain())
+    assert set(difference(before, after).told) == {name for name in new if new[name] != old[name]}

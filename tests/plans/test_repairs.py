@@ -1,11 +1,14 @@
 """Repairs: the new schedule is right on what is left, nobody who still can be reached is lost, and what is said of it is true."""
 
+import json
 import random
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import treecast
+from treecast.cli import main
 from treecast.description import describe
 from treecast.errors import NetworkError, PlanError
 
@@ -72,10 +75,21 @@ def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
     assert found.kept or spec == "petersen"
 
 
-def test_copies_that_are_no_more_are_refused() -> None:
-    before = treecast.plan("broadcast", "ring:6", survive=1)
-    with pytest.raises(PlanError, match=r"^2 copies, to survive 1 dead node, need 2 node-disjoint ways"):
-        treecast.repair(before, cut_links=["1-2"])
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall"])
+@pytest.mark.parametrize(
+    ("spec", "copies", "left"), [("ring:6", 2, 1), ("star:4", 3, 2), ("torus:4x4", 4, 3), ("petersen", 3, 2)]
+)
+def test_where_ways_are_lost_there_are_fewer_copies(kind: str, spec: str, copies: int, left: int) -> None:
+    before = treecast.plan(kind, spec, copies=copies)
+    where = before.network
+    found = treecast.repair(before, cut_links=[f"{where.label(1)}-{where.label(where.neighbors(1)[-1])}"])
+    assert found.before is before
+    assert found.schedule.copies == left
+    assert treecast.verify(found.schedule)
+    assert treecast.sweep(found.schedule, left - 1)
+    said = describe(found)
+    assert said.lines["copies"] == f"{left} to each node, {copies} before: what is left has no more ways"
+    assert said.figures["copies_before"] == copies
 
 
 def test_time_makes_trees_less_deep() -> None:
@@ -96,7 +110,7 @@ def test_a_repair_says_what_it_did(tmp_path) -> None:
     assert said.lines["must be told"].startswith("63 of 63 nodes: 0,0,0, 0,0,1, ")
     assert said.lines["loss"].startswith(f"{found.schedule.steps} steps instead of 106 on torus:4x4x4, ")
     assert said.figures["compared_with"] == {"network": "torus:4x4x4", "steps": 106, "lower_bound": 105}
-    assert said.lines["kept"] == f"{found.kept} of 310 arcs of the trees"
+    assert said.lines["repaired"].startswith(f"{found.kept} of 310 arcs of the trees stay; ")
     treecast.save(found.schedule, tmp_path / "new.tc")
     assert treecast.load(tmp_path / "new.tc") == found.schedule
 
@@ -106,7 +120,7 @@ def test_without_faults_the_plan_stays_as_it_is(kind: str) -> None:
     before = treecast.plan(kind, "star:4")
     found = treecast.repair(before)
     assert (found.schedule, found.told, found.moved) == (before, (), ())
-    assert describe(found).lines["kept"] == "everything: there are no faults"
+    assert describe(found).lines["repaired"] == "there are no faults"
 
 
 def test_a_repair_says_how_many_copies_there_are() -> None:
@@ -155,3 +169,49 @@ def test_a_node_whose_part_is_as_before_need_not_be_told() -> None:
 
     changed = [name for name in "12345" if part(before, name) != part(found.schedule, name)]
     assert list(found.told) == changed
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "asked", "faults"),
+    [
+        ("broadcast", "torus:4x4x4", {"messages": 600}, {"cut_links": ["0,0,0-0,0,1"]}),
+        ("broadcast", "star:4", {"survive": 1, "messages": 9}, {"dead_nodes": ["2134"]}),
+        ("broadcast", "petersen", {"survive": 1}, {"cut_links": ["0-1"]}),
+        ("allgather", "star:4", {}, {"cut_links": ["1234-2134"]}),
+        ("reduce", "torus:4x4", {"messages": 4}, {"dead_nodes": ["1,1"]}),
+    ],
+)
+def test_a_repair_counts_rows_as_diff_does(kind, spec, asked, faults, tmp_path, capsys) -> None:
+    before = treecast.plan(kind, spec, **asked)
+    treecast.save(before, tmp_path / "old.tc")
+    words = [word for name, values in faults.items() for word in (f"--{name.replace('_', '-')}", *values)]
+    old, new = str(tmp_path / "old.tc"), str(tmp_path / "new.tc")
+    names = ("kept", "moved", "new", "gone", "must_be_told")
+    assert main(["repair", old, *words, "-o", new, "--json"]) == 0
+    mine = json.loads(capsys.readouterr().out)
+    assert main(["diff", old, new, "--json"]) == 0
+    theirs = json.loads(capsys.readouterr().out)
+    assert [mine[name] for name in names] == [theirs[name] for name in names]
+    assert main(["repair", old, *words]) == main(["diff", old, new]) == 0
+    said = capsys.readouterr().out.splitlines()
+    lines = [" ".join(line.split()) for line in said if line.startswith(("kept ", "moved ", "must be told "))]
+    assert lines[:3] == lines[3:]
+
+
+def test_the_part_with_most_ranks_is_kept() -> None:
+    """Of a chain a-b-c-s1-s2-s3-s4-h the three hosts at one end go on, not the four switches with one host at the other."""
+    graph = nx.path_graph(["a", "b", "c", "s1", "s2", "s3", "s4", "h"])
+    nx.set_node_attributes(graph, {name: True for name in graph if name.startswith("s")}, "relay")
+    before = treecast.plan("allgather", treecast.network(graph))
+    found = treecast.repair(before, cut_links=["c-s1"])
+    left = found.schedule.network
+    assert set(left.labels(left.ranks)) == {"a", "b", "c"}
+    assert treecast.verify(found.schedule)
+
+
+@pytest.mark.parametrize(("kind", "left"), [("reduce-broadcast", 2), ("broadcast", 3), ("reduce", 2)])
+def test_one_way_cuts_leave_out_whom_data_cannot_leave(kind: str, left: int) -> None:
+    found = treecast.repair(treecast.plan(kind, "ring:3", root=2), cut_links=["1>2", "0-1"])
+    assert found.schedule.network.nodes == left
+    assert found.unreached == ("1",) * (3 - left)
+    assert treecast.verify(found.schedule)

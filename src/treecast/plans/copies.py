@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 from treecast.against import AGAINST, Against, apart, dead
+from treecast.collectives import Collective
 from treecast.errors import PlanError, did_you_mean
 from treecast.networks import Network
 from treecast.networks.flows import Fewest, fewest_apart, least_cut
@@ -60,19 +61,23 @@ def lacks_ways(job: Job[Any]) -> str:
     network, found = job.network, None
     if job.copies == 1 or network.rank_count == 1 or network.arcs > _MOST_ARCS:
         return ""
-    root, found = _worst(job, job.against)
+    root, found = _worst(network, job.collective, job.against)
     if job.copies <= found.ways:
         return ""
     where = _cut(network, root, found.node, job.against)
-    can = ", ".join(f"dead {against} {_worst(job, against)[1].ways - 1}" for against in AGAINST)
+    can = ", ".join(f"dead {against} {_worst(network, job.collective, against)[1].ways - 1}" for against in AGAINST)
     asked = f"{job.copies} copies, to survive {dead(job.copies - 1, job.against)}, need {job.copies} {apart(job.against)} ways"
     start = f" from {network.label(root)}" if job.collective.all_source else ""
     return f"{asked}; {network.label(found.node)} has {found.ways}{start}{where}. Possible here: {can}"
 
 
-def _worst(job: Job[Any], against: Against) -> tuple[int, Fewest]:
+def most_ways(network: Network, collective: Collective, against: Against) -> int:
+    """Return how many ways that share nothing lead to every node of a collective; 1 where there is one rank."""
+    return 1 if network.rank_count == 1 else _worst(network, collective, against)[1].ways
+
+
+def _worst(network: Network, collective: Collective, against: Against) -> tuple[int, Fewest]:
     """Return a root, and a node to which no more ways lead from it than from any root to any node."""
-    network, collective = job.network, job.collective
     if not collective.all_source:
         along = network.reversed() if collective.direction == "to" else network
         return collective.root, fewest_apart(along, collective.root, against)

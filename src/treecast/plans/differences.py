@@ -76,12 +76,13 @@ def difference(before: Schedule, after: Schedule) -> Difference:
         raise PlanError(
             f"a {before.collective.kind} and a {after.collective.kind} have nothing in common: compare plans of one collective"
         )
-    alike = before.orbit == after.orbit
+    alike = before.orbit == after.orbit and before.network == after.network
     old, new = (Counter(_spelled(each if alike else each.plain())) for each in (before, after))
     gone, fresh = old - new, new - old
     moved = (_carried(gone) & _carried(fresh)).total()
-    changed = {node for row in (*gone, *fresh) for node in row[:2]}
-    told = tuple(label for label in all_labels(after.network) if label in changed)
+    changed, every = {node for row in (*gone, *fresh) for node in row[:2]}, all_labels(after.network)
+    whole = changed and alike and after.orbit  # translated, each row is one of every node
+    told = every if whole else tuple(label for label in every if label in changed)
     return Difference(before, after, (old & new).total(), moved, fresh.total() - moved, gone.total() - moved, told)
 
 
@@ -138,7 +139,7 @@ def _(found: Difference) -> Description:
     told, nodes = found.told, count_of(found.after.network.nodes, "node")
     lines = {
         "steps": f"{steps[1]:,}, {steps[0]:,} before",
-        "kept": f"{found.kept:,} of {count_of(len(found.after.rows), 'row')}",
+        "kept": f"{found.kept:,} of {count_of(found.kept + found.moved + found.gone, 'row')}",
         "moved": f"{count_of(found.moved, 'row')} to other steps",
         "new": count_of(found.new, "row"),
         "gone": count_of(found.gone, "row"),

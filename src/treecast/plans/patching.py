@@ -71,7 +71,7 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
     >>> old.steps, found.schedule.steps, len(found.hearing)
     (9, 12, 22)
     """
-    collective = _can_be_patched(schedule) and _what_is_left(schedule.collective, schedule.network, left)
+    collective = _can_be_patched(schedule) and what_is_left(schedule.collective, schedule.network, left)
     if not collective:
         return None
     plain = schedule.plain()
@@ -108,7 +108,7 @@ def _can_be_patched(schedule: Schedule) -> bool:
     return whole and timed and schedule.copies == 1 and schedule.transmissions <= _MOST_SENDS
 
 
-def _what_is_left(collective: Collective, before: Network, left: Network) -> Collective | None:
+def what_is_left(collective: Collective, before: Network, left: Network) -> Collective | None:
     """Return the same collective on what is left; None where nobody is left who wants something."""
     node = new_nodes(before, left)
     targets = tuple(int(node[v]) for v in collective.targets if node[v] >= 0)

@@ -26,9 +26,10 @@ from treecast.networks import Network
 from treecast.networks.flows import fewest_apart
 from treecast.plans.all_port.pipelines import rows_of_streams, uneven_streams
 from treecast.plans.choice import build
+from treecast.plans.copies import most_ways
 from treecast.plans.differences import Difference, all_labels, difference
 from treecast.plans.loss import Loss
-from treecast.plans.patching import patched
+from treecast.plans.patching import patched, what_is_left
 from treecast.plans.patching_sums import patched_sums
 from treecast.plans.registry import ALL_PORT
 from treecast.plans.request import options_of, request
@@ -100,12 +101,12 @@ def repair(
     Returns
     -------
     Repair
-        The new schedule, what was kept, and whom it concerns.
+        The new schedule, what was kept, and whom it concerns. It has fewer copies where what is left allows no more.
 
     Raises
     ------
     PlanError
-        When the root is dead, and when there are fewer ways than the plan has copies.
+        When the root is dead, and when no builder can do it on what is left.
     NetworkError
         For a node or link that is not there.
 
@@ -124,8 +125,10 @@ def repair(
     gone = {network.node(node) for node in dead_nodes}
     if not collective.all_source and collective.root in gone:
         raise PlanError(f"the root {network.label(collective.root)} is dead: plan again from another root")
-    left, unreached = _left(schedule, sorted(gone), cut_links)
-    patch = _patched(schedule, left)
+    before, (left, unreached) = schedule, _left(schedule, sorted(gone), cut_links)
+    if schedule.copies > 1:
+        schedule = _with_copies(schedule, _copies(schedule, left))
+    patch = _patched(schedule, left) if schedule.copies == before.copies else None
     done = patch is not None and patch.schedule.steps <= tightest(schedule_bounds(patch.schedule), "steps").value
     trees = None if done else _kept(schedule, left)
     ways = [patch] if patch else []
@@ -133,7 +136,7 @@ def repair(
         ways.append(_down(schedule, trees, trees.trees))
     elif not done:
         with suppress(PlanError) if patch else nullcontext():
-            ways.append(_Way(_planned(schedule, left), 0, all_labels(left)))
+            ways.append(_Way(_planned_over_fewer(schedule, left), 0, all_labels(left)))
     seconds = perf_counter() - begun
     if trees is not None and schedule.copies == 1 and (better := _improved(schedule, trees.trees, within)):
         ways.append(_down(schedule, trees, better[1]))
@@ -141,7 +144,7 @@ def repair(
     new = chosen.schedule
     if schedule.sizes is not None and new.collective.messages == schedule.collective.messages:
         new = replace(new, sizes=schedule.sizes)
-    return Repair(schedule, new, unreached, chosen.kept, chosen.moved, seconds, chosen.patched)
+    return Repair(before, new, unreached, chosen.kept, chosen.moved, seconds, chosen.patched)
 
 
 class _Way(NamedTuple):
@@ -151,6 +154,24 @@ class _Way(NamedTuple):
     kept: int
     moved: tuple[str, ...]
     patched: bool = False
+
+
+def _copies(schedule: Schedule, left: Network) -> int:
+    """Return how many copies there can be on what is left: no more than before."""
+    there = what_is_left(schedule.collective, schedule.network, left)
+    return max(1, min(schedule.copies, most_ways(left, there, schedule.against))) if there else schedule.copies
+
+
+def _with_copies(schedule: Schedule, copies: int) -> Schedule:
+    return replace(schedule, copies=copies, against=schedule.against if copies > 1 else "nodes", claims=None)
+
+
+def _planned_over_fewer(schedule: Schedule, left: Network) -> Schedule:
+    """Return a new plan with as many copies as a builder finds the ways for."""
+    for copies in range(schedule.copies, 1, -1):
+        with suppress(PlanError):
+            return _planned(_with_copies(schedule, copies), left)
+    return _planned(_with_copies(schedule, 1), left)
 
 
 def _patched(schedule: Schedule, left: Network) -> _Way | None:
@@ -195,13 +216,15 @@ def _left(schedule: Schedule, gone: list[int], links: Sequence[str]) -> tuple[Ne
     if collective.all_source:
         import networkx as nx
 
-        together = max(nx.strongly_connected_components(torn.to_networkx()), key=len)
+        ranks = set(torn.ranks.tolist())
+        parts = map(set[int], nx.strongly_connected_components(torn.to_networkx()))
+        together = max(parts, key=lambda part: (len(part & ranks), len(part), -min(part)))
         reached = np.isin(np.arange(torn.nodes), list(together))
     else:
         start, every = torn.node(network.label(collective.root)), np.arange(torn.nodes)
-        if collective.direction != "to":
+        if collective.traits.ends != "root":
             reached &= torn.distance(start, every) >= 0
-        if collective.direction != "from":
+        if collective.traits.starts != "root":
             reached &= torn.reversed().distance(start, every) >= 0
     unreached = tuple(torn.labels(np.flatnonzero(~reached)))
     return (torn if not unreached else torn.without(nodes=unreached)), unreached
@@ -273,20 +296,26 @@ def _improved(schedule: Schedule, trees: TreeSet, within: float) -> tuple[Schedu
     return best
 
 
-def _said_to_be_kept(found: Repair) -> str:
+def _how(found: Repair) -> str:
     if found.schedule is found.before:
-        return "everything: there are no faults"
+        return "there are no faults"
     if found.patched:
-        rows = found.difference
-        changed = f"{count_of(rows.new + rows.moved, 'row')} new, {rows.gone + rows.moved:,} gone"
-        return f"{rows.kept:,} of {count_of(len(found.before.plain()), 'row')}, as they were; {changed}"
+        return "rows that still carry stay, and free arcs bring the rest"
+    if not found.kept:
+        return "planned anew"
     arcs = found.schedule.trees * (found.schedule.network.nodes - 1)
-    return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees" if found.kept else "nothing: planned anew"
+    others = (
+        f"{count_of(len(found.moved), 'node')} hear from others"
+        if len(found.moved) > 1
+        else "1 node hears from another"
+    )
+    named = f"; {others}: {list_few(found.moved, _SHOWN)}" if found.moved else ""
+    return f"{found.kept:,} of {count_of(arcs, 'arc')} of the trees stay{named}"
 
 
 @describe.register
 def _(found: Repair) -> Description:
-    before, after, moved, told = found.before, found.schedule, found.moved, found.told
+    before, after, changes = found.before, found.schedule, describe(found.difference)
     figures = {
         "network": after.network.spec,
         "unreached": list(found.unreached),
@@ -294,22 +323,15 @@ def _(found: Repair) -> Description:
         "copies_before": before.copies,
         "trees_before": before.trees,
         "patched": found.patched,
-        "rows_kept": found.difference.kept,
-        "rows_new": found.difference.new + found.difference.moved,
-        "rows_gone": found.difference.gone + found.difference.moved,
         "arcs_kept": 0 if found.patched else found.kept,
-        "hear_from_others": list(moved),
-        "must_be_told": list(told),
+        "hear_from_others": list(found.moved),
+        **changes.pick("kept", "moved", "new", "gone", "must_be_told"),
         "repair_seconds": round(found.seconds, 6),
     }
-    lines = {
+    lines: dict[str, object] = {
         "before": count_of(before.steps, "step") + (f" over {count_of(before.trees, 'tree')}" if before.trees else ""),
-        "kept": _said_to_be_kept(found),
-        "moved": f"{count_of(len(moved), 'node')}, hearing from others: {list_few(moved, _SHOWN)}"
-        if moved
-        else "no node",
-        "must be told": f"{len(told):,} of {count_of(after.network.nodes, 'node')}"
-        + (f": {list_few(list(told), _SHOWN)}" if told else ""),
+        "repaired": _how(found),
+        **{name: words for name, words in changes.lines.items() if name != "steps"},
         "repaired in": f"{found.seconds:.3g} s" if found.seconds >= 1 else f"{found.seconds * 1e3:.3g} ms",
     }
     if found.unreached:
@@ -317,5 +339,6 @@ def _(found: Repair) -> Description:
             "unreached": f"{count_of(len(found.unreached), 'node')}: {list_few(list(found.unreached), _SHOWN)}"
         } | lines
     if before.copies > 1:
-        lines["copies"] = f"{after.copies} to each node, {before.copies} before"
+        fewer = ": what is left has no more ways" if after.copies < before.copies else ""
+        lines["copies"] = f"{after.copies} to each node, {before.copies} before{fewer}"
     return Description(figures, lines).joined(describe(Loss(after, before)), after="must be told")

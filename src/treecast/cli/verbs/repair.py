@@ -23,8 +23,8 @@ def repair(
 
     Of a schedule of one copy, rows that still carry stay in their steps, and free arcs bring the rest; of one with sums, where
     nothing that stays has to begin later. Of a broadcast down trees the parts that still hang from the root are kept, where that
-    takes fewer steps. Other schedules are planned anew on what is left of the network. Nodes that are no longer reached are named
-    and left out.
+    takes fewer steps. Other schedules are planned anew on what is left of the network, and with fewer copies where it has no more
+    ways. Nodes that are no longer reached are named and left out.
 
     Parameters
     ----------
