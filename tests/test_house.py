@@ -282,6 +282,19 @@ def census(schedule, view):
     """Draw the number of rows."""
     return f"{len(schedule)} rows"
 '''
+READER_FILE = '''
+"""What the machine "wheel" prints: how many spokes it has."""
+
+from treecast.networks.reading.machine import Link, Machine, Node
+from treecast.networks.reading.registry import matches, reader
+
+
+@reader("wheel", what="a wheel", recognises=matches(rb"^spokes="))
+def machine_of(data):
+    """Return a wheel."""
+    rim = [f"r{i}" for i in range(int(data.partition(b"=")[2]))]
+    return Machine("a wheel", {"hub": Node("switch")} | dict.fromkeys(rim, Node("host")), [Link("hub", u, 10.0) for u in rim])
+'''
 VERB_FILE = '''
 """``treecast count``."""
 
@@ -299,7 +312,7 @@ def count(file: File, /) -> int:
 '''
 NEW = {
     "networks/windmill.py": FAMILY_FILE, "plans/all_port/patient.py": BUILDER_FILE, "formats/native/sends.py": FORMAT_FILE,
-    "drawing/text/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE,
+    "drawing/text/census.py": PICTURE_FILE, "cli/verbs/count.py": VERB_FILE, "networks/reading/wheel.py": READER_FILE,
 }  # fmt: skip
 SCRIPT = """
 import sys, treecast, treecast.plans
@@ -314,13 +327,15 @@ assert main(["count", "plan.tc"]) == 0
 assert main(["draw", "plan.tc", "--kind", "census"]) == 0
 treecast.save(schedule, "plan.sends")
 assert len(open("plan.sends").readlines()) == len(schedule)
+open("net.txt", "w").write("spokes=5")
+assert treecast.network("net.txt").rank_count == 5
 for words in (["--help"], ["plan", "--help"], ["draw", "--help"]):
     main(words)
 """
 
 
 def test_a_new_idea_is_one_new_file_and_no_edit_elsewhere(tmp_path):
-    """A family, a builder with an option, a format, a picture and a verb: a file each, help and lists included."""
+    """A family, a builder with an option, formats, a picture and a verb: a file each, help and lists included."""
     package = tmp_path / "treecast"
     subprocess.run(["cp", "-r", str(SOURCE), str(package)], check=True)
     for where, text in NEW.items():

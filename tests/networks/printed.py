@@ -62,3 +62,200 @@ class Fabric:
             f"SW 7 60 0x{self.guid(self.leaves[0])[2:]} 4x SDR                'MF0;{self.leaves[0]}:MQM9700/U1'"
         )
         return "\n".join([*lines, ""])
+
+
+DGX = """\t\x1b[4mGPU0\tGPU1\tGPU2\tGPU3\tNIC0NIC1\tCPU Affinity\tNUMA Affinity\x1b[0m
+GPU0\t X \tNV12\tNV12\tNV12\tPXB\tSYS\t0-63\t0
+GPU2\tNV12\tNV12\t X \tNV12\tSYS\tPXB\t64-127\t1
+GPU1\tNV12 X  NV12 NV12 PXBSYS\t0-63\t0
+GPU3\tNV12\tNV12\tNV12\t X \tSYS\tPXB\t64-127\t1
+NIC0\tPXB\tPXB\tSYS\tSYS\t X \tSYS
+NIC1\tSYS\tSYS\tPXB\tPXB\tSYS\t X
+
+Legend:
+  X    = Self
+"""
+PAIRS = """        GPU0    GPU1    GPU2    GPU3
+GPU0     X      NV4     SYS     SYS
+GPU1    NV4      X      SYS     SYS
+GPU2    SYS     SYS      X      PIX
+GPU3    SYS     SYS     PIX      X
+"""
+ROCM = """
+=============================== Hops between two GPUs ===============================
+       GPU0         GPU1         GPU2
+GPU0   0            1            2
+GPU1   1            0            1
+GPU2   2            1            0
+============================ Link Type between two GPUs =============================
+       GPU0         GPU1         GPU2
+GPU0   0            XGMI         XGMI
+GPU1   XGMI         0            XGMI
+GPU2   XGMI         XGMI         0
+"""
+SLURM = """# two leaves, one of them with more
+switchname=s0 Nodes=n[01-03],big
+SwitchName=s1 NODES=n04,\\
+n05
+SwitchName=s2 Switches=s[0-1]
+"""
+SLURM_YAML = """---
+- topology: tree
+  tree:
+    switches:
+      - switch: s0
+        children: s1
+      - switch: s1
+        nodes: n[1-2]
+- topology: pod
+  cluster_default: true
+  torus3d:
+    toruses:
+      - {name: pod, dims: {x: 4, y: 3, z: 2}, nodes: 'n[01-24]'}
+- topology: rack
+  block:
+    blocks:
+      - block: b1
+        nodes: n[1-4]
+      - block: b2
+        nodes: n[5-8]
+- topology: round
+  ring:
+    rings:
+      - {ring: r, nodes: 'n[1-5]'}
+- topology: none
+  flat: true
+"""
+CHIPS = """arch: {0: wormhole_b0, 1: wormhole_b0, 2: wormhole_b0, 3: wormhole_b0}
+chip_unique_ids: {0: 77, 1: 78, 2: 79, 3: 80}
+ethernet_connections:
+  - [{chip: 0, chan: 8}, {chip: 1, chan: 0}]
+  - [{chip: 0, chan: 9}, {chip: 1, chan: 1}, {routing_enabled: true}]
+  - [{chip: 1, chan: 1}, {chip: 0, chan: 9}]
+  - [{chip: 2, chan: 8}, {chip: 3, chan: 0}]
+  - [{chip: 1, chan: 4}, {chip: 2, chan: 4}]
+ethernet_connections_to_remote_devices:
+  - [{chip: 3, chan: 4}, {remote_chip_id: 99, chan: 4}]
+"""
+MESHES = """# two rows of four
+mesh_descriptors {
+  name: "row" arch: BLACKHOLE
+  device_topology { dims: [ 1, 4 ] dim_types: [ LINE, RING ] }
+  channels { count: 2 policy: RELAXED }
+}
+graph_descriptors {
+  name: "both" type: "FABRIC"
+  instances { mesh { mesh_descriptor: "row" mesh_id: 0 } }
+  instances { mesh { mesh_descriptor: "row" mesh_id: 1 } }
+  connections {
+    nodes { mesh { mesh_descriptor: "row" mesh_id: 0 } }
+    nodes { mesh { mesh_descriptor: "row" mesh_id: 1 } }
+    channels { count: 1 }
+  }
+}
+top_level_instance { graph { graph_descriptor: "both" graph_id: 0 } }
+"""
+HWLOC = """<?xml version="1.0"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" gp_index="1">
+    <object type="Package" gp_index="2">
+      <object type="NUMANode" gp_index="3" os_index="0"/>
+      <object type="Bridge" gp_index="4" pci_busid="0000:00:01.0" pci_link_speed="15.75">
+        <object type="PCIDev" gp_index="5" pci_busid="0000:01:00.0" pci_link_speed="15.75">
+          <object type="OSDev" gp_index="6" name="cuda0" osdev_type="5"/>
+          <object type="OSDev" gp_index="7" name="nvml0" osdev_type="1"/>
+        </object>
+      </object>
+    </object>
+    <object type="Package" gp_index="12">
+      <object type="NUMANode" gp_index="13" os_index="1"/>
+      <object type="PCIDev" gp_index="15" pci_busid="0000:81:00.0" pci_link_speed="0">
+        <object type="OSDev" gp_index="17" name="nvml1" osdev_type="1"/>
+      </object>
+    </object>
+  </object>
+</topology>
+"""
+BANDWIDTHS = HWLOC.replace(
+    "</topology>",
+    """<distances2hetero nbobjs="2" kind="25" name="NVLinkBandwidth">
+    <indexes length="16">OSDev:7 OSDev:17 </indexes><u64values length="9">1000000 50000 </u64values>
+    <u64values length="9">50000 1000000 </u64values></distances2hetero></topology>""",
+)
+MLX = '{"hosts": [{"ssh": "m1", "rdma": [null, "en2", ["en3", "en4"]]}, {"ssh": "m2", "rdma": ["en2", null, "en5"]}, '
+MLX += '{"ssh": "m3", "ips": [], "rdma": [["en2"], "en5", null]}]}'
+NETQ = """{"nodes": [{"name": "h1", "type": "host"}, {"name": "h2", "type": "host"}], "links": [{"compounded_links": [
+{"interfaces": [{"node": "h1", "interface": "e1"}, {"node": "s1", "interface": "p1"}]},
+{"interfaces": [{"node": "h1", "interface": "e2"}, {"node": "s1", "interface": "p2"}]},
+{"interfaces": [{"node": "h2", "interface": "e1"}, {"node": "s1", "interface": "p3"}]}]}]}
+"""
+DOT = """// drawn by hand
+strict graph "G" {
+  rankdir=LR; node [shape=circle];
+  a -- b -- c [capacity=2, color=red];
+  s [relay=true, label=<<b>big</b> switch>];
+  {a b} -- s;
+  subgraph cluster0 { c:e -- "the end" }
+}
+"""
+YED = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+<key for="node" id="d6" yfiles.type="nodegraphics"/><key id="w" for="edge" attr.name="weight" attr.type="int"/>
+<key id="s" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/><graph edgedefault="directed">
+<node id="n0"><data key="d6"><y:ShapeNode><y:NodeLabel visible="true">New York</y:NodeLabel></y:ShapeNode></data></node>
+<node id="n1"><data key="d6"><y:ShapeNode><y:NodeLabel>Bern</y:NodeLabel></y:ShapeNode></data></node>
+<node id="n2"><data key="d6"><y:ShapeNode><y:NodeLabel>Bern</y:NodeLabel></y:ShapeNode></data></node>
+<edge source="n0" target="n1"><data key="w">3</data></edge><edge source="n1" target="n0"/>
+<edge source="n1" target="n2"/><edge source="n1" target="n2"/><edge source="n2" target="n2"/></graph></graphml>
+"""
+
+
+def nccl(gpus: int = 4, links: str = "ring", kind: str = "nvlink", sm: int = 80, bridged: bool = True) -> str:
+    """Return a node as NCCL writes it: GPUs on two NUMA nodes, below bridges, joined in a ring, by a switch, or not."""
+    lines = ["<!-- by hand -->", '<system version="1">']
+    for side in range(2):
+        lines.append(
+            f'<cpu numaid="{side}" arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1" host_hash="0x1">'
+        )
+        for gpu in range(side * gpus // 2, (side + 1) * gpus // 2):
+            bus = f"0000:{gpu:02x}:00.0"
+            near = {(gpu + 1) % gpus: 1, (gpu - 1) % gpus: 1} if links == "ring" else {}
+            joined = "".join(
+                f'<{kind} target="0000:{other:02x}:00.0" count="{many}" tclass="0x030200"/>'
+                for other, many in near.items()
+            )
+            if links == "switch":
+                joined = f'<{kind} target="ffff:ff:ff.0" count="12" tclass="0x068000"/>'
+            if bridged:
+                lines.append(
+                    f'<pci busid="0000:{gpu + 64:02x}:00.0" class="0x060400" link_speed="16.0 GT/s" link_width="16">'
+                )
+            lines.append(f'<pci busid="{bus}" class="0x030200" link_speed="16.0 GT/s PCIe" link_width="16">')
+            lines.append(f'<gpu dev="{gpu}" sm="{sm}" gcn="gfx90a" rank="{gpu}" gdr="1">{joined}</gpu></pci>')
+            nic = f'<net name="mlx5_{gpu}" dev="{gpu}" speed="200000" port="1" guid="0x{0x1000 + gpu:x}"/>'
+            lines.append(f'<pci busid="0000:{gpu + 128:02x}:00.0" class="0x020700"><nic>{nic}</nic></pci>')
+            lines += ["</pci>"] if bridged else []
+        lines.append("</cpu>")
+    return "\n".join([*lines, "</system>", ""])
+
+
+FILES = {
+    "dgx.txt": DGX,
+    "pairs.txt": PAIRS,
+    "rocm.txt": ROCM,
+    "topology.conf": SLURM,
+    "topology.yaml": SLURM_YAML,
+    "chips.yaml": CHIPS,
+    "meshes.textproto": MESHES,
+    "pcie.xml": HWLOC,
+    "nvlink.xml": BANDWIDTHS,
+    "mlx.json": MLX,
+    "netq.json": NETQ,
+    "net.dot": DOT,
+    "yed.graphml": YED,
+    "nccl.xml": nccl(),
+    "switch.xml": nccl(8, "switch"),
+    "fabric.topo": Fabric().text(),
+    "ports.topo": Fabric().by_ports(),
+}
+"""A file of each kind, by its name."""

@@ -77,6 +77,8 @@ class Network(Nodes, Described):
     """What people can do where not every rank is."""
     remarks: tuple[str, ...] = ()
     """What is degraded in it, a few words each."""
+    notes: tuple[str, ...] = ()
+    """What people should know of how it was read, a line each."""
     chunk_rate: float | None = None
     """The bytes a second that an arc carries, where its file says so."""
 

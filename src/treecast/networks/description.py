@@ -10,7 +10,7 @@ _MOST_PORTS, _FEW_PORTS = 12, 6  # names of ports in figures, and in words
 @describe.register
 def _(network: Network) -> Description:
     names = [network.port_name(port) for port in range(min(network.ports, _MOST_PORTS))]
-    figures = {
+    figures: dict[str, object] = {
         "network": network.spec,
         "nodes": network.nodes,
         "ranks": network.rank_count,
@@ -24,7 +24,7 @@ def _(network: Network) -> Description:
         "last_node": network.label(network.nodes - 1),
         "translations": network.seen_alike,
     }
-    lines = {
+    lines: dict[str, object] = {
         "network": f"{network.spec}, {network.described}",
         "nodes": f"{network.nodes:,} ({_spell_labels(network)})" + _spell_relays(network),
         "arcs": f"{network.arcs:,}" + ("" if network.both_ways else ", not all with an arc back"),
@@ -32,6 +32,9 @@ def _(network: Network) -> Description:
         "diameter": network.diameter if network.diameter_is_cheap else "not searched for",
         "ports": ", ".join([*names[:_FEW_PORTS], *(["…"] if network.ports > _FEW_PORTS else [])]) or "none",
     }
+    if network.notes:
+        figures["notes"] = list(network.notes)
+        lines["remark"] = list(network.notes)
     return Description(figures, lines)
 
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
+
+if TYPE_CHECKING:
+    from treecast.networks.reading.links import Parts
 
 _REMEMBERED = 8  # the number of nodes whose distances to all others are kept
 _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are searched at a time
@@ -83,7 +86,14 @@ class Graph(Network):
             raise
         except ValueError as error:
             raise NetworkError(f"this graph is no network: {error}") from None
-        return cls(spec or f"graph:{len(parts.names)}", *parts[:3])
+        return cls.made(spec or f"graph:{len(parts.names)}", parts)
+
+    @classmethod
+    def made(cls, spec: str, parts: "Parts") -> Self:
+        """Return the network of what was read, spelled ``spec``, with what people should know of it."""
+        found = cls(spec, parts.names, parts.arcs, parts.relays)
+        found.notes = parts.remarks
+        return found
 
     @property
     def spec(self) -> str:

@@ -18,11 +18,11 @@ from treecast.networks.reading.asked import Asked, read_asked
 from treecast.networks.reading.capacities import Unit, unit_of
 from treecast.networks.reading.degraded import whole
 from treecast.networks.reading.links import MOST_ARCS, Parts
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node, is_rank, spell_nodes
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
 from treecast.networks.reading.registry import read_file
 from treecast.networks.reading.text import plain
 
-_MOST_NODES = 1 << 20
+_MOST_NODES = 1 << 18
 
 
 class Wired(Graph):
@@ -50,7 +50,8 @@ class Wired(Graph):
     def __init__(self, spec: str, machine: Machine, view: Machine, unit: Unit) -> None:
         self.machine, self.view, self.unit = machine, view, unit
         if not any(map(is_rank, view.nodes.values())):
-            raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}")
+            why = "".join(f"; {each.text}" for each in view.complaints[:1])
+            raise NetworkError(f"{spec!r} has no node that takes part: {spell_nodes(view)}{why}")
         both, one = views.sums(view)
         number = {name: u for u, name in enumerate(view.nodes)}
         ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
@@ -65,31 +66,36 @@ class Wired(Graph):
         super().__init__(spec, names, np.concatenate([there, back]), relays)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
         self.chunk_rate = unit.rate * 1e9 / 8 if any(link.rate for link in view.links) else None
-        self.remedy = "" if self.connected else self._remedy()
-
-    def _remedy(self) -> str:
-        found = views.parts(self.view)
-        if len(found[1:2]) and len(found[1]) > 1:
-            other = self.label(list(self.view.nodes).index(found[1][0]))
-            said = views.spell_parts(self.view, found)
-            return f"it is in parts, {said}: take one, by --part 1 or --part {other}"
-        return "" if self.both_ways else "if these are cables, give --undirected"
+        self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 
     def _parse_label(self, text: str) -> int | None:
         found = super()._parse_label(text)
         return self._also.get(text) if found is None else found
 
 
+def _remedy(view: Machine, both_ways: bool) -> str:
+    """Return what to ask of a file some of whose ranks do not reach others."""
+    found = views.parts(view)
+    if len(found) > 1 and len(found[1]) > 1:
+        other = _word(called(view, found[1][0]))
+        return f"it is in parts, {views.spell_parts(view, found)}: take one, by --part 1 or --part {other}"
+    return "" if both_ways else "if these are cables, give --undirected"
+
+
+def _word(text: str) -> str:
+    """Return a text as one word, without control characters."""
+    return text if text.isalnum() and len(text) <= 256 else "_".join(plain(text).split())
+
+
 def _labels(view: Machine) -> list[str]:
     """Return what people call the nodes, no two alike: a name behind a label that stands twice."""
-    said = ["_".join(plain(node.label).split()) or "_".join(plain(name).split()) for name, node in view.nodes.items()]
+    said = [_word(node.label) or _word(name) for name, node in view.nodes.items()]
     many = Counter(said)
     both = [
-        label if many[label] == 1 else f"{label}.{'_'.join(plain(name).split())}"
-        for label, name in zip(said, view.nodes, strict=True)
+        label if many[label] == 1 else f"{label}.{_word(name)}" for label, name in zip(said, view.nodes, strict=True)
     ]
     if len(set(both)) < len(both):  # a label that is another's with its name
-        both = [f"{label}#{u}" for u, label in enumerate(both)]
+        both = [f"{label}.{u}" for u, label in enumerate(both)]
     return both
 
 
@@ -124,7 +130,7 @@ def view_of(machine: Machine, asked: Asked) -> Machine:
         machine = replace(machine, links=links)
     if "hca" in kinds and (asked.ranks or _usual_ranks(machine)) == "hosts":
         machine = views.by_hosts(machine)
-    if kinds & {"pci", "cpu", "nic", "nvswitch"}:
+    if kinds & {"gpu", "pci", "cpu", "nic", "nvswitch"}:
         machine = _node_view(machine, asked)
     return views.part_of(machine, asked.part) if asked.part else machine
 
@@ -135,6 +141,7 @@ def _usual_ranks(machine: Machine) -> str:
 
 def _node_view(machine: Machine, asked: Asked) -> Machine:
     """Return the links of a node's GPUs alone where they join all, or else without relays that do nothing."""
+    machine = views.rated(machine, asked.gpu, asked.pcie_rate)
     alone = views.gpu_links(machine)
     if asked.links == "gpu" or (not asked.links and views.joins_all(alone)):
         return alone
@@ -184,10 +191,10 @@ def machine_of(parts: Parts) -> Machine:
         back = many.get((v, u), 0)
         if u < v and min(cables, back):
             links.append(Link(names[u], names[v], cables=min(cables, back)))
-        if cables > back:
-            links.append(Link(names[u], names[v], cables=cables - back, one_way=True))
+        if cables > back or u == v:
+            links.append(Link(names[u], names[v], cables=cables - back or cables, one_way=True))
     remarks = [Complaint(text) for text in parts.remarks]
-    return Machine("a graph", kinds, links, complaints=remarks, counted=True)
+    return Machine("a graph", kinds, links, parts.facts, remarks, counted=True)
 
 
 def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A002
@@ -247,7 +254,9 @@ def file(path: str) -> Network:
     found = _read(where, asked)
     if isinstance(found, Parts):
         if asked == Asked(format=asked.format):
-            return Graph(f"file:{path}", *found[:3])
+            graph = Graph.made(f"file:{path}", found)
+            graph.remedy = "" if graph.connected else _remedy(machine_of(found), graph.both_ways)
+            return graph
         found = machine_of(found)
     try:
         return network_of(found, asked, f"file:{path}")

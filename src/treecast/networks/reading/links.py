@@ -2,15 +2,17 @@
 
 import ast
 import re
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
+from types import MappingProxyType
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import list_few
 from treecast.networks.core import Ints
 
 MOST_ARCS = 2**27  # a gigabyte of numbers
@@ -22,13 +24,14 @@ _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 class Parts(NamedTuple):
     """What a graph is made of: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
 
-    ``remarks``: what people should know of how it was read, a line each.
+    ``remarks``: what people should know of how it was read, a line each. ``facts``: what the file says in numbers.
     """
 
     names: list[str]
     arcs: Ints
     relays: NDArray[np.bool_]
     remarks: tuple[str, ...] = ()
+    facts: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(eq=False)
@@ -92,6 +95,17 @@ class Links:
         relays = np.zeros(len(place), np.bool_)
         relays[: len(self._given)] = list(self._given.values())
         return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays)
+
+
+def passed_over(attributes: Collection[str]) -> tuple[str, ...]:
+    """Return the remark that attributes were passed over, if there are some.
+
+    >>> passed_over(["weight", "km"])
+    ("passed over: weight, km ('capacity' says how many cables a link has)",)
+    """
+    if not attributes:
+        return ()
+    return (f"passed over: {list_few(list(attributes), 8)} ('capacity' says how many cables a link has)",)
 
 
 def label_of(name: object) -> str:

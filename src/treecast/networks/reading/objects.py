@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from treecast.errors import NetworkError
-from treecast.networks.reading.links import Links, Parts, label_of
+from treecast.networks.reading.links import Links, Parts, label_of, passed_over
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -49,9 +49,12 @@ def _of_networkx(graph: "nx.Graph[Any]") -> Parts:
     links, one_way = Links(), graph.is_directed()
     for name, relay in graph.nodes(data="relay", default=False):
         links.add(name, relay)
-    for u, v, capacity in graph.edges(data="capacity", default=1):
-        links.join(u, v, capacity, one_way)
-    return links.parts()
+    passed = dict[str, None]()
+    for u, v, said in graph.edges(data=True):
+        links.join(u, v, said.get("capacity", 1), one_way)
+        passed |= dict.fromkeys(map(str, said))
+    passed.pop("capacity", None)
+    return links.parts()._replace(remarks=passed_over(passed))
 
 
 def _is_links(what: Any) -> bool:

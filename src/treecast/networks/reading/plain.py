@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import Any, cast
 
-from treecast.networks.reading.links import Links, Parts, unquoted
+from treecast.networks.reading.links import Links, Parts, passed_over, unquoted
 from treecast.networks.reading.registry import reader
 
 _TUPLE = re.compile(r"(?<![^\s,])\([^()]*\)(?![^\s,])")
@@ -42,6 +42,7 @@ def parts_of_text(data: bytes) -> Parts:
     except UnicodeDecodeError:
         raise ValueError("it is no text in UTF-8, and no GraphML: " + _HINT) from None
     links, seen, separator = Links(), dict[frozenset[str], int](), ""
+    passed = dict[str, None]()
     for number, line in enumerate(text.split("\n"), 1):
         line = line.partition("#")[0].strip()
         if not line:
@@ -57,8 +58,9 @@ def parts_of_text(data: bytes) -> Parts:
         if not plain or not 2 <= len(words) <= (2 if brace else 3):
             raise ValueError(f"line {number} is no link: {_HINT}")
         try:
-            capacity = _attributes("{" + attributes).get("capacity", 1) if brace else (words[2:] or [1])[0]
-            links.join(words[0], words[1], capacity)
+            said = _attributes("{" + attributes) if brace else {"capacity": (words[2:] or [1])[0]}
+            links.join(words[0], words[1], said.pop("capacity", 1))
+            passed |= dict.fromkeys(map(str, said))
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
         ends = frozenset(words[:2])
@@ -68,7 +70,7 @@ def parts_of_text(data: bytes) -> Parts:
                 "write it once, with its capacity behind it"
             )
         seen[ends] = number
-    return links.parts()
+    return links.parts()._replace(remarks=passed_over(passed))
 
 
 def _attributes(text: str) -> dict[str, Any]:

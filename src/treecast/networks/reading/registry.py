@@ -94,7 +94,7 @@ def _first_element(head: bytes) -> str:
         raise StopIteration
 
     parser.StartElementHandler = start
-    with suppress(expat.ExpatError, StopIteration, ValueError):
+    with suppress(expat.ExpatError, StopIteration, ValueError, LookupError):
         parser.Parse(head, False)
     return names[0] if names else ""
 

@@ -9,6 +9,10 @@ from treecast.networks.reading.machine import Complaint, Link, Machine, Node, ca
 
 _IDLE = frozenset({"pci", "cpu", "nic"})
 _OF_GPUS = frozenset({"gpu", "nvswitch"})
+PCIE = "PCIe"
+"""What links over PCIe are called whose rate a file does not say."""
+GPU_RATES = {"P100": 144.0, "V100": 160.0, "A100": 160.0, "H100": 164.8, "H200": 164.8, "GH200": 164.8, "B200": 320.8}
+"""Gbit/s of an NVLink each way, by what is in the GPU's name."""
 
 
 def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
@@ -98,6 +102,36 @@ def gpu_links(machine: Machine) -> Machine:
     return only(machine, {name for name, node in machine.nodes.items() if node.kind in _OF_GPUS})
 
 
+def rated(machine: Machine, gpu: str, pcie: float) -> Machine:
+    """Return a node whose GPU links and PCIe have the rates that people say, where the file says none.
+
+    Parameters
+    ----------
+    machine
+        The node.
+    gpu
+        The name of its GPUs, as in ``H100``; none leaves their links as they are.
+    pcie
+        The Gbit/s of a link over PCIe; without it those that have no rate are left out, with what hangs on nothing else.
+
+    Raises
+    ------
+    ValueError
+        For an unknown GPU, or where only one of the rates is said.
+    """
+    known = next((rate for name, rate in GPU_RATES.items() if name in gpu.upper()), 0.0)
+    if gpu and not known:
+        raise ValueError(f"no rate is known of the GPU {gpu!r}: one of {', '.join(GPU_RATES)}")
+    slow = [link for link in machine.links if link.called == PCIE and not link.rate]
+    fast = [link for link in machine.links if link.called != PCIE or link.rate]
+    links = [link._replace(rate=link.rate or known) for link in fast]
+    if pcie and slow:
+        if any(not link.rate for link in links):
+            raise ValueError("the file says no rate of the links between GPUs, either: --gpu H100 says it")
+        return replace(machine, links=links + [link._replace(rate=pcie) for link in slow])
+    return gpu_links(replace(machine, links=links)) if slow else replace(machine, links=links)
+
+
 def joins_all(machine: Machine) -> bool:
     """Return whether a machine's links join all its nodes, at least two."""
     return bool(machine.links) and len(parts(machine)) == 1
@@ -112,13 +146,14 @@ def contracted(machine: Machine) -> Machine:
     """Return a node without the relays that do nothing: those with one neighbour go, those with two become a link.
 
     Links that come to lie between the same two nodes add up; a link in place of a relay has the lower rate of its two. Only PCIe
-    bridges, NUMA nodes and NICs are such relays, and only where their links lead both ways.
+    bridges, NUMA nodes and NICs are such relays, and only where all their links are of PCIe, and lead both ways.
     """
     both, one = sums(machine)
     near = defaultdict[str, dict[str, float]](dict)
     for (u, v), rate in both.items():
         near[u][v] = near[v][u] = rate
     fixed = {name for ends in one for name in ends}
+    fixed |= {name for link in machine.links if link.called not in ("", PCIE) for name in (link.u, link.v)}
     names = [name for name, node in machine.nodes.items() if node.kind in _IDLE and name not in fixed]
     gone, before = set[str](), -1
     while before != len(gone):
@@ -135,26 +170,31 @@ def contracted(machine: Machine) -> Machine:
             gone.add(name)
     kept = {name: node for name, node in machine.nodes.items() if name not in gone}
     place = {name: number for number, name in enumerate(kept)}
-    links = [Link(u, v, rate) for u in kept for v, rate in near[u].items() if place[u] < place[v]]
-    links += [Link(u, v, rate, one_way=True) for (u, v), rate in one.items()]
+    links = [_link(machine, u, v, rate) for u in kept for v, rate in near[u].items() if place[u] < place[v]]
+    links += [_link(machine, u, v, rate)._replace(one_way=True) for (u, v), rate in one.items()]
     return replace(machine, nodes=kept, links=links)
+
+
+def _link(machine: Machine, u: str, v: str, rate: float) -> Link:
+    """Return a link that carries so much, in cables where a machine says no rates."""
+    return Link(u, v, rate) if any(link.rate for link in machine.links[:1]) else Link(u, v, cables=round(rate))
 
 
 def undirected(machine: Machine) -> Machine:
     """Return a graph whose arcs all lead both ways: one from u to v and one from v to u are one link then. Loops are left out."""
-    one = Counter[tuple[str, str]]()
+    one = Counter[Link]()
     links, loops = list[Link](), 0
     for link in machine.links:
         if link.u == link.v:
             loops += link.cables
         elif link.one_way:
-            one[link.u, link.v] += link.cables
+            one[link._replace(cables=1, one_way=False)] += link.cables
         else:
             links.append(link)
-    for (u, v), cables in one.items():
-        back = one.get((v, u), 0)
-        if cables > back or (cables == back and u < v):
-            links.append(Link(u, v, cables=cables))
+    for link, cables in one.items():
+        back = one[link._replace(u=link.v, v=link.u)]
+        if cables > back or (cables == back and link.u < link.v):
+            links.append(link._replace(cables=cables))
     said = [Complaint(f"{count_of(loops, 'link')} from a node to itself", sort="left out")] if loops else []
     return replace(machine, links=links, complaints=[*machine.complaints, *said])
 

@@ -1,0 +1,97 @@
+"""Slurm's lists of hosts: ``n1,n[1-3,7]b[01-02]``."""
+
+import re
+from dataclasses import dataclass
+from itertools import product
+
+MOST = 1 << 18
+"""The most names of a file."""
+_RANGE = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers from ``first`` to ``last``, of so many digits at least."""
+
+    first: int
+    last: int
+    width: int
+
+    def names(self) -> list[str]:
+        return [str(number).zfill(self.width) for number in range(self.first, self.last + 1)]
+
+
+def hosts_of(text: str, most: int = MOST) -> list[str]:
+    """Return the names of a list, the leftmost brackets slowest.
+
+    Parameters
+    ----------
+    text
+        The list. A range ``01-10`` keeps the width of its first number, ``9-10`` has none.
+    most
+        The most names, which are counted before they are made.
+
+    Raises
+    ------
+    ValueError
+        For a bracket that is open or in a bracket, a range that falls, and too many names.
+
+    Examples
+    --------
+    >>> hosts_of("n1,n[08-10]b[1,3]")
+    ['n1', 'n08b1', 'n08b3', 'n09b1', 'n09b3', 'n10b1', 'n10b3']
+    """
+    parts = [_pieces(part) for part in _apart(text)]
+    total = 0
+    for pieces in parts:
+        many = 1
+        for piece in pieces:
+            many *= 1 if isinstance(piece, str) else sum(each.last - each.first + 1 for each in piece)
+        total += many
+    if total > most:
+        raise ValueError(f"{text[:60]!r} has {total:,} names: the most are {most:,}")
+    found = list[str]()
+    for pieces in parts:
+        choices = [
+            [piece] if isinstance(piece, str) else [name for each in piece for name in each.names()] for piece in pieces
+        ]
+        found += map("".join, product(*choices))
+    return found
+
+
+def _apart(text: str) -> list[str]:
+    """Return the parts between commas outside of brackets."""
+    parts, start, opened = list[str](), 0, -1
+    for place, sign in enumerate(text):
+        if sign == "[":
+            if opened >= 0:
+                raise ValueError(f"{text[:60]!r} has a bracket in a bracket, at its character {place + 1}")
+            opened = place
+        elif sign == "]":
+            if opened < 0:
+                raise ValueError(f"{text[:60]!r} closes a bracket that is not open, at its character {place + 1}")
+            opened = -1
+        elif sign == "," and opened < 0:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    if opened >= 0:
+        raise ValueError(f"{text[:60]!r} does not close the bracket at its character {opened + 1}")
+    return [part for part in [*parts, text[start:].strip()] if part]
+
+
+def _pieces(part: str) -> list[str | list[_Numbers]]:
+    """Return a part as texts and brackets, in order."""
+    found = list[str | list[_Numbers]]()
+    for text, inside in re.findall(r"([^\[\]]+)|\[([^\[\]]*)\]", part):
+        found.append(text or [_range(each, part) for each in inside.split(",")])
+    return found
+
+
+def _range(text: str, part: str) -> _Numbers:
+    found = _RANGE.fullmatch(text.strip())
+    if not found:
+        raise ValueError(f"{part[:60]!r} has {text[:40]!r} in brackets: write numbers and ranges, as in [1-3,7]")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise ValueError(f"{part[:60]!r} has the range {text[:40]!r}, which falls: write the smaller number first")
+    return _Numbers(first, last, len(found[1]) if found[1].startswith("0") or not found[2] else 0)

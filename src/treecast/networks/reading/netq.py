@@ -1,0 +1,32 @@
+"""What NetQ, the monitor of Cumulus Linux, says of a fabric in JSON."""
+
+from treecast.networks.reading.json_data import json_of
+from treecast.networks.reading.machine import Link, Machine, Node
+from treecast.networks.reading.registry import matches, reader
+from treecast.networks.reading.text import plain
+from treecast.networks.reading.yaml_data import row, table, text
+
+
+@reader("netq", what="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))
+def machine_of_netq(data: bytes) -> Machine:
+    """Return the fabric of NetQ's JSON; nodes of type host take part."""
+    said = table(json_of(data), "the file")
+    kinds = dict[str, str]()
+    for each in row(said.get("nodes"), "nodes"):
+        one = table(each, "a node")
+        name = plain(text(one.get("name", one.get("id")), "name"))
+        kinds[name] = "host" if str(one.get("type", "")).lower() == "host" else "switch"
+    cables = dict[frozenset[tuple[str, str]], tuple[str, str]]()
+    for link in row(said.get("links"), "links"):
+        for each in row(table(link, "a link").get("compounded_links"), "compounded_links"):
+            ends = [table(end, "an end") for end in row(table(each, "a cable").get("interfaces"), "interfaces")]
+            if len(ends) != 2:
+                raise ValueError(f"a cable has {len(ends)} interfaces, not two")
+            (u, port), (v, other) = [(plain(text(end.get("node"), "node")), str(end.get("interface"))) for end in ends]
+            if u != v:
+                cables[frozenset(((u, port), (v, other)))] = (u, v)
+    for name in (name for ends in cables.values() for name in ends):
+        kinds.setdefault(name, "switch")
+    nodes = {name: Node(kind) for name, kind in kinds.items()}
+    links = [Link(u, v) for u, v in cables.values()]
+    return Machine("NetQ's JSON", nodes, links, {"cables": len(links)})

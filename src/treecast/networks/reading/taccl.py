@@ -1,0 +1,16 @@
+"""Parameters of TACCL and TE-CCL, which describe no machine."""
+
+from treecast.networks.reading.machine import Machine
+from treecast.networks.reading.registry import matches, reader
+
+
+@reader(
+    "taccl",
+    what="TACCL's or TE-CCL's parameters",
+    recognises=matches(rb'"(TopologyParams|intranode_sketch|GurobiParams)"\s*:'),
+)
+def refuse_parameters(data: bytes) -> Machine:
+    """Refuse parameters of TACCL and TE-CCL, which name a machine that they know."""
+    raise ValueError(
+        "it names a machine that TACCL or TE-CCL knows, and parameters, but no links: give what the machine prints"
+    )

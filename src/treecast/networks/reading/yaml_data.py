@@ -1,0 +1,64 @@
+"""YAML from strangers: no anchors, aliases or tags, in limits; every value is a text."""
+
+from typing import Any, cast
+
+import yaml
+
+_DEEPEST, _MOST = 32, 1 << 20
+_LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+def yaml_of(data: bytes) -> Any:
+    """Return what a YAML file holds: dicts, lists and texts.
+
+    Raises
+    ------
+    ValueError
+        When it is no YAML, or has an anchor, an alias, a tag, or more than 32 levels or 2^20 values.
+    """
+    deep = many = 0
+    try:
+        for event in cast(Any, yaml).parse(data, Loader=_LOADER):
+            many += 1
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+                raise ValueError(_at(event, "has an anchor or alias: write the value out"))
+            if getattr(event, "tag", None) is not None:
+                raise ValueError(_at(event, f"has the tag {event.tag[:40]!r}: leave it out"))
+            deep += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if deep > _DEEPEST or many > _MOST:
+                raise ValueError(_at(event, f"is more than {_DEEPEST} levels deep, or the file has {_MOST:,} values"))
+        return cast(Any, yaml).load(data, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ValueError(f"it is no YAML: {error.problem}" + (f" in line {mark.line + 1}" if mark else "")) from None
+    except (yaml.YAMLError, UnicodeError) as error:
+        raise ValueError(f"it is no YAML: {' '.join(str(error).split())[:100]}") from None
+
+
+def _at(event: Any, what: str) -> str:
+    return f"line {event.start_mark.line + 1} {what}"
+
+
+def table(value: Any, what: str) -> dict[str, Any]:
+    """Return a value that is to be a table of names and values; no value is an empty one. Raises ValueError for another."""
+    if value in (None, ""):
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is to be a table of names and values")
+    return {str(key): each for key, each in cast("dict[Any, Any]", value).items()}
+
+
+def row(value: Any, what: str) -> list[Any]:
+    """Return a value that is to be a list; no value is an empty one. Raises ValueError for another."""
+    if value in (None, ""):
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f"{what} is to be a list")
+    return cast("list[Any]", value)
+
+
+def text(value: Any, what: str) -> str:
+    """Return a value that is to be a text or number. Raises ValueError for another."""
+    if isinstance(value, dict | list) or value is None:
+        raise ValueError(f"{what} is to be a text")
+    return str(value)
