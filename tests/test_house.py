@@ -299,7 +299,8 @@ VERB_FILE = '''
 """``treecast count``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import File, load
+from treecast.cli.arguments import File
+from treecast.cli.files import load
 
 
 def count(file: File, /) -> int:

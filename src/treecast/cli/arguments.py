@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.against import AGAINST
-from treecast.cli import console
 from treecast.cli.options import options_class
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from treecast.schedule import Schedule
     from treecast.schedule.costs import Costs
     from treecast.simulation.faults import Faults
-    from treecast.verification.report import Report
 
 _COUNT = re.compile(r"([0-9][0-9_]{0,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,2})?)([kMG]?)")
 _THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
@@ -379,25 +377,6 @@ def read_steps(text: str | None) -> tuple[int, int]:
     if not colon or any(part and not _is_whole(part) for part in (first, last)):
         raise TreecastError(f"--steps is written A:B, as in 3:8, not {text!r}")
     return int(first or 0), int(last or 2**31 - 1)
-
-
-def load(file: str) -> "tuple[Schedule, Report]":
-    """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken."""
-    from treecast.formats import load_verified
-
-    schedule, report = load_verified(file)
-    console.say(f"verified {report.method}: {len(schedule):,} rows")
-    return schedule, report
-
-
-def save(schedule: "Schedule", output: str, to: str | None = None, **settings: Any) -> None:
-    """Write a schedule to a file, and say so where its name does not tell that it is text."""
-    from treecast import formats
-    from treecast.formats.registry import unknown_suffix
-
-    formats.save(schedule, output, to, **settings)
-    if to is None and (suffix := unknown_suffix(output)):
-        console.warn(f"{output} is written as text: {suffix} is the ending of no format")
 
 
 def _is_whole(text: str) -> bool:

@@ -6,7 +6,8 @@ from warnings import catch_warnings
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import FaultOptions, File, Flag, Output, load, read_steps
+from treecast.cli.arguments import FaultOptions, File, Flag, Output, read_steps
+from treecast.cli.files import load
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import File, load, save
+from treecast.cli.arguments import File
+from treecast.cli.files import load, save
 from treecast.cli.options import options_class
 from treecast.formats.registry import Setting, exporter_named, exporters, format_of_name
 

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec, save
+from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
+from treecast.cli.files import save
 from treecast.cli.options import options_class
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options

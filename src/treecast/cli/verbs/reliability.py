@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import Json, Output, Seed, check_numbers, load
+from treecast.cli.arguments import Json, Output, Seed, check_numbers
+from treecast.cli.files import load
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

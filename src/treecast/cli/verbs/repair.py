@@ -3,7 +3,8 @@
 from typing import Annotated
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Json, Output, Several, save
+from treecast.cli.arguments import File, Json, Output, Several
+from treecast.cli.files import save
 from treecast.errors import TreecastError
 
 

@@ -15,8 +15,8 @@ from treecast.cli.arguments import (
     Output,
     RandomFaultOptions,
     check_numbers,
-    load,
 )
+from treecast.cli.files import load
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

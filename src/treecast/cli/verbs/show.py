@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, load, read_steps
+from treecast.cli.arguments import File, Flag, Json, read_steps
+from treecast.cli.files import load
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """``treecast simulate``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import CostOptions, File, Flag, Json, LiarOptions, RandomFaultOptions, load
+from treecast.cli.arguments import CostOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
+from treecast.cli.files import load
 from treecast.errors import TreecastError
 
 

@@ -1,7 +1,8 @@
 """``treecast verify``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers, save
+from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers
+from treecast.cli.files import save
 from treecast.cli.told import ToldOptions
 from treecast.errors import TreecastError
 from treecast.simulation.fault_sets import Kind

@@ -1,0 +1,28 @@
+"""Files of schedules, as verbs read and write them."""
+
+from typing import TYPE_CHECKING, Any
+
+from treecast.cli import console
+
+if TYPE_CHECKING:
+    from treecast.schedule import Schedule
+    from treecast.verification.report import Report
+
+
+def load(file: str) -> "tuple[Schedule, Report]":
+    """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken."""
+    from treecast.formats import load_verified
+
+    schedule, report = load_verified(file)
+    console.say(f"verified {report.method}: {len(schedule):,} rows")
+    return schedule, report
+
+
+def save(schedule: "Schedule", output: str, to: str | None = None, **settings: Any) -> None:
+    """Write a schedule to a file, and say so where its name does not tell that it is text."""
+    from treecast import formats
+    from treecast.formats.registry import unknown_suffix
+
+    formats.save(schedule, output, to, **settings)
+    if to is None and (suffix := unknown_suffix(output)):
+        console.warn(f"{output} is written as text: {suffix} is the ending of no format")
