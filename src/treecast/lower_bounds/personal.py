@@ -35,14 +35,16 @@ def of_scatter(job: Job, root: int) -> list[Bound]:
 def of_alltoall(job: Job) -> list[Bound]:
     """Return what a cut, and prices of arcs, say of an alltoall.
 
-    Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out. And whatever arcs
-    cost, the cheapest ways of all chunks cost no more than all arcs do in as many steps as there are.
+    Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
+    can be there, nor later than one still gets to a rank. And whatever arcs cost, the cheapest ways of all chunks cost no
+    more than all arcs do in as many steps as there are.
     """
     cut, found = best_separator(job.network), list[Bound]()
     if cut is not None:
-        formula = f"⌈M x {cut.nodes:,} x {cut.others:,} / {cut.arcs:,}⌉"
+        later = f" + {cut.late:,}" if cut.late else ""
+        formula = f"⌈M x {cut.nodes:,} x {cut.others:,} / {cut.arcs:,}⌉{later}"
         source = f"from {cut.nodes:,} nodes to {cut.others:,} others lead {cut.arcs:,} arcs"
-        found.append(steps(-(-job.total * cut.pairs // cut.arcs), formula, source))
+        found.append(steps(-(-job.total * cut.pairs // cut.arcs) + cut.late, formula, source))
     prices = best_prices(job.network)
     if prices is not None:
         formula = f"⌈M x {prices.ways:,} / {prices.arcs:,}⌉"

@@ -1,9 +1,10 @@
 """What makes an alltoall slow: cuts that many pairs of nodes cross over few arcs, and prices of arcs that say the same."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.networks.core import Ints, Network
 from treecast.networks.flows import Arcs, arcs_of
@@ -15,11 +16,15 @@ _STARTS, _SMOOTHED, _ATTEMPTS = 12, 40, 32
 
 
 class Separator(NamedTuple):
-    """A set with ``nodes`` ranks that ``arcs`` arcs leave for the ``others``: every pair across has to use them."""
+    """A set with ``nodes`` ranks that ``arcs`` arcs leave for the ``others``: every pair across has to use them.
+
+    ``late``: how many arcs the nearest rank inside is from the nearest of these arcs, and the nearest rank outside behind them.
+    """
 
     nodes: int
     others: int
     arcs: int
+    late: int = 0
 
     @property
     def pairs(self) -> int:
@@ -56,7 +61,7 @@ def best_separator(network: Network) -> Separator | None:
         return None
     arcs = arcs_of(network)
     found = [_improved(arcs, _weights(network), order) for order in _orders(network, arcs)]
-    return max(found, key=lambda cut: cut.pairs / cut.arcs)
+    return max(found, key=lambda cut: (cut.pairs / cut.arcs, cut.late))
 
 
 def _weights(network: Network) -> Ints:
@@ -99,7 +104,22 @@ def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
     inside = np.zeros(len(order), np.bool_)
     inside[order[: int(best_prefix(*arcs[:5], weight, order))]] = True
     nodes, out = improve(*arcs[:5], weight, inside)
-    return Separator(int(nodes), int(weight.sum()) - int(nodes), int(out))
+    leaving = inside[arcs.tail] & ~inside[arcs.head]
+    to_arcs = _between(arcs, inside & (weight > 0), arcs.tail[leaving])
+    beyond = _between(
+        arcs, np.bincount(arcs.head[leaving], minlength=len(order)) > 0, np.flatnonzero(~inside & (weight > 0))
+    )
+    return Separator(int(nodes), int(weight.sum()) - int(nodes), int(out), to_arcs + beyond)
+
+
+def _between(arcs: Arcs, start: NDArray[np.bool_], ends: NDArray[Any]) -> int:
+    """Return how many arcs lead from the nearest of some nodes to the nearest of some others."""
+    from treecast.kernels.flows import distances
+    from treecast.kernels.views import read_only
+
+    far = np.empty(len(start), np.int32)
+    distances(arcs.first, arcs.head, read_only(np.flatnonzero(start), np.int32), -1, far)
+    return int(far[ends][far[ends] >= 0].min(initial=len(start)))
 
 
 @lru_cache(64)

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.networks.test_flows import random_graphs
+from tests.networks.test_parting import switched as tree_like
+from tests.plans.test_through_one_node import hosts_of
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, schedule_bounds
 from treecast.networks import network
@@ -83,3 +85,23 @@ def test_a_recipe_makes_the_same_rows_and_one_node_none():
     assert plan("alltoall", nx.empty_graph(1), builder="priced-paths").steps == 0
     with pytest.raises(PlanError, match="finds a way for each pair of nodes"):
         plan("alltoall", "mesh:100x100", builder="priced-paths")
+
+
+@pytest.mark.parametrize(
+    ("leaves", "steps"),
+    [((8,) * 6, 8 * 40 + 3), ((13, 12), 13 * 12 + 2), ((18,) * 8 + (4,), 18 * 130 + 3)],
+)
+def test_hosts_on_a_tree_of_switches_take_turns(leaves, steps):
+    """The busiest cable is never idle from the first chunk that can cross it to the last: the least that there can be."""
+    spine = () if len(leaves) == 2 else (0,)
+    above = [(0, 1)] if len(leaves) == 2 else [(s, len(leaves)) for s in range(len(leaves))]
+    schedule = plan("alltoall", hosts_of(*leaves, *spine, above=above))
+    assert schedule.steps == best(schedule_bounds(schedule), "steps").value == steps
+    assert verify(schedule).holds
+
+
+@given(tree_like(), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_no_plan_past_relays_that_part_a_network_beats_the_bound(graph, messages):
+    schedule = plan("alltoall", graph, messages=messages)
+    assert schedule.steps >= best(schedule_bounds(schedule), "steps").value

@@ -16,6 +16,7 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
+from treecast.networks.separators import best_separator
 from treecast.plans.all_port.runs import Runs, built_of, listed, orders
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -59,20 +60,30 @@ def over_priced_paths(job: Job[Network]) -> Built:
     if network.rank_count == 1:
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NAMES, ())), Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
-    found = None
+    found, share = None, least_load(job, least)
     work = 0
     for parts, seed in _tries(messages):
-        runs = _runs(network, messages // parts, parts, -(-least * parts // messages), seed)
+        runs = _runs(network, messages // parts, parts, -(-share * parts // messages), seed)
         for keys in orders(network, runs, seed):
             began, steps = listed(network, runs, keys)
             if found is None or steps < found[2]:
                 found = runs, began, steps
+            if steps == least:
+                break
         work += 2 * len(runs.arc)
-        if found is not None and (found[2] == least or work > _MOST_WORK):
+        one_way_each = network.arcs == 2 * (network.nodes - 1)  # a tree: other prices change nothing
+        if found is not None and (found[2] == least or work > _MOST_WORK or one_way_each):
             break
     if found is None:
         raise ValueError("no order was tried")
     return built_of(network, *found)
+
+
+def least_load(job: Job[Network], least: int) -> int:
+    """Return how many chunks some arc has to carry, by the bound ``least`` of steps, less those in which a cut is idle."""
+    cut = best_separator(job.network)
+    chunks = job.copies * job.collective.messages
+    return least - (cut.late if cut is not None and -(-chunks * cut.pairs // cut.arcs) + cut.late == least else 0)
 
 
 def _tries(messages: int) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of, connectivity
 from treecast.networks.ways import least_lengths
-from treecast.plans.all_port.priced_paths import UNIT, prices
+from treecast.plans.all_port.priced_paths import UNIT, least_load, prices
 from treecast.plans.all_port.runs import Runs, built_of, listed, orders
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
@@ -99,7 +99,7 @@ def over_priced_ways(job: Job[Network]) -> Built:
     network, messages, found = job.network, job.collective.messages, None
     least = best(bounds(job.collective, network, job.copies, job.model), "steps").value
     for seed in range(_TRIES if network.rank_count > 1 else 1):
-        runs = _runs(job, -(-least // messages), seed)
+        runs = _runs(job, -(-least_load(job, least) // messages), seed)
         for keys in orders(network, runs, seed):
             began, steps = listed(network, runs, keys)
             if found is None or (steps, len(runs.arc)) < (found[2], len(found[0].arc)):

@@ -80,7 +80,11 @@ def built_of(network: Network, runs: Runs, began: Ints, steps: int) -> Built:
 
 
 def orders(network: Network, runs: Runs, seed: int) -> list[list[Ints]]:
-    """Return the keys of orders in which hops may go first: those farthest from the end, or with the most waiting ahead."""
+    """Return the keys of orders in which hops may go first: those farthest from the end, or with the most waiting ahead.
+
+    Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
+    all nodes send to different ones at a time.
+    """
     load = np.bincount(runs.arc, minlength=len(arcs_of(network).head))
     chance = np.random.default_rng(seed).permutation(len(runs.arc)) if seed else np.zeros_like(runs.arc)
     left = runs.left
@@ -88,4 +92,8 @@ def orders(network: Network, runs: Runs, seed: int) -> list[list[Ints]]:
     for hop in range(1, int(left.max(initial=1))):  # the most that any arc ahead has to carry
         later = np.flatnonzero(left > hop)
         ahead[later] = np.maximum(ahead[later], load[runs.arc[later + hop]] + left[later] - hop)
-    return [[-left, chance], [-ahead, -left, chance]]
+    arcs, run, number = arcs_of(network), runs.run, np.zeros(network.nodes, np.int64)
+    number[network.ranks] = np.arange(network.rank_count)
+    source, target = arcs.tail[runs.arc[runs.first[run]]], arcs.head[runs.arc[runs.first[run + 1] - 1]]
+    behind = (number[target] - number[source]) % network.rank_count
+    return [[-left, chance], [-ahead, -left, chance], *([] if seed else [[-left, behind]])]
