@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,27 @@ def test_the_time_limit_ends_all():
 
 def test_a_job_whose_ranks_are_all_killed_has_failed():
     assert launch(program="os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
+
+
+def joins(*words, ranks, respawn):
+    program = str(Path(__file__).with_name("joins.py"))
+    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", str(ranks), "--respawn", str(respawn), "--"]
+    done = subprocess.run(
+        [*line, sys.executable, program, *words], capture_output=True, text=True, timeout=580, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
+    said = joins("1", "60", "2", ranks=3, respawn=2)
+    assert all(same == "True" for same, _ in said)
+    assert all(0 < int(fewer) < 60 for _, fewer in said)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_many_die_and_come_back(seed):
+    said = joins(str(seed), "400", "60", ranks=5, respawn=200)
+    assert len(said) >= 2
+    assert all(same == "True" for same, _ in said)

@@ -76,7 +76,7 @@ def make_call(comm, number, name, root, count):
         "Reduce": lambda: me != root or (one == total(living)).all(),
         "Reduce_scatter_block": lambda: (one == total(living)).all(),
         "Scan": lambda: (one == total([r for r in living if r <= me])).all(),
-        "Exscan": lambda: (one == total([r for r in living if r < me])).all(),
+        "Exscan": lambda: (me > 0 and min(living) >= me) or (one == total([r for r in living if r < me])).all(),
     }
     return bool(right[name]())
 

@@ -93,7 +93,7 @@ def scan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) 
 def exscan(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
     """Bring to every rank the sum of the contributions of the ranks before it. Else as ``allreduce``.
 
-    At rank 0 ``out`` stays as it is. Where all ranks before have failed, too.
+    At rank 0 ``out`` stays as it is. Where all ranks before have failed it means nothing.
     """
     return (yield from _sum(group, (mine, out), how, Task(Shape("exscan"), prefix=True, less=True)))
 

@@ -113,6 +113,22 @@ class Agreement:
     def _note_end(self, rank: int, call: int) -> None:
         self.ended[rank] = max(self.ended.get(rank, 0), call)
 
+    def admit(self, ranks: Iterable[int]) -> None:
+        """Take ranks in from the next call on; all members do so in the same call."""
+        for rank in ranks:
+            self.dead.discard(rank)
+            self.lost.discard(rank)
+            self.byes.pop(rank, None)
+            self.ended[rank] = self.number
+        self.members = sorted({*self.members, *ranks})
+        self.guarded = True
+
+    def join(self, members: Iterable[int], number: int) -> None:
+        """Be taken in by these members, who have ended so many calls."""
+        self.members, self.number, self.guarded = sorted(members), number, True
+        self.ended = dict.fromkeys(self.members, number)
+        self.lost |= set(range(self.size)) - set(self.members)
+
     def leave(self) -> None:
         """Take no further part: the others go on without this rank."""
         if not self.is_out:

@@ -135,9 +135,15 @@ class Group:
         self._lacks.add(about)
         self._wants.append((about, place, self.transport.receive(self.seats[source], self._key(stage, about), place)))
 
-    def lack(self, about: int) -> None:
-        """Lack data that nobody sends."""
+    def lack(self, about: int, place: Piece | None = None) -> None:
+        """Lack data that nobody sends by itself; ``place`` is where it goes when somebody gives it."""
         self._lacks.add(about)
+        if place is not None:
+            self._places[about] = place
+
+    def lacks_any(self) -> bool:
+        """Return whether data is still lacking here."""
+        return bool(self._lacks)
 
     def give(self, to: int, about: int, piece: Piece | None, stage: int = 0) -> None:
         """Send the data of a rank to a rank; None tells it that there is none."""

@@ -11,6 +11,8 @@ returns the communicator of all its ranks. It has the methods of mpi4py's, and s
 ``IN_PLACE``, ``DOUBLE`` …
 """
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +45,7 @@ def init(
     trust_ends: bool = True,
     on_error: str = "abort",
     start: float = 300.0,
+    join: bool | None = None,
 ) -> "Comm":
     """Join a job, and return the communicator of all its ranks.
 
@@ -74,6 +77,10 @@ def init(
         ``treecast.mpi.wrap``.
     start : float
         Seconds within which all ranks have to come.
+    join : bool, optional
+        Whether this is a newcomer in the seat of a rank that has failed: it waits for ``Comm.admit`` of the others. By
+        default when TREECAST_JOIN is set, as by ``treecast launch --tcp --respawn``; the process then leaves, with status 0,
+        when the job is over already. The meeting place has to be there still.
 
     Returns
     -------
@@ -93,6 +100,7 @@ def init(
     """
     from treecast.tcp.comm import Comm
     from treecast.tcp.job import Options, start_job
+    from treecast.tcp.meeting import TooLateError
     from treecast.tcp.places import Start, find_start, read_places
     from treecast.tcp.proof import Tls, Trust, read_secret
 
@@ -111,5 +119,17 @@ def init(
         where = Start(rank or 0, size or 0, read_places(meet or ""))
         if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
             raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
-    process = start_job(where, Options(survive, deadline, trust, start, trust_ends, store, on_error))
+    is_new = bool(os.environ.get("TREECAST_JOIN")) if join is None else join
+    options = Options(survive, deadline, trust, start, trust_ends, store, on_error, is_new)
+    try:
+        process = start_job(where, options)
+        if is_new:
+            return Comm(process, process.wait_for_welcome(survive), is_new=True)
+    except TooLateError as error:
+        if join:
+            raise
+        sys.stderr.write(
+            f"treecast: {error}\n"
+        )  # the launcher has started it anew, and the job has ended well meanwhile
+        raise SystemExit(0) from None
     return Comm(process, process.add_group(range(where.size), survive, 0))

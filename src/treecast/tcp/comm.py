@@ -10,6 +10,8 @@ from time import perf_counter
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
+from treecast.algorithms.share import share
+from treecast.errors import PlanError
 from treecast.groups.group import Group, called
 from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
 from treecast.mpi.comm.jobs import JOBS, Given, Job, Rank, job_of
@@ -22,6 +24,7 @@ from treecast.tcp.job import Job as Process
 
 del _sums
 _WITHOUT = {"Alltoallw"}  # a datatype for each block: there are no derived ones here
+_REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
 UNDEFINED = -32766
 """The colour of a rank that Split gives no communicator."""
 
@@ -110,8 +113,8 @@ class Comm:
     ()
     """
 
-    def __init__(self, process: Process, group: Group) -> None:
-        self._process, self._group = process, group
+    def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
+        self._process, self._group, self._is_new = process, group, is_new
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
         self._last = Last()
 
@@ -136,6 +139,11 @@ class Comm:
     def last(self) -> Last:
         """What became of the last collective that was called on this object."""
         return self._last
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this rank was taken in later (``admit``), and nobody has shared anything with it yet."""
+        return self._is_new
 
     def Get_rank(self) -> int:  # noqa: N802
         """Return the number of this rank."""
@@ -174,6 +182,45 @@ class Comm:
         return self if found is None else found
 
     Clone = Dup
+
+    # -- who comes back ----------------------------------------------------------------------------------------------
+
+    def admit(self) -> tuple[int, ...]:
+        """Take in who has asked for it by now, and is reached by all; return their numbers.
+
+        They are newcomers in the seats of ranks that have failed: ``treecast launch --tcp --respawn``, or
+        ``init(join=True)``. They are members from the next call on, which has to be ``share``. All ranks call this; nobody
+        waits for who has not come.
+        """
+        if self._group.ident:
+            raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
+        gather = getattr(self, "allgather")  # noqa: B009
+        heard = [each for each in gather(self._process.applicants()) if each]
+        wanted = {
+            seat: identity for each in heard for seat, identity in sorted(each.items()) if seat not in self.members
+        }
+        if not wanted:
+            return ()
+        reached: list[Any] = gather(self._process.applicants(wanted.values(), _REACH))
+        everyone = [each for each in reached if each is not None]
+        seats = sorted(
+            seat for seat, identity in wanted.items() if all(each.get(seat) == identity for each in everyone)
+        )
+        self._process.admit(self._group, seats)
+        return tuple(seats)
+
+    def share(self, arrays: Sequence[Any]) -> None:
+        """Bring arrays that all old members have, with equal values, to those taken in by ``admit``; all ranks call this.
+
+        Each array is contiguous, and of one length on all ranks. Raises DeliveryError when nobody who has the data lives.
+        """
+        self._process.wait_for_begun()
+        for array in arrays:
+            data = self._ours.reader.receive(array)
+            self._process.run(called(self._group, share(self._group, data.pieces[0], self._is_new)))
+            if data.finish is not None:
+                data.finish()
+        self._is_new = False
 
     # -- calls -------------------------------------------------------------------------------------------------------
 

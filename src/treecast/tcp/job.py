@@ -1,6 +1,7 @@
 """This process as a rank of a job: its transport, the groups that make calls over it, and how it ends."""
 
 import atexit
+import json
 import os
 import socket
 from collections.abc import Callable, Iterable
@@ -11,7 +12,17 @@ from typing import Any, NamedTuple, TypeVar
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.mpi.comm.ending import end_with_the_job
-from treecast.tcp.meeting import Arrivals, Listener, Place, Store, ask_place, ask_store, connect_all
+from treecast.tcp.meeting import (
+    Arrivals,
+    Listener,
+    Place,
+    Store,
+    TooLateError,
+    ask_place,
+    ask_store,
+    connect_all,
+    connect_living,
+)
 from treecast.tcp.places import Address, Start
 from treecast.tcp.proof import Trust, Who
 from treecast.transport.base import Key, Kind, Steps, carry_out
@@ -19,6 +30,7 @@ from treecast.transport.sockets import Sockets
 
 T = TypeVar("T")
 _GROUPS = (1 << 16) - 1
+_NAP = 0.05
 _EARLY = 1 << 12  # frames of a group that is not known yet
 
 
@@ -32,6 +44,15 @@ class Options(NamedTuple):
     trust_ends: bool = True
     store: Store | None = None
     on_error: str = "abort"
+    join: bool = False
+
+
+class Welcome(NamedTuple):
+    """What a newcomer is told: the members, the number of the last call, and of the next group."""
+
+    members: list[int]
+    number: int
+    next_group: int
 
 
 class Job:
@@ -47,10 +68,12 @@ class Job:
         self._groups: dict[int, Group] = {}
         self._early: dict[int, list[tuple[int, Key, bytes]]] = {}
         self._said_bye = set[int]()
+        self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._pending: list[Future[Any]] = []
         self.is_over = False
-        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
+        self.welcome: Welcome | None = None
+        for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
         transport.watch(self._lose)
 
@@ -60,18 +83,23 @@ class Job:
         """Return a new group of ranks. Raises PlanError when there have been too many."""
         if ident > _GROUPS:
             raise PlanError(f"a job makes at most {_GROUPS + 1:,} communicators")
-        group = Group(self.transport, seats, ident, survive)
         self.next_group = max(self.next_group, ident + 1)
-        self._groups[ident] = group
+        return self._enter(Group(self.transport, seats, ident, survive))
+
+    def _enter(self, group: Group) -> Group:
+        self._groups[group.ident] = group
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
-        for source, key, body in self._early.pop(ident, ()):
+        for source, key, body in self._early.pop(group.ident, ()):
             group.hear(source, key, body)
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
         if key.kind == Kind.BYE and key.group == 0:
             self._said_bye.add(source)
+        if key.kind == Kind.WELCOME:
+            self._take_welcome(key, body)
+            return
         group = self._groups.get(key.group)
         if group is not None:
             group.hear(source, key, body)
@@ -84,6 +112,56 @@ class Job:
     def _lose(self, seat: int, proof: bool) -> None:
         for group in list(self._groups.values()):
             group.lose(seat, proof)
+
+    # -- newcomers ---------------------------------------------------------------------------------------------------
+
+    def applicants(self, identities: Iterable[str] = (), seconds: float = 0.0) -> dict[int, str]:
+        """Return the identity of who asks to be taken in, by seat; wait for some, as long as given."""
+        wanted, until = set(identities), monotonic() + seconds
+        while True:
+            for sock, who in self.arrivals.take():
+                older = self._applicants.pop(who.rank, None)
+                if older is not None:
+                    older[1].close()
+                self._applicants[who.rank] = who.identity, sock
+            known = {seat: identity.hex() for seat, (identity, _) in self._applicants.items()}
+            left = until - monotonic()
+            if wanted <= set(known.values()) or left <= 0:
+                return known
+            self.arrivals.wait(min(left, _NAP))
+
+    def admit(self, group: Group, seats: Iterable[int]) -> None:
+        """Take newcomers in, whom all members have reached, and tell them which call comes next."""
+        agreement = group.agreement
+        with self.transport.lock:
+            for seat in seats:
+                self.transport.add(seat, self._applicants.pop(seat)[1])
+                self._said_bye.discard(seat)
+            agreement.admit(seats)
+            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
+            for seat in seats:
+                self.transport.send(seat, key, json.dumps(agreement.members).encode())
+
+    def _take_welcome(self, key: Key, body: bytes) -> None:
+        if self.welcome is None and not self._groups:
+            members = json.loads(body)
+            if not all(isinstance(seat, int) and 0 <= seat < self.transport.size for seat in members):
+                raise ValueError("members that are none")
+            self.welcome = Welcome(list(members), key.call, key.stage)
+
+    def wait_for_welcome(self, survive: int) -> Group:
+        """Wait until the others take this newcomer in; return the group of all ranks."""
+        with self.transport.lock:
+            living = set(range(self.transport.size)) - {self.transport.rank}
+            self.transport.wait(lambda: self.welcome is not None or living <= set(self.transport.lost))
+            if self.welcome is None:
+                raise TooLateError("all ranks of the job have ended before they took this one in")
+            members, number, self.next_group = self.welcome
+            for seat in set(members) & set(self.applicants()):
+                self.transport.add(seat, self._applicants.pop(seat)[1])
+            group = Group(self.transport, range(self.transport.size), 0, survive)
+            group.agreement.join(members, number)
+            return self._enter(group)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -123,9 +201,11 @@ class Job:
                 for seat in group.seats:
                     if seat != transport.rank:
                         transport.send(seat, Key(Kind.BYE, group.agreement.number, group=group.ident), b"")
-            others = [seat for seat in range(transport.size) if seat != transport.rank]
-            is_out = self._groups[0].agreement.is_out
-            transport.wait(lambda: is_out or all(seat in self._said_bye or seat in transport.lost for seat in others))
+            main = self._groups[0].agreement
+            others = [seat for seat in main.members if seat != transport.rank]
+            transport.wait(
+                lambda: main.is_out or all(seat in self._said_bye or seat in transport.lost for seat in others)
+            )
             self._close()
 
     def abandon(self) -> None:
@@ -159,7 +239,10 @@ def start_job(where: Start, options: Options) -> Job:
             table = ask_place(places, own, addresses, options.trust, until)
         if len(table) != size:
             raise PlanError(f"rank {rank} was told of {size} ranks, and the meeting place of {len(table)}")
-        socks = connect_all(table, own, options.trust, arrivals, until)
+        if options.join:
+            socks = connect_living(table, own, options.trust)
+        else:
+            socks = connect_all(table, own, options.trust, arrivals, until)
     finally:
         if place is not None:
             place.close()

@@ -22,6 +22,12 @@ _STRANGERS = 64
 _LENGTH = struct.Struct("<I")
 _LONGEST = 1 << 24
 _NAP = 0.05
+_READY = 60.0  # seconds that a newcomer has to connect to all
+_APPLIES = "applies"
+
+
+class TooLateError(PlanError):
+    """The job has ended before a newcomer was taken in."""
 
 
 class Seat(NamedTuple):
@@ -121,7 +127,10 @@ class Place:
                 if not 0 <= who.rank < self._size:
                     send_record(sock, {"error": f"rank {who.rank} is none of {self._size}"})
                     return
-                self._seats.setdefault(who.rank, [who.rank, who.identity.hex(), seat])
+                if (
+                    self._full.is_set() or who.rank not in self._seats
+                ):  # who comes later takes the place of who has gone
+                    self._seats[who.rank] = [who.rank, who.identity.hex(), seat]
                 if len(self._seats) == self._size:
                     self._full.set()
             if self._full.wait(max(0.0, self._until - monotonic())):
@@ -185,22 +194,23 @@ def ask_store(store: Store, own: Who, size: int, addresses: list[Any]) -> list[S
 
 
 class Arrivals:
-    """The connections that have proved who they are, and that nobody has taken yet."""
+    """The connections that have proved who they are and asked to be taken, and that nobody has taken yet."""
 
     def __init__(self) -> None:
         self._lock, self._came = Lock(), Event()
         self._waiting: list[tuple[socket.socket, Who]] = []
 
     def put(self, sock: socket.socket, who: Who) -> None:
-        """Keep a connection."""
+        """Keep a connection, when its other side says that it is connected to all."""
+        if read_record(sock, monotonic() + _READY) != _APPLIES:
+            raise ValueError("no rank asks so")
+        sock.settimeout(None)
         with self._lock:
             self._waiting.append((sock, who))
             self._came.set()
 
     def take(self) -> list[tuple[socket.socket, Who]]:
         """Return those that have come since."""
-        if not self._came.is_set():
-            return []
         with self._lock:
             found, self._waiting = self._waiting, []
             self._came.clear()
@@ -211,30 +221,34 @@ class Arrivals:
         self._came.wait(seconds)
 
 
-def connect(seat: Seat, own: Who, trust: Trust, until: float) -> socket.socket:
-    """Return a connection to a rank, by the first of its addresses that answers. Raises PlanError for none."""
-    why = "it has no address"
-    while monotonic() < until:
-        for address in seat.addresses:
-            try:
-                sock = socket.create_connection(address, timeout=5)
-                sock, who = greet(sock, own, trust, server=False)
-            except OSError as error:
-                why = str(error)
-                continue
-            if who == Who(seat.rank, bytes.fromhex(seat.identity)):
-                return sock
-            sock.close()
-            why = f"rank {who.rank} of another job answers there"
-        sleep(_NAP)
-    raise PlanError(f"rank {seat.rank} cannot be reached: {why}")
+def connect(seat: Seat, own: Who, trust: Trust) -> socket.socket:
+    """Return a connection to a rank, by the first of its addresses that answers. Raises OSError for none."""
+    why = OSError("it has no address")
+    for address in seat.addresses:
+        try:
+            sock = socket.create_connection(address, timeout=5)
+            sock, who = greet(sock, own, trust, server=False)
+        except OSError as error:
+            why = error
+            continue
+        if who == Who(seat.rank, bytes.fromhex(seat.identity)):
+            return sock
+        sock.close()
+        why = OSError(f"rank {who.rank} of another job answers there")
+    raise why
 
 
 def connect_all(
     table: list[Seat], own: Who, trust: Trust, arrivals: Arrivals, until: float
 ) -> Mapping[int, socket.socket]:
     """Return the connections to all other ranks: this rank connects to the lower ones, and the higher ones to it."""
-    socks = {seat.rank: connect(seat, own, trust, until) for seat in table[: own.rank]}
+    socks: dict[int, socket.socket] = {}
+    for seat in table[: own.rank]:
+        try:
+            socks[seat.rank] = connect(seat, own, trust)
+            send_record(socks[seat.rank], _APPLIES)
+        except OSError as error:
+            raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
     awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in table[own.rank + 1 :]}
     while awaited:
         for sock, who in arrivals.take():
@@ -248,4 +262,21 @@ def connect_all(
         if monotonic() > until:
             raise PlanError(f"the job cannot start: {name_ranks(awaited)} did not connect")
         arrivals.wait(_NAP)
+    return socks
+
+
+def connect_living(table: list[Seat], own: Who, trust: Trust) -> Mapping[int, socket.socket]:
+    """Return a newcomer's connections to all ranks that answer. Raises PlanError when none does."""
+    socks: dict[int, socket.socket] = {}
+    for seat in table:
+        if seat.rank != own.rank:
+            with suppress(OSError):
+                socks[seat.rank] = connect(seat, own, trust)
+    for rank, sock in list(socks.items()):
+        try:
+            send_record(sock, _APPLIES)
+        except OSError:
+            del socks[rank]
+    if not socks:
+        raise TooLateError("no rank of the job answers: nobody is left whom this one could join")
     return socks

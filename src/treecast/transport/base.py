@@ -35,7 +35,7 @@ class Kind(IntEnum):
     FENCE = 12
     LEFT = 13
     BYE = 14
-    APPLY = 15
+    WELCOME = 15
 
 
 class Key(NamedTuple):

@@ -12,6 +12,7 @@ def launch(
     ranks: Annotated[int, Parameter(alias="-n")],
     timeout: float | None = None,
     tcp: bool = False,
+    respawn: int = 0,
 ) -> int:
     """Start a program in many ranks, so that the others live on when one dies; end all of it in time.
 
@@ -32,13 +33,15 @@ def launch(
         Seconds after which all ranks are ended; the exit status is then 124.
     tcp
         Whether ranks meet by sockets (treecast.tcp) and not by MPI.
+    respawn
+        With --tcp: how many ranks that a signal has ended are started anew, for Comm.admit to take them in.
     """
     if timeout is not None:
         check_numbers(timeout=timeout)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
-        return launch_by_sockets(ranks, program, timeout)
+        return launch_by_sockets(ranks, program, timeout, respawn=respawn)
     from treecast.mpi.job import launch as launcher
 
     return launcher.launch(ranks, program, timeout)

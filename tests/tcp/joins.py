@@ -1,0 +1,58 @@
+"""A program whose ranks die at random and come back; at the end each has what a serial sum over who took part gives.
+
+joins.py SEED STEPS KILLS
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+
+import numpy as np
+
+from treecast import tcp
+
+SEED, STEPS, KILLS = map(int, sys.argv[1:4])
+WIDTH = 12_000  # numbers: more than is sent without a grant
+
+
+def given(rank, step):
+    return np.random.default_rng((SEED, rank, step)).integers(-1000, 1000, WIDTH).astype(float)
+
+
+def main():
+    comm = tcp.init(survive=2, deadline=30)
+    rng = random.Random((SEED << 20) + os.getpid())
+    state, step, who = np.zeros(WIDTH), np.zeros(1, int), np.zeros(STEPS, int)
+    total, killed = np.zeros(WIDTH), np.zeros(1, int)
+    if comm.is_new:
+        comm.share([state, step, who, killed])
+    while step[0] < STEPS:
+        mayor = comm.members[step[0] % len(comm.members)]
+        if killed[0] < KILLS and len(comm.members) > 2 and rng.random() < 0.3 and mayor == comm.rank:
+            os.kill(os.getpid(), signal.SIGKILL)
+        comm.Allreduce(given(comm.rank, int(step[0])), total)
+        living = [rank for rank in range(comm.size) if rank not in comm.last.failed]
+        killed += len(comm.last.failed) > 0
+        who[step[0]] = sum(1 << rank for rank in living)
+        state += total
+        step += 1
+        if step[0] % 4 == 0:
+            for _ in range(500):  # newcomers start slower than these ranks add
+                comm.admit()
+                comm.share([state, step, who, killed])
+                if len(comm.members) == comm.size:
+                    break
+                time.sleep(0.02)
+    serial = np.zeros(WIDTH)
+    for k in range(STEPS):
+        for rank in range(comm.size):
+            if who[k] >> rank & 1:
+                serial += given(rank, k)
+    said = comm.allgather((bool((state == serial).all()), state.tobytes(), who.tobytes()))
+    same = len({each for each in said if each is not None}) == 1 and said[comm.rank][0]
+    sys.stdout.write(f"{same} {int((who != (1 << comm.size) - 1).sum())}\n")
+
+
+main()
