@@ -77,6 +77,8 @@ class Network(Nodes, Described):
     """What people can do where not every rank is."""
     remarks: tuple[str, ...] = ()
     """What is degraded in it, a few words each."""
+    kinds: tuple[str, ...] = ()
+    """What kind of thing each node is, where its file says so: ``gpu``, ``switch``, …"""
     notes: tuple[str, ...] = ()
     """What people should know of how it was read, a line each."""
     chunk_rate: float | None = None

@@ -65,6 +65,7 @@ class Wired(Graph):
         self._also = {other: u for u, (name, node) in enumerate(view.nodes.items()) for other in (name, *node.also)}
         super().__init__(spec, names, np.concatenate([there, back]), relays)
         self.remarks = tuple(each.text.partition(":")[0] for each in view.complaints if each.sort == "degraded")
+        self.kinds = tuple(node.kind for node in view.nodes.values())
         self.chunk_rate = unit.rate * 1e9 / 8 if any(link.rate for link in view.links) else None
         self.remedy = "" if self.connected else _remedy(view, self.both_ways)
 

@@ -15,6 +15,7 @@ _LONGEST = 1 << 16  # characters of a value
 _LABELS = ("NodeLabel", "label", "name")  # yEd's element comes first
 _RATE = "LinkSpeedRaw"
 _VALUES = ("capacity", "relay", _RATE, *_LABELS)
+_OURS = ("kind", "port")  # which treecast writes, too
 _WAYS = {"true": True, "false": False}
 
 
@@ -83,7 +84,7 @@ class _Reader:
             value = attributes.get("attr.name", "")
             if value in _VALUES:
                 self._keys[self._key] = (attributes.get("for", "all"), value)
-            elif value:
+            elif value and value not in _OURS:
                 self._others[self._key] = value
         elif name == "graph":
             self.graphs += 1
