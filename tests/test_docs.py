@@ -72,8 +72,8 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
     Quick runs check fewer sizes of the theorems; tests/papers checks more of them.
     """
     shutil.copy(ROOT / "README.md", tmp_path)
-    for name in ("cluster.graphml", "fabric.ibnetdiscover"):
-        shutil.copy(ROOT / "examples" / name, tmp_path)
+    for example in ("cluster.graphml", "fabric.ibnetdiscover"):
+        shutil.copy(ROOT / "examples" / example, tmp_path)
     (tmp_path / "data").mkdir()
     for node in range(1, 7):  # of tree:2,2, for docs/trees.md
         (tmp_path / "data" / str(node)).write_bytes(bytes(range(node)) * 900 * (node % 3))

@@ -43,6 +43,13 @@ ALLOWED = (
         r"topology\.(?:conf|yaml)|\"topology\"|topology\\s|topology: name|device_topology|TopologyParams",
         "what other programs call their files, and what stands in them",
     ),
+    Allowed(
+        "topology",
+        "docs/machines.md",
+        r"`topology\.(?:conf|yaml)`|Slurm's topology files|Topology Zoo",
+        "names of files",
+    ),
+    Allowed("topology", "*", r"Topology Zoo", "the name of a collection"),
     Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),

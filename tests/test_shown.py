@@ -47,8 +47,8 @@ def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, ca
         assert main(arguments) == 0, arguments
         return capsys.readouterr().out
 
-    for name in ("cluster.graphml", "fabric.ibnetdiscover"):
-        shutil.copy(ROOT / "examples" / name, tmp_path)
+    for example in ("cluster.graphml", "fabric.ibnetdiscover"):
+        shutil.copy(ROOT / "examples" / example, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert len(shown(page)) >= 5
     assert differences(page, run) == []

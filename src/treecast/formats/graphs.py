@@ -106,7 +106,7 @@ def _pairs(network: Network) -> tuple[Ints, Ints, Ints]:
     key = arcs.tail.astype(np.int64) * network.nodes + arcs.head
     order = np.lexsort([arcs.port, key])
     pair, first, count = np.unique(key[order], return_index=True, return_counts=True)
-    return pair, arcs.port[order][first], count
+    return pair, arcs.port[order][first].astype(np.int64), count
 
 
 def _weights(schedule: Schedule) -> Ints:
