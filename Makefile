@@ -8,7 +8,7 @@ FILE ?= docs/pictures/star4-trees.png
 export FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
+.PHONY: help demo demo-mpi demo-tcp test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
 .PHONY: bench-quick bench-mpi simgrid arena docs clean
 
 help:  ## list the targets
@@ -42,6 +42,9 @@ demo: $(VENV)/.demo  ## broadcast a real file while two nodes die (FILE=… for 
 
 demo-mpi: $(VENV)/.mpi  ## the same by 24 processes over MPI, of which two are killed
 	@BIN=$(BIN) sh examples/demo-mpi.sh
+
+demo-tcp: $(VENV)/.demo  ## four processes add over sockets, without MPI; one is killed and comes back, one is stopped
+	@BIN=$(BIN) sh examples/demo-tcp.sh
 
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

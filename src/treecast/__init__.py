@@ -30,6 +30,7 @@ _NAMES = {
     "drawing.look": ("Look",),
     "drawing.pictures": ("draw",),
     "formats": ("load", "save"),
+    "tcp": ("connect",),
     # results
     "lower_bounds": ("Bound",),
     "verification.report": ("Report", "Violation"),
@@ -40,7 +41,7 @@ _NAMES = {
     "execution.local": ("Execution",),
     "execution.election": ("Election",),
     # errors
-    "errors": ("TreecastError",),
+    "errors": ("TreecastError", "Evicted"),
 }
 """The public names by the module that they come from; ``__init__.pyi`` says the same to type checkers."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -12,6 +12,7 @@ from treecast.api import verify as verify
 from treecast.collectives import Collective as Collective
 from treecast.drawing.look import Look as Look
 from treecast.drawing.pictures import draw as draw
+from treecast.errors import Evicted as Evicted
 from treecast.errors import TreecastError as TreecastError
 from treecast.execution.election import Election as Election
 from treecast.execution.local import Execution as Execution
@@ -48,6 +49,7 @@ from treecast.simulation.losses import Reliability as Reliability
 from treecast.simulation.replay import Trace as Trace
 from treecast.simulation.survival import reliability as reliability
 from treecast.simulation.sweeps import Sweep as Sweep
+from treecast.tcp import connect as connect
 from treecast.verification.report import Report as Report
 from treecast.verification.report import Violation as Violation
 

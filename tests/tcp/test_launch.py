@@ -1,5 +1,7 @@
 """``treecast launch --tcp``: real processes that meet, die, and end with the status of the job."""
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,20 @@ def test_the_time_limit_ends_all():
 
 def test_a_job_whose_ranks_are_all_killed_has_failed():
     assert launch(program="os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_demo_prints_what_its_page_says():
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        ["sh", "examples/demo-tcp.sh"], capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+        env={**os.environ, "BIN": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shown = re.search(r"prints, after a few seconds:\n\n```\n(.*?)```", (ROOT / "docs/tcp.md").read_text(), re.DOTALL)
+    assert done.stdout.splitlines()[1:] == shown[1].splitlines()
 
 
 def joins(*words, ranks, respawn):

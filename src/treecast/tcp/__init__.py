@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treecast.tcp.comm import Comm
     from treecast.tcp.meeting import Store
 
-__all__ = ["Comm", "DeliveryError", "Evicted", "init"]
+__all__ = ["Comm", "DeliveryError", "Evicted", "connect", "init"]
 
 
 def __getattr__(name: str) -> Any:
@@ -133,3 +133,34 @@ def init(
         )  # the launcher has started it anew, and the job has ended well meanwhile
         raise SystemExit(0) from None
     return Comm(process, process.add_group(range(where.size), survive, 0))
+
+
+def connect(survive: int = 0, deadline: float | None = 30.0) -> "Comm":
+    """Join the job that a launcher has started, over sockets; return the communicator of all its ranks.
+
+    It is ``treecast.tcp.init`` with what the environment says: ``treecast launch --tcp``, torchrun, srun, mpiexec, Kubernetes.
+
+    Parameters
+    ----------
+    survive : int
+        How many ranks may fail in one call.
+    deadline : float, optional
+        Seconds without any sign of a rank after which the others go on without it; None waits for ever.
+
+    Returns
+    -------
+    Comm
+        The communicator of all ranks.
+
+    Raises
+    ------
+    PlanError
+        The options make no sense, or the ranks do not find one another.
+
+    Examples
+    --------
+    >>> comm = connect(survive=1)                                   # doctest: +SKIP
+    >>> comm.allreduce(comm.rank)                                   # doctest: +SKIP
+    6
+    """
+    return init(survive=survive, deadline=deadline)
