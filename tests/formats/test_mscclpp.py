@@ -33,7 +33,7 @@ def test_every_byte_is_delivered_or_the_limit_is_named(kind, spec):
     schedule = planned(kind, spec)
     for table, words in (
         (TOO_LARGE, "do not fit into an MSCCL"),
-        (OTHERS, "different lengths, chosen targets or relays"),
+        (OTHERS, "different lengths or chosen targets"),
     ):
         if kind in table.get(spec, ()):
             with pytest.raises(FormatError, match=words):

@@ -17,6 +17,7 @@ from treecast.errors import FormatError
 from treecast.formats.messages import messages_of
 from treecast.formats.msccl.laying import Buffers, Place
 from treecast.formats.msccl.transfers import Arc, Transfer, list_transfers
+from treecast.formats.past_relays import past_relays
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
 from treecast.schedule import Schedule
@@ -54,6 +55,7 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
         raise FormatError(
             "MSCCL++ puts over links alone, and wormhole messages take routes: plan with --model all-port"
         )
+    schedule = past_relays(schedule)
     buffers, messages = Buffers(schedule.collective), messages_of(schedule)
     load = np.bincount(schedule.network.arc(messages.src, messages.port)).max(initial=0)
     if 2 * int(load) // schedule.copies > _MOST_OPS:  # at once, where there may be millions

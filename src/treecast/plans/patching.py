@@ -124,7 +124,7 @@ def _kept(plain: Schedule, collective: Collective, left: Network) -> _Kept:
     before, rows = plain.network, plain.rows
     node = new_nodes(before, left)
     arc = _new_arc_of_rows(plain, left, node)
-    chunk = _new_chunks(plain.collective, collective, node)
+    chunk = new_chunks(plain.collective, collective, node)
     held, carried, loads = _masks(collective.given(), left.nodes), list[tuple[int, int, int]](), list[Load]()
     arcs, speaking = arcs_of(left), plain.speaking
     tail, head = arcs.tail.tolist(), arcs.head.tolist()
@@ -295,7 +295,7 @@ def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:
     return new_arcs(before, left, node)[np.searchsorted(numbers, before.arc(rows.src, rows.port))]
 
 
-def _new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
+def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     """Return the number that each chunk has in what is left, or -1 where its source is gone: int64 (chunks,)."""
     chunk, nodes = np.arange(collective.chunks), left.nodes
     if collective.traits.blocks == "one":
@@ -303,10 +303,10 @@ def _new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     block, place = collective.place_of(chunk)
     if collective.lengths is not None:
         return np.where(node[block] >= 0, left.begins()[node[block]] + place, -1)
-    group, of = np.divmod(block, len(node))  # of pairs: where they come from, and for whom they are
+    group, of = np.divmod(block, len(node))  # of pairs: where they come from; of sums: whether they are finished
     pairs = collective.traits.blocks == "pair"
     lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
-    return np.where(lives, ((node[group] * nodes if pairs else 0) + node[of]) * collective.messages + place, -1)
+    return np.where(lives, ((node[group] if pairs else group) * nodes + node[of]) * collective.messages + place, -1)
 
 
 def _masks(holdings: Holdings, nodes: int) -> list[int]:

@@ -25,10 +25,10 @@ class Buffers:
 
     def __post_init__(self) -> None:
         kind, n = self.collective.traits, self.collective.nodes
-        if kind.lengths or kind.targets or self.collective.relays:
+        if kind.lengths or kind.targets:
             raise FormatError(
-                f"MSCCL has no {self.collective.kind} with blocks of different lengths, chosen targets or relays: plan a "
-                "scatter, gather or allgather, or a broadcast, between GPUs alone"
+                f"MSCCL has no {self.collective.kind} with blocks of different lengths or chosen targets: plan a scatter, "
+                "gather or allgather, or a broadcast"
             )
         self.each = self.collective.messages
         self.sums = self.collective.sums

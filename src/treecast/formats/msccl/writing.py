@@ -24,6 +24,7 @@ from treecast.formats.msccl.program import (
     MOST_STEPS,
 )
 from treecast.formats.msccl.transfers import Arc, Transfer, list_transfers
+from treecast.formats.past_relays import past_relays
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
 from treecast.schedule import Schedule
@@ -32,6 +33,11 @@ _ELEMENTS = "elements that a rank reads"
 
 
 def _advise(schedule: Schedule, *, copies: str = "strip") -> str:
+    if schedule.network.relays is not None:
+        return (
+            "MSCCL knows no relays: GPUs are the ranks, in their order, and send straight to each other, each chunk once; what a "
+            "relay sends to several, or adds up, goes over the links of its ranks"
+        )
     if schedule.copies > 1 and copies == "strip":
         return (
             f"MSCCL has no use for {schedule.copies} copies: each node gets each chunk once, as it comes first; "
@@ -68,6 +74,7 @@ def encode(schedule: Schedule, *, copies: str = "strip") -> bytes:
     """Return a schedule as MSCCL XML. Raises FormatError when the format cannot hold it: the limit that is hit, and what fits."""
     if schedule.model.routing:
         raise FormatError("MSCCL sends over links alone, and wormhole messages take routes: plan with --model all-port")
+    schedule = past_relays(schedule)
     buffers, messages = Buffers(schedule.collective), messages_of(schedule)
     nodes = schedule.network.nodes
     ends = np.bincount(np.concatenate([messages.src, messages.dst]), minlength=nodes)
