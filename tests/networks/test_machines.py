@@ -275,6 +275,56 @@ def test_what_export_writes_is_read(tmp_path: Path, directed: bool) -> None:
         assert arcs_by_label(treecast.network(tmp_path / name)) == arcs_by_label(network)
 
 
+# --- a node and a fabric ---
+
+
+def test_each_host_of_a_fabric_is_a_node(tmp_path: Path) -> None:
+    fabric = Fabric(groups=1, rails=4, spines=1, hosts=3, between=1)
+    (tmp_path / "node.xml").write_text(nccl())
+    found = read(tmp_path, "net.topo", f" with node {tmp_path / 'node.xml'}", fabric.text())
+    assert set(found.labels(found.ranks)) == {f"host0-{h}/gpu{i}" for h in range(3) for i in range(4)}
+    assert found.connected
+    assert found.rank_count == 12
+    kept = read(tmp_path, "net.topo", f" with node {tmp_path / 'node.xml'} keep-relays yes", fabric.text())
+    ends = joined(kept)  # by name: GPU i's NIC is mlx5_i, which hangs on leaf i
+    assert all(ends[f"host0-{h}/mlx5_{i}-leaf0-{i}"] for h in range(3) for i in range(4))
+    assert kept.nodes == 5 + 3 * (2 + 4 + 4 + 4)  # switches, and of each host NUMA nodes, bridges, NICs and GPUs
+    assert treecast.verify(treecast.plan("broadcast", found, messages=2))
+    one = read(tmp_path, "net.topo", f" with node host0-1={tmp_path / 'node.xml'}", fabric.text())
+    assert (one.rank_count, "2 hosts of no kind that --node gives" in str(one)) == (4, True)
+    for end, wrong in {
+        f"node x*={tmp_path / 'node.xml'}": "no host of it is such a node",
+        f"node {tmp_path / 'net.topo'}": "is no node with GPUs",
+        "ranks gpus": "it has no GPUs: --node node.xml",
+    }.items():
+        with pytest.raises(NetworkError, match=wrong):
+            read(tmp_path, "net.topo", f" with {end}", fabric.text())
+
+
+def test_nics_are_matched_by_guid_and_by_place(tmp_path: Path) -> None:
+    fabric = Fabric(groups=1, rails=4, spines=1, hosts=1, between=1)
+    node = nccl()
+    for i in range(4):  # the card of leaf i is the NIC of GPU 3 - i
+        node = node.replace(f'"mlx5_{i}"', f'"other{i}"').replace(
+            f'guid="0x{0x1000 + i:x}"', f'guid="0x{fabric.guid(f"host0-0 mlx5_{3 - i}")[2:]}"'
+        )
+    (tmp_path / "node.xml").write_text(node)
+    ends = joined(read(tmp_path, "net.topo", f" with node {tmp_path / 'node.xml'} keep-relays yes", fabric.text()))
+    assert all(ends[f"host0-0/other{i}-leaf0-{3 - i}"] for i in range(4))
+    (tmp_path / "node.xml").write_text(re.sub(r'guid="[^"]*"', "", node))
+    ends = joined(read(tmp_path, "net.topo", f" with node {tmp_path / 'node.xml'} keep-relays yes", fabric.text()))
+    assert all(ends[f"host0-0/other{i}-leaf0-{i}"] for i in range(4))
+    slurm = joined(read(tmp_path, "topology.conf", f" with node {tmp_path / 'node.xml'} keep-relays yes"))
+    assert all(slurm[f"n01/other{i}-s0"] for i in range(4))
+
+
+def test_options_may_be_keywords(tmp_path: Path) -> None:
+    (tmp_path / "yed.graphml").write_text(YED)
+    assert treecast.network(tmp_path / "yed.graphml", undirected=True).both_ways
+    with pytest.raises(NetworkError, match="part can be asked of files"):
+        treecast.network([(0, 1)], part=2)
+
+
 # --- rates, names, kinds of files ---
 
 

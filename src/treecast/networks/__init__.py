@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from treecast.errors import NetworkError
 from treecast.networks import description as description
 from treecast.networks.cayley import Cayley, Rotational
 from treecast.networks.complete import Complete
@@ -16,7 +17,7 @@ from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.nodes import NodeName
-from treecast.networks.reading.asked import read_asked
+from treecast.networks.reading.asked import read_asked, spell_asked
 from treecast.networks.reading.registry import SUFFIXES
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree
@@ -52,7 +53,7 @@ class _Listing(ModuleType):
 sys.modules[__name__].__class__ = _Listing
 
 
-def network(what: Any) -> Network:
+def network(what: Any, **asked: Any) -> Network:
     """Return the network that is spelled, or that a graph is.
 
     Parameters
@@ -68,6 +69,9 @@ def network(what: Any) -> Network:
         - a mapping from each node to the nodes that arcs lead to, in a list, or in another mapping with their capacities.
 
         - a list of links: tuples of two names, and a capacity where it is not 1; they lead both ways.
+
+    **asked
+        What is asked of a file, as on the command line: ``ranks="hosts"``, ``part=2``, ``undirected=True``.
 
     Returns
     -------
@@ -102,6 +106,11 @@ def network(what: Any) -> Network:
     """
     if isinstance(what, Network):
         return what
+    if asked and isinstance(what, str | PathLike):
+        what = f"{fspath(cast('str | PathLike[str]', what))}{spell_asked({k.replace('_', '-'): v for k, v in asked.items()})}"
+        return file(what.removeprefix("file:"))
+    if asked:
+        raise NetworkError(f"{', '.join(asked)} can be asked of files: name one")
     if isinstance(what, PathLike):
         return file(fspath(cast("PathLike[str]", what)))
     if not isinstance(what, str):

@@ -17,6 +17,7 @@ from treecast.networks.reading import views
 from treecast.networks.reading.asked import Asked, read_asked
 from treecast.networks.reading.capacities import Unit, unit_of
 from treecast.networks.reading.degraded import whole
+from treecast.networks.reading.joined import joined
 from treecast.networks.reading.links import MOST_ARCS, Parts
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
 from treecast.networks.reading.registry import read_file
@@ -129,11 +130,26 @@ def view_of(machine: Machine, asked: Asked) -> Machine:
             for link in machine.links
         ]
         machine = replace(machine, links=links)
+    if asked.node:
+        machine = joined(machine, [_kind_of(each) for each in asked.node])
+        machine = machine if asked.keep_relays else views.contracted(machine)
+        return views.part_of(machine, asked.part) if asked.part else machine
+    if asked.ranks == "gpus" and "gpu" not in kinds:
+        raise ValueError("it has no GPUs: --node node.xml says which each host has")
     if "hca" in kinds and (asked.ranks or _usual_ranks(machine)) == "hosts":
         machine = views.by_hosts(machine)
     if kinds & {"gpu", "pci", "cpu", "nic", "nvswitch"}:
         machine = _node_view(machine, asked)
     return views.part_of(machine, asked.part) if asked.part else machine
+
+
+def _kind_of(text: str) -> tuple[str, Machine]:
+    """Return the pattern of hosts and the node of ``PATTERN=FILE``, or of ``FILE``."""
+    pattern, equals, path = text.rpartition("=")
+    found = _read(path, Asked())
+    if isinstance(found, Parts) or not any(node.kind == "gpu" for node in found.nodes.values()):
+        raise ValueError(f"{path!r} is no node with GPUs: give what NCCL_TOPO_DUMP_FILE writes")
+    return pattern if equals else "*", found
 
 
 def _usual_ranks(machine: Machine) -> str:

@@ -16,7 +16,7 @@ from treecast.networks.reading.xml_tree import Element, tree_of
 _BANDWIDTHS = ("NVLinkBandwidth", "XGMIBandwidth")
 _OF_GPU = re.compile(r"(nvml|rsmi|cuda|ze)[0-9]+")
 _UNKNOWN = 1.0  # GByte/s of a PCIe link whose speed is not known
-_MOST_LISTED = 1 << 12
+_MOST_LISTED = 512
 _WITHIN = 48.0  # Gbit/s between NUMA nodes, where nothing is said
 
 

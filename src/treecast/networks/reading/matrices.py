@@ -17,7 +17,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _CELL = re.compile(r"NV[0-9]{1,5}|PIX|PXB|PHB|NODE|SYS|SOC|X(?![A-Z])")
 _BRIDGED, _IN_NODE = ("PIX", "PXB"), ("PIX", "PXB", "PHB", "NODE")
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
-_MOST = 4096
+_MOST = 512
 _TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
 _SAID_NO_RATE = "the matrix says no rate for PCIe: --pcie-rate 126Gbit/s joins what only PCIe joins"
 

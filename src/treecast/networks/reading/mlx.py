@@ -13,7 +13,7 @@ from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
 from treecast.networks.reading.yaml_data import row, table, text
 
-_MOST_HOSTS = 1 << 12
+_MOST_HOSTS = 256
 
 
 @reader("mlx", what="MLX's hostfile", recognises=matches(rb'(?s)\A\s*(\{\s*"[^"]*"\s*:.*)?\[?\s*\{[^{}]*"ssh"\s*:'))

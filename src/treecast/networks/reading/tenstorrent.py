@@ -14,7 +14,7 @@ from treecast.networks.reading.yaml_data import row, table, text, yaml_of
 
 RATES = {"wormhole": 100.0, "blackhole": 400.0}
 """Gbit/s of a cable each way, by the kind of chip."""
-_MOST_CHIPS = 1 << 18
+_MOST_CHIPS = 1 << 16
 
 
 @reader(

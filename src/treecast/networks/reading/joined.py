@@ -1,0 +1,146 @@
+"""A fabric whose hosts are nodes with GPUs: each host is a copy of a node, whose NICs hang on the switches of its cards."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from treecast.description import count_of, list_few
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+
+_MOST_NODES = 1 << 18
+
+
+@dataclass
+class _Joining:
+    """What has been joined so far."""
+
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    links: list[Link] = field(default_factory=list[Link])
+    unmatched: list[str] = field(default_factory=list[str])
+    without: list[str] = field(default_factory=list[str])
+
+
+def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
+    """Return a fabric in which each host is a copy of a node, with ranks like ``host/gpu0``.
+
+    A NIC hangs on the switch of the card that has its GUID, or else its name, or else its place where both count alike. Where a
+    fabric has hosts but no cards, all NICs hang on the switches of their host.
+
+    Parameters
+    ----------
+    fabric
+        The fabric. Cards that name no host are left out.
+    kinds
+        Patterns of hosts, each with the node that they are; the first that fits is taken.
+
+    Raises
+    ------
+    ValueError
+        When no host of the fabric fits a pattern, or there are too many nodes.
+    """
+    cables = _cables(fabric)
+    found = _Joining({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
+    fastest = max((link.rate for _, node in kinds for link in node.links if _is_nic(node, link)), default=0.0)
+    for link in fabric.links:
+        if link.u in found.nodes and link.v in found.nodes:
+            found.links.append(link if link.rate else link._replace(rate=fastest))
+    gpus = 0
+    for host, cards in cables.items():
+        node = next((node for pattern, node in kinds if fnmatchcase(host, pattern)), None)
+        if node is None:
+            found.without.append(host)
+            continue
+        gpus += sum(each.kind == "gpu" for each in node.nodes.values())
+        _add_host(found, host, cards, node)
+        if len(found.nodes) > _MOST_NODES:
+            raise ValueError(f"it has more than {_MOST_NODES:,} nodes with those of its hosts")
+    if not gpus:
+        names = list_few(list(cables), 3)
+        raise ValueError(
+            f"no host of it is such a node: its hosts are {names}; write --node 'PATTERN=FILE' to fit them"
+        )
+    complaints = [each for each in fabric.complaints if each.sort != "remark"]
+    for some, words in (
+        (found.unmatched, "that are no NIC of the node"),
+        (found.without, "of no kind that --node gives"),
+    ):
+        if some:
+            noun = "card" if some is found.unmatched else "host"
+            text = f"{count_of(len(some), noun)} {words}: {list_few(some, 4)}"
+            complaints.append(Complaint(text, tuple(some), "left out"))
+    facts = {**fabric.facts, "hosts": len(cables) - len(found.without), "gpus": gpus}
+    return replace(fabric, nodes=found.nodes, links=found.links, facts=facts, complaints=complaints)
+
+
+def _is_nic(machine: Machine, link: Link) -> bool:
+    return "nic" in (machine.nodes[link.u].kind, machine.nodes[link.v].kind)
+
+
+def _cables(fabric: Machine) -> dict[str, dict[str, list[tuple[str, float]]]]:
+    """Return, for each host, the cables of each card, to which switch and with which rate; a host without cards is one itself."""
+    found = defaultdict[str, dict[str, list[tuple[str, float]]]](dict)
+    for link in fabric.links:
+        for end, other in ((link.u, link.v), (link.v, link.u)):
+            node = fabric.nodes[end]
+            host = node.host if node.kind == "hca" else end if node.kind == "host" else ""
+            if host and fabric.nodes[other].kind == "switch":
+                found[host].setdefault(end, []).extend([(other, link.rate)] * link.cables)
+    return {
+        host: {_card(fabric, name): ends for name, ends in sorted(cards.items())}
+        for host, cards in sorted(found.items())
+    }
+
+
+def _card(fabric: Machine, name: str) -> str:
+    """Return a card as its name and GUID, between which a blank stands; nothing of a host that has no cards."""
+    node = fabric.nodes[name]
+    if node.kind == "host":
+        return ""
+    return f"{node.label.rpartition('/')[2]} {_guid(name)}"
+
+
+def _guid(text: str) -> str:
+    return text.lower().removeprefix("h-").removeprefix("0x").lstrip("0")
+
+
+def _add_host(found: _Joining, host: str, cards: dict[str, list[tuple[str, float]]], node: Machine) -> None:
+    """Add a copy of a node, and join its NICs to the fabric."""
+    for name, each in node.nodes.items():
+        label = f"{host}/{each.label or name}"
+        found.nodes[f"{host}/{name}"] = each._replace(label=label, host=host, also=())
+    found.links += [link._replace(u=f"{host}/{link.u}", v=f"{host}/{link.v}") for link in node.links]
+    nics = {name: each for name, each in node.nodes.items() if each.kind == "nic"}
+    rates = {end: link.rate for link in node.links for end in (link.u, link.v) if end in nics}
+    for nic, ends in _matched(found, host, nics, cards):
+        found.links += [Link(f"{host}/{nic}", switch, rate or rates.get(nic, 0.0)) for switch, rate in ends]
+
+
+def _matched(
+    found: _Joining, host: str, nics: dict[str, Node], cards: dict[str, list[tuple[str, float]]]
+) -> list[tuple[str, list[tuple[str, float]]]]:
+    """Return the NICs, each with the cables of its card."""
+    if "" in cards:
+        return [(nic, cards[""]) for nic in nics]
+    by_guid = {_guid(guid): name for name, nic in nics.items() for guid in nic.also if _guid(guid)}
+    by_name = {nic.label: name for name, nic in nics.items()}
+    pairs = list[tuple[str, list[tuple[str, float]]]]()
+    left = list[str]()
+    for card, ends in cards.items():
+        name, _, guid = card.partition(" ")
+        nic = by_guid.get(guid) or by_name.get(name)
+        if nic:
+            pairs.append((nic, ends))
+        else:
+            left.append(card)
+    free = sorted((name for name in nics if name not in dict(pairs)), key=lambda name: _order(nics[name].label))
+    if len(left) == len(free) or (len(left) < len(free) and not pairs):
+        pairs += [(nic, cards[card]) for nic, card in zip(free, sorted(left, key=_order), strict=False)]
+        left = []
+    found.unmatched += [f"{host}/{card.partition(' ')[0]}" for card in left]
+    return pairs
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return what names are sorted by: ``mlx5_10`` comes behind ``mlx5_9``."""
+    return len(name.partition(" ")[0]), name
