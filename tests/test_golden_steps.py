@@ -16,7 +16,7 @@ import treecast
 from treecast.errors import TreecastError
 
 GOLDEN = Path(__file__).parent / "golden_steps.txt"
-EACH = 12  # of the lines is tried by the quick tests
+EACH = 24  # of the lines is tried by the quick tests
 HEAVY = ("torus:4x4x4", "fat-tree", "dragonfly", "random-regular", "star:4", "star:5", "star:6", "star:7")
 
 

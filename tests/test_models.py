@@ -133,10 +133,13 @@ def test_a_new_machine_is_one_row(monkeypatch):
     """The planner, the bounds and both verifiers know it by what it is."""
     new = Model("pairs", "one", partner="same", what="a node has one partner in a step, and a message is one chunk")
     monkeypatch.setitem(MODELS, new.name, new)
-    schedule = plan("allgather", "complete:6", model="pairs")
-    assert (schedule.model, schedule.builder, schedule.steps) == (new, "in-pairs", 10)
-    for method in ("fast", "expanded"):
-        assert verify(schedule, method=method).holds
+    for kind, where in product(
+        ("broadcast", "allgather", "alltoall", "allreduce"), ("complete:6", "mesh:3x3", "debruijn:2,3")
+    ):
+        schedule = plan(kind, where, model="pairs")
+        assert schedule.model == new
+        for method in ("fast", "expanded"):
+            assert verify(schedule, method=method).holds
     assert schedule.model.spelling == "pairs"
 
 

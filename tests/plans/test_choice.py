@@ -28,7 +28,9 @@ def test_each_builder_takes_what_the_list_says(kind: str, spec: str, what: dict[
     assert {each.builder.name for each in found.candidates} == {b.name for b in treecast.builders(kind, spec)}
     what = what | {"model": found.job.model}
     for each in found.candidates:
-        if each.claims is None:
+        if not each.builder.models:
+            assert each.reason
+        elif each.claims is None:
             with pytest.raises(PlanError):
                 treecast.plan(kind, spec, builder=each.builder.name, **what)
             assert each.reason

@@ -35,6 +35,7 @@ plan broadcast torus:3x5 --messages 60 --builder packed-trees
 plan broadcast kautz:2,3 --messages 9 --copies 2 --against links
 plan broadcast complete:6 --copies 3
 plan broadcast complete:6 --messages 3 --model one-port
+plan allreduce mesh:2x3 --messages 2 --model one-port,half
 plan broadcast complete:6 --messages 3 --model one-port,half -o half.tc
 plan allgather complete:5 --model one-port,combining
 plan broadcast complete:6 --copies 2 --model one-port,combining

@@ -184,7 +184,7 @@ class _Asked:
         job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
         block = block_of(job.collective, amount.total, amount.item)
         search = Search(job, block, amount, costs, most_built=_MOST_BUILT)
-        chosen = search.best_of_all(serious(entries))
+        chosen = search.best_of_all(serious(entries, job.model))
         sizes = search.sizes(chosen.messages)
         steps = round(chosen.seconds / costs.default.step_time(sizes.chunk))
         return Option(

@@ -12,6 +12,7 @@ from treecast.collectives import find_backwards
 from treecast.description import Description, Table, describe
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds, is_least
+from treecast.models import Model
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, builders
 from treecast.plans.request import check_memory, schedule_of
@@ -49,7 +50,7 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
     than 4096 nodes the first is taken if it has no closed form.
     """
-    tried = serious(entries)
+    tried = serious(entries, job.model)
     if len(tried) == 1:
         return tried[0], None
     # closed forms are all compared: bounds are needed only to stop building
@@ -114,7 +115,7 @@ def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
     unfit = [
         Candidate(entry, reason=reason)
         for entry in builders(job.collective.kind, job.network)
-        if entry not in entries and (reason := entry.why_not(job))
+        if entry not in entries and (reason := entry.why_not(job) or f"is asked where none is for {job.model.name}")
     ]
     return Alternatives(job, (mine, *others, *unfit), _why(job, mine, others))
 
@@ -136,9 +137,10 @@ def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
     return "the first of equals"
 
 
-def serious(entries: Sequence[Builder]) -> list[Builder]:
-    """Return the builders that are there to be used, or, if there is none, those to compare with."""
-    return [entry for entry in entries if not entry.baseline] or list(entries)
+def serious(entries: Sequence[Builder], machine: Model) -> list[Builder]:
+    """Return the builders that are there to be used; those to compare with, too, if none of the others is for this machine."""
+    used = [entry for entry in entries if not entry.baseline]
+    return used if any(entry.is_for(machine) for entry in used) else list(entries)
 
 
 def _try(job: Job[Any], entry: Builder) -> Candidate:

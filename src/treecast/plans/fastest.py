@@ -150,7 +150,7 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
     if costs is None:
         raise PlanError("how long do sends take? say latency and rate, or messages, or the bytes of a chunk")
     search = Search(job, block, amount, costs)
-    chosen = search.best_of_all(serious(entries))
+    chosen = search.best_of_all(serious(entries, job.model))
     built = chosen.built or run_builder(chosen.job, chosen.builder)
     sizes = search.sizes(chosen.messages)
     return replace(schedule_of(chosen.job, chosen.builder, built), sizes=sizes)

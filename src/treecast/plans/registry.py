@@ -103,7 +103,7 @@ class Builder:
         The collectives that it plans.
     models
         The names of the models that its schedules are for; the first is its own choice. They hold under all models above these,
-        too. Empty: it makes schedules for any model without routes in which nodes keep what they relay.
+        too.
     on
         The reason why a network is none for it, or an empty text.
     build
@@ -137,6 +137,8 @@ class Builder:
         Whether it is there to compare with: it is the default only where nothing else fits.
     suits
         ``(job, chunk, cost)``: the options that take least time where a chunk has so many bytes and a send costs so much.
+    any_model
+        Whether it also makes schedules for any other model without routes in which nodes keep what they relay.
     needs
         The keyword of the option without which it does not plan, and is no candidate; empty for most.
     rank
@@ -163,6 +165,7 @@ class Builder:
     orbit: bool = True
     baseline: bool = False
     suits: Suits = no_suit
+    any_model: bool = False
     needs: str = ""
     rank: int = 50
 
@@ -177,9 +180,8 @@ class Builder:
 
     def serves(self, machine: Model) -> bool:
         """Return whether its schedules hold under a model."""
-        if not self.models:
-            return machine.buffered and not machine.routing
-        return any(own <= machine for own in self.machines)
+        free = self.any_model and machine.buffered and not machine.routing
+        return free or any(own <= machine for own in self.machines)
 
     def takes(self, keywords: Iterable[str]) -> bool:
         """Return whether it has all these options."""
@@ -199,6 +201,7 @@ class Builder:
             return reason
         if not self.serves(job.model):
             full = [name for name in self.models if not name.endswith(",half")] or self.models
+            full = full or ["without routes, in which nodes keep what they relay"]
             return f"needs model {' or '.join(full)}, not {job.model.name}"
         if job.copies > 1 and not self.by_root and job.copies > (most := self.most(job.network, job.against)):
             return f"sends over at most {most} {apart(job.against)} ways, not {job.copies}"

@@ -13,11 +13,10 @@ import numpy as np
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.lower_bounds import bounds, tightest
-from treecast.models import MODELS
 from treecast.networks import Network
 from treecast.plans.built import Built
 from treecast.plans.choice import choose, run_builder
-from treecast.plans.registry import Builder, builder, builders
+from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders
 from treecast.schedule import Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -57,7 +56,8 @@ def _able(job: Job[Any]) -> list[Builder]:
     "through-one-node",
     "allreduce",
     on=_looks_different,
-    under=tuple(name + half for name in MODELS for half in ("", ",half")),
+    under=(*ALL_PORT, *WORMHOLE, *BUFFERLESS),
+    any_model=True,
     fits=_lacks_way,
     orbit=False,
     rank=63,

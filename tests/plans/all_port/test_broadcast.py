@@ -168,6 +168,7 @@ def test_builders_come_default_first():
         "disjoint-trees",
         "shortest-path-tree",
         "breadth-first-tree",
+        "list-schedule",
         "spt",
         "spg",
     ]
@@ -208,7 +209,7 @@ def test_one_message_takes_the_diameter_on_a_star_network():
         ({"messages": 2**31}, "messages"),
         ({"root": 120}, "nodes go from 0 to 119"),
         ({"root": "12344"}, "no node"),
-        ({"model": "one-port"}, "under model one-port"),
+        ({"model": "bufferless"}, "under model bufferless"),
         ({"model": "telepathy"}, "no model"),
         ({"builder": "magic"}, "no builder"),
     ],
@@ -223,7 +224,7 @@ def test_unknown_collectives_and_networks_too_large_for_memory():
     with pytest.raises(PlanError, match="no collective"):
         plan("shout", "star:4")
     with pytest.raises(PlanError, match="no plan of allgather"):
-        plan("allgather", "mesh:2x3", model="one-port")
+        plan("allgather", "mesh:2x3", model="wormhole")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if memory < 2**45:
         with pytest.raises(PlanError, match="too many for this machine's memory"):

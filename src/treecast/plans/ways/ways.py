@@ -1,0 +1,179 @@
+"""Ways: over which arcs chunks go, and which send waits for which; nothing here says when.
+
+A *hop* is a payload over an arc. It waits for those that bring its payload to where it begins: in a tree for one, and a sum for
+all that bring contributions there. Copies are a property of ways alone: the numbers of trees are their certificate, whatever the
+times.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treecast.models import Takes
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.ragged import places, starts
+from treecast.schedule import Payloads, Schedule
+from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Hops without times, each behind those that it waits for.
+
+    Parameters
+    ----------
+    network : Network
+        Where.
+    arc : int64 (hops,)
+        The arc of each, as ``arcs_of`` numbers it.
+    payload : int64 (hops,)
+        What goes over it: a number in ``payloads``.
+    payloads : Payloads
+        Ranges of chunks, of which no two have a chunk in common.
+    tree : int64 (hops,)
+        The tree that it belongs to; -1: none.
+    turn : int64 (hops,)
+        Of those payloads of a block that go down its tree, how many are before this one.
+    before, after : int64 (pairs,)
+        Pairs of hops, of which the second waits for the first.
+
+    Examples
+    --------
+    >>> from treecast.plans import plan
+    >>> found = Ways.of_schedule(plan("broadcast", "path:4", messages=2))
+    >>> len(found), found.heights.tolist(), found.turn.tolist()
+    (6, [3, 2, 3, 1, 2, 1], [0, 0, 1, 0, 1, 1])
+    """
+
+    network: Network
+    arc: Ints
+    payload: Ints
+    payloads: Payloads
+    tree: Ints
+    turn: Ints
+    before: Ints
+    after: Ints
+
+    def __len__(self) -> int:
+        return len(self.arc)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """The number of chunks of each hop: int64 (hops,)."""
+        return self.payloads.lengths[self.payload]
+
+    @cached_property
+    def followers(self) -> tuple[Ints, Ints]:
+        """The hops that wait for each: those of hop i are ``hop[first[i]] … hop[first[i+1]-1]``. int64 (hops + 1,), (pairs,)."""
+        return grouped(self.before, self.after, len(self))
+
+    @property
+    def heights(self) -> Ints:
+        """How many hops come one after the other from each on, itself included: int64 (hops,)."""
+        return self._measures[0]
+
+    @property
+    def below(self) -> Ints:
+        """How many hops there are in all the trees below each, itself included: int64 (hops,)."""
+        return self._measures[1]
+
+    @cached_property
+    def _measures(self) -> tuple[Ints, Ints]:
+        from treecast.kernels.timetable import measure
+
+        found = np.ones((2, len(self)), np.int64)
+        measure(*self.followers, *found)
+        return found[0], found[1]
+
+    def loads(self, wanted: Takes) -> Ints:
+        """Return for how many steps each resource is taken in all: int64 (resources,)."""
+        taken = wanted.resource[self.arc]
+        weights = np.broadcast_to(self.lengths[:, None], taken.shape)
+        return np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
+
+    @staticmethod
+    def of_schedule(schedule: Schedule, *, most: int = 2**18, scale: int = 1) -> "Ways":
+        """Return the ways of a schedule: whoever brought a chunk to a node first has brought it.
+
+        Hops are in the order of its steps.
+
+        Parameters
+        ----------
+        schedule
+            One that holds, and is not sparing.
+        most
+            About how many hops there may be; where single chunks were more, payloads are longer.
+        scale
+            How many chunks are to go the way of each: a schedule of M messages has the ways of ``scale`` · M, all together.
+
+        Raises
+        ------
+        ScheduleError
+            When there are too many hops whatever the payloads.
+        """
+        plain = schedule.plain()
+        block = max(1, -(-plain.transmissions // most)) if scale == 1 else plain.collective.chunks
+        atoms = cut_into_atoms(plain)
+        count = -(-atoms.lengths // block)
+        atoms = cut_into_atoms(plain, np.repeat(atoms.bounds[:-1], count) + places(count) * block)
+        return _ways_of(plain, atoms, scale)
+
+
+def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
+    """Return the ways of a schedule that is no orbit; its moves are the hops."""
+    moves, rows, network, part = find_moves(plain, atoms), plain.rows, plain.network, plain.collective
+    order = np.argsort(moves.time, kind="stable")
+    row, atom = moves.row[order], moves.atom[order]
+    src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
+    tree = rows.tree[row].astype(np.int64) if plain.copies > 1 else np.zeros(len(row), np.int64)
+    chunk, sums = atoms.bounds[atom], int(np.searchsorted(atoms.bounds, part.sums))
+    owner = part.source_of(chunk)
+    at = (atom * (int(tree.max(initial=0)) + 1) + tree) * network.nodes  # a visit: a node, and an atom in a tree
+    new = np.zeros(len(row), np.bool_)
+    new[np.unique(at + dst, return_index=True)[1]] = True
+    kept = (atom < sums) | (new & (dst != owner))  # what a node has already need not come again
+    row, atom, src, dst, at, chunk, owner, tree = np.stack([row, atom, src, dst, at, chunk, owner, tree])[:, kept]
+    # a finished sum waits at its owner for all contributions
+    finished = np.where((atom >= sums) & (src == owner) & (sums > 0), sums * network.nodes, 0)
+    before, after = _pairs(at + dst, at + src - finished)
+    arcs = arcs_of(network)
+    numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
+    return Ways(
+        network,
+        np.searchsorted(numbers, network.arc(rows.src[row], rows.port[row])),
+        atom,
+        Payloads.of_ranges(atoms.bounds[:-1] * scale, atoms.bounds[1:] * scale),
+        rows.tree[row].astype(np.int64),
+        _turns(part.place_of(chunk)[0], tree, atom),
+        before,
+        after,
+    )
+
+
+def _pairs(brings: Ints, needs: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs of hops of which the first brings what the second needs."""
+    order = np.argsort(brings, kind="stable")
+    first = np.searchsorted(brings[order], needs, side="left")
+    count = np.searchsorted(brings[order], needs, side="right") - first
+    after = np.repeat(np.arange(len(needs)), count)
+    return order[np.repeat(first, count) + places(count)], after
+
+
+def _turns(block: Ints, tree: Ints, atom: Ints) -> Ints:
+    """Return how many atoms of its block go down its tree before that of each hop."""
+    order = np.lexsort((atom, tree, block))
+    begins, other = np.ones((2, len(order)), np.bool_)  # a tree of a block, and an atom
+    begins[1:] = (np.diff(block[order]) != 0) | (np.diff(tree[order]) != 0)
+    other[1:] = begins[1:] | (np.diff(atom[order]) != 0)
+    count = np.cumsum(other)
+    found = np.empty(len(order), np.int64)
+    found[order] = count - np.maximum.accumulate(np.where(begins, count, 0))
+    return found
+
+
+def grouped(key: Ints, value: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return the values of each key below ``count``, one behind the other, and where those of each begin."""
+    return starts(np.bincount(key, minlength=count)), value[np.argsort(key, kind="stable")]
