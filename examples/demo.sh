@@ -43,5 +43,5 @@ Over one tree 21 of 22 living nodes lack something (4). The picture is in treeca
 What to try next (treecast is in $BIN):
   treecast plan broadcast torus:4x4x4 --messages 600 --survive 1    a network of yours; 'treecast networks' lists them
   treecast builders allreduce torus:4x4x4                           what there is for a job, and what each takes
-  treecast help                                                     the words of these reports
+  treecast help words                                               the words of these reports
 END

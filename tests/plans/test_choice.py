@@ -8,7 +8,7 @@ import pytest
 import treecast
 from treecast.description import describe
 from treecast.errors import PlanError
-from treecast.plans import plan
+from treecast.plans import choice, plan
 from treecast.plans.baselines import baseline
 
 JOBS = [
@@ -77,3 +77,13 @@ def test_the_list_prints_the_default_first() -> None:
 
 def test_a_single_step_is_said_to_be_one() -> None:
     assert describe(baseline(plan("broadcast", "complete:2"))).lines["one tree"] == "takes 1 step: this takes as many"
+
+
+def test_alternatives_build_nothing_twice(monkeypatch):
+    built, run_builder = [], choice.run_builder
+    monkeypatch.setattr(
+        choice, "run_builder", lambda job, entry: [built.append(entry.name), run_builder(job, entry)][1]
+    )
+    found = treecast.alternatives("allgather", "mesh:3x3")
+    assert sorted(built) == sorted(each.builder.name for each in found.candidates if each.built)
+    assert len(set(built)) == len(built) > 1

@@ -197,7 +197,7 @@ def program(
 
     Broadcasts and reductions over disjoint trees have 2k rows or fewer for most nodes. A scatter or gather by
     ``disjoint-trees-by-number`` has a row for each share that the node receives or passes on: a few for most nodes, but x (N - 1)
-    for the root, and nearly as many for its children; more than 20,000 shares are refused. In an allgather or alltoall
+    for the root, and nearly as many for its children; more than 12,000 nodes below it are refused. In an allgather or alltoall
     every node hears N - 1 messages or more, so no program of such is independent of N. There, ``treecast paths`` gives the ways
     from one node to another, in networks of any size.
 
@@ -346,7 +346,7 @@ def disjoint_trees(network: Any, root: NodeName = 0, *, trees: str = "") -> Tree
     Parameters
     ----------
     network
-        A star network, hypercube or complete network, its spelling, or a networkx graph.
+        A star network, hypercube, complete network, torus or ring, its spelling, or a networkx graph.
     root
         A node or its label.
     trees

@@ -4,8 +4,9 @@ The best takes the fewest steps, then the fewest transmissions, then, under worm
 the first. Builders without a closed form are compared by building, on networks of up to 4096 nodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from treecast.collectives import find_backwards
@@ -44,11 +45,13 @@ def build(job: Job[Any], entries: list[Builder]) -> Schedule:
     return schedule_of(job, entry, built or run_builder(job, entry))
 
 
-def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None]:
+def choose(
+    job: Job[Any], entries: list[Builder], known: Mapping[str, Candidate] = MappingProxyType({})
+) -> tuple[Builder, Built | None]:
     """Return the best of some builders for a job, and what it built if that was needed to find out.
 
     Builders are tried until one meets both lower bounds; of those that go there and back, those of each way. On networks of more
-    than 4096 nodes the first is taken if it has no closed form.
+    than 4096 nodes the first is taken if it has no closed form. ``known``: what some of them take, by name.
     """
     tried = serious(entries, job.model)
     if len(tried) == 1:
@@ -63,7 +66,7 @@ def choose(job: Job[Any], entries: list[Builder]) -> tuple[Builder, Built | None
             if not found:
                 return entry, None
             continue
-        found.append(candidate := _try(job, entry))
+        found.append(candidate := known.get(entry.name) or _try(job, entry))
         if not compared and _is_least(job, candidate, halved=halved):
             break
     able = [candidate for candidate in found if candidate.claims]
@@ -106,7 +109,7 @@ def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
         else _try(job, entry)
         for entry in entries
     ]
-    chosen = choose(job, list(entries))[0]
+    chosen = choose(job, list(entries), {each.builder.name: each for each in tried})[0]
     others = sorted(
         (each for each in tried if each.builder != chosen),
         key=lambda each: (each.claims is None, each.builder.baseline, each.cost),

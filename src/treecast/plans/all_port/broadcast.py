@@ -1,4 +1,4 @@
-"""Broadcast: over the disjoint trees of a star network, hypercube or complete network, or down one tree of any network.
+"""Broadcast: over the disjoint trees of a network that has some by a rule, or down one tree of any network.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Source: Fragopoulou & Akl, sections 4.2 and 4.3.
