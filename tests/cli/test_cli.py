@@ -236,8 +236,8 @@ def test_bounds(answer):
     assert status == 0
     assert set(found) >= JOB | {"steps_lower_bound", "transmissions_lower_bound", "bounds"}
     assert (found["steps_lower_bound"], found["transmissions_lower_bound"]) == (305, 142_800)
-    assert set(found["bounds"][0]) == {"of", "value", "formula", "source", "given"}
-    assert answer("bounds", "broadcast", "star:5", "--model", "one-port")[1]["steps_lower_bound"] == 7
+    assert set(found["bounds"][0]) == {"of", "value", "formula", "source", "given", "certificate"}
+    assert answer("bounds", "broadcast", "star:5", "--model", "one-port")[1]["steps_lower_bound"] == 8
 
 
 def test_theorems(answer, ask):

@@ -12,6 +12,7 @@ from treecast.lower_bounds import distances, store_and_forward, unequal
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
+from treecast.lower_bounds.prices import by_prices
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.models import Model
 from treecast.networks import Network
@@ -137,14 +138,17 @@ def _bounds(
 
 
 def _proved(collective: Collective, job: Job) -> list[Bound]:
-    """Return the bounds of a job that several proofs are for."""
+    """Return the bounds of a job that several proofs are for; those by prices, which take longer, where they say more."""
     if collective.lengths is not None:
-        return unequal.allgather(job, collective.lengths)
-    if collective.targets:
-        return store_and_forward.multicast(job, collective)
-    if collective.kind not in store_and_forward.BOUNDS_OF:
+        found = unequal.allgather(job, collective.lengths)
+    elif collective.targets:
+        found = store_and_forward.multicast(job, collective)
+    elif collective.kind in store_and_forward.BOUNDS_OF:
+        found = store_and_forward.BOUNDS_OF[collective.kind](job, collective.root)
+    else:
         raise PlanError(f"no lower bounds of {collective.kind} are known yet")
-    return store_and_forward.BOUNDS_OF[collective.kind](job, collective.root)
+    known = tightest(found, "steps").value
+    return found + [bound for bound in ([] if job.quick else by_prices(job, collective)) if bound.value > known]
 
 
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:

@@ -21,6 +21,9 @@ class Bound:
         Where the formula comes from.
     given : str
         Under which condition it holds, as "if …" or "for …"; empty: it holds for all schedules.
+    certificate : tuple of int
+        Of a bound by prices: the price of a send over each arc, in the order of ``network.arc_lists()``. Whoever adds up what the
+        cheapest ways cost at these prices, and the most that the sends of one step cost, has the formula.
 
     Examples
     --------
@@ -36,6 +39,7 @@ class Bound:
     formula: str
     source: str
     given: str = ""
+    certificate: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         of = "steps, told when to begin," if self.of == "told" else self.of

@@ -41,7 +41,14 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
 @bounds_of("broadcast")
 def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
     """As below, and all chunks cross the least cut before a rank."""
-    return broadcast(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job, root))
+    return broadcast(job, root) + _looked_for(job, root)
+
+
+def _looked_for(job: Job, root: int) -> list[Bound]:
+    """Return what takes longer to count: the least cut before a rank, and how soon one port can inform all ranks."""
+    if job.quick:
+        return []
+    return one_port.informing(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
 
 
 def broadcast(job: Job, root: int) -> list[Bound]:
@@ -126,7 +133,7 @@ def _gather(job: Job, root: int) -> list[Bound]:
 @bounds_of("reduce")
 def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards, and all sums cross the least cut behind a rank."""
-    return _reduce(job, root) + ([] if job.model.combining or job.quick else cuts.before_a_rank(job.reversed, root))
+    return _reduce(job, root) + _looked_for(job.reversed, root)
 
 
 def _reduce(job: Job, root: int) -> list[Bound]:

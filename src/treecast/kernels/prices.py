@@ -1,0 +1,136 @@
+"""Inner loops that ask how cheaply data can go where arcs have prices: by the cheapest tree of each root, or by paths.
+
+Arcs are ``tail`` and ``head``, int32 (A,); ``price`` is float64 (A,). Whole prices give exact results below 2^53.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+
+_FAR = 1e18
+
+
+@njit
+def _cheapest_into(x, tail, head, rest, of):
+    """Return a cheapest arc into component x, -1 where there is none."""
+    best = -1
+    for a in range(len(tail)):
+        if of[head[a]] == x and of[tail[a]] != x and (best < 0 or rest[a] < rest[best]):
+            best = a
+    return best
+
+
+@njit
+def _tree(tail, head, rest, root, wanted, by):
+    """Fill ``by``, the arc that leads to each node in a cheap tree to all wanted ones; -1 where none does.
+
+    A component without the root pays for a cheapest arc into it, and where these arcs lead round, those on the circle become
+    one (Chu & Liu; Edmonds 1967). A node that is not wanted joins the first component that it is asked by, and pays nothing
+    (dual ascent, Wong 1984). Return what was paid: the price of the cheapest tree where all nodes are wanted, else that
+    or less; -1 where a node cannot be reached. ``rest`` has the prices; then what is left of them.
+    """
+    nodes = len(by)
+    of, path = np.empty(nodes, np.int32), np.empty(nodes + 1, np.int32)
+    up, into = np.full(2 * nodes, -1, np.int32), np.full(2 * nodes, -1, np.int32)
+    place, settled = np.full(2 * nodes, -1, np.int32), np.zeros(2 * nodes, np.int8)
+    for v in range(nodes):
+        of[v] = v
+    settled[root], count, total = 1, nodes, 0.0
+    for start in range(nodes):
+        length = 0
+        if wanted[start] != 0 and settled[of[start]] == 0:
+            path[0], place[of[start]], length = of[start], 0, 1
+        while length > 0:
+            x = path[length - 1]
+            best = _cheapest_into(x, tail, head, rest, of)
+            if best < 0:
+                return -1.0
+            low = rest[best]
+            total += low
+            for a in range(len(tail)):
+                if of[head[a]] == x and of[tail[a]] != x:
+                    rest[a] -= low
+            into[x] = best
+            y = of[tail[best]]
+            if settled[y] != 0:
+                for i in range(length):
+                    settled[path[i]] = 1
+                length = 0
+            elif place[y] < 0 and (y >= nodes or wanted[y] != 0):
+                path[length], place[y] = y, length
+                length += 1
+            else:
+                low_end = place[y] if place[y] >= 0 else length - 1
+                up[y] = count
+                for i in range(low_end, length):
+                    up[path[i]] = count
+                for v in range(nodes):
+                    if up[of[v]] == count:
+                        of[v] = count
+                path[low_end], place[count], length = count, low_end, low_end + 1
+                count += 1
+    for i in range(count - 1, -1, -1):  # an arc into a component enters one of its parts, which needs no other
+        if into[i] >= 0:
+            x = head[into[i]]
+            while x != i:
+                into[x] = into[i]
+                x = up[x]
+    for v in range(nodes):
+        by[v] = into[v]
+    return total
+
+
+@njit(work=lambda tail, head, price, roots, times, wanted, use: 8.0 * len(roots) * len(wanted) * len(tail))
+def trees(tail, head, price, roots, times, wanted, use):
+    """Add to ``use`` how often the cheapest trees of all roots take each arc, each ``times`` over; return their price."""
+    by, rest, total = np.empty(len(wanted), np.int32), np.empty(len(tail), np.float64), 0.0
+    for i in range(len(roots)):
+        for a in range(len(tail)):
+            rest[a] = price[a]
+        paid = _tree(tail, head, rest, roots[i], wanted, by)
+        if paid < 0:
+            return -1.0
+        total += paid * times[i]
+        for v in range(len(by)):
+            if by[v] >= 0:
+                use[by[v]] += times[i]
+    return total
+
+
+@njit(work=lambda tail, head, first, leaving, price, roots, need, use: 4.0 * len(roots) * len(first) ** 2)
+def paths(tail, head, first, leaving, price, roots, need, use):
+    """Add to ``use`` how often the cheapest paths of all roots take each arc; return their price, -1 where one is missing.
+
+    ``need``: float64 (roots, N), how many chunks go from each root to each node. The arcs that leave u are
+    ``leaving[first[u]] … leaving[first[u+1]-1]`` (Dijkstra 1959).
+    """
+    nodes = len(first) - 1
+    far, by = np.empty(nodes, np.float64), np.empty(nodes, np.int32)
+    order, flow, total = np.empty(nodes, np.int32), np.empty(nodes, np.float64), 0.0
+    for i in range(len(roots)):
+        for v in range(nodes):
+            far[v], by[v], flow[v], order[v] = _FAR, -1, need[i, v], -1
+        far[roots[i]], count = 0.0, 0
+        done = np.zeros(nodes, np.int8)
+        while count < nodes:
+            u = -1
+            for v in range(nodes):
+                if done[v] == 0 and far[v] < _FAR and (u < 0 or far[v] < far[u]):
+                    u = v
+            if u < 0:
+                break
+            done[u], order[count], count = 1, u, count + 1
+            for j in range(first[u], first[u + 1]):
+                a = leaving[j]
+                if far[u] + price[a] < far[head[a]]:
+                    far[head[a]], by[head[a]] = far[u] + price[a], a
+        for j in range(count - 1, 0, -1):
+            v = order[j]
+            total += need[i, v] * far[v]
+            use[by[v]] += flow[v]
+            flow[tail[by[v]]] += flow[v]
+        for v in range(nodes):
+            if need[i, v] > 0 and far[v] >= _FAR:
+                return -1.0
+    return total

@@ -1,0 +1,199 @@
+"""Lower bounds by prices: whatever arcs cost, all data pays for its cheapest ways, and a step sells no more than it can carry.
+
+**Theorem.** Let arcs have prices w ≥ 0. D is what the cheapest ways of one message of every demand cost: a tree from
+the root, or from each rank, a tree to it, or paths. W is the most that the sends of one step can cost. Where messages
+do not combine, M messages in x copies take ⌈M x D / W⌉ steps or more. *Proof.* The sends of a chunk contain a way of
+its demand (first arrivals form a tree or a path; sums run backwards), and those of a finished sum are different from
+those of its contributions. x link-disjoint ways cross each cut x times, so they cost x times the cheapest at least
+(Edmonds 1973, Menger). A step costs W at most. ∎
+
+Prices belong to what a send takes for a step: an arc, a link, or the ports of two nodes. So W is the sum of all of
+these. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
+messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole
+numbers they are a proof of their own, which nobody has to trust the search for.
+
+*By steps.* In step t of what one root sends, only arcs whose tail is t arcs or fewer from the root carry anything, and
+with one port no more than k(t) nodes send. So T steps sell Y(0) + … + Y(T-1) at most.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.collectives import Collective
+from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.job import Job, steps
+from treecast.lower_bounds.one_port import senders
+from treecast.models import Model, takes
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import Arcs, arcs_of
+
+Floats = NDArray[np.float64]
+
+_MOST_ARCS = 10_000  # arcs times roots of a job whose prices are looked for
+_TURNS, _WORK, _CLOSE = (
+    150,
+    1e8,
+    1.005,
+)  # turns of the search; steps of inner loops; how near above and below have to come
+_LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole prices are this at most
+
+
+class Prices(NamedTuple):
+    """Whole prices of what sends take: all cheapest ways of one message cost ``ways``, and a step sells ``room`` at most.
+
+    ``taken``: int64 (arcs, width), what a send over each arc takes, as indices into ``prices``.
+    """
+
+    prices: Ints
+    taken: Ints
+    ways: int
+    room: int
+
+    @property
+    def of_arcs(self) -> Ints:
+        """What a send over each arc costs, arcs as ``arcs_of`` numbers them."""
+        return self.prices[self.taken].sum(axis=1)
+
+
+class _Demand(NamedTuple):
+    """Ways from each root to all that are wanted, ``times`` over, or backwards; ``need``: how many to each, if they are paths."""
+
+    arcs: Arcs
+    roots: Ints
+    times: Floats
+    wanted: NDArray[np.int8]
+    backwards: bool
+    need: Floats | None
+
+    def price(self, price: Floats, use: Floats) -> float:
+        """Return what the cheapest ways cost; add to ``use`` how often they take each arc."""
+        from treecast.kernels.prices import paths, trees
+
+        arcs = self.arcs
+        tail, head = (arcs.head, arcs.tail) if self.backwards else (arcs.tail, arcs.head)
+        if self.need is None:
+            return float(trees(tail, head, price, self.roots, self.times, self.wanted, use))
+        first, leaving = (
+            (arcs.into, arcs.entering) if self.backwards else (arcs.first, np.arange(len(tail), dtype=np.int32))
+        )
+        return float(paths(tail, head, first, leaving, price, self.roots, self.need, use))
+
+
+def by_prices(job: Job, collective: Collective) -> list[Bound]:
+    """Return what prices say of a collective, if they are looked for: a bound of steps, and with one root another one by steps.
+
+    Its certificate are the prices of arcs: the formula says what the cheapest ways cost, and what a step sells.
+    """
+    model, network, kind = job.model, job.network, collective.traits
+    roots = network.rank_count if kind.all_source else 1
+    if model.combining or model.routing or not model.buffered or job.faults or network.arcs * roots > _MOST_ARCS:
+        return []
+    if kind.all_source and network.seen_alike and collective.lengths is None:
+        return []  # arcs that look alike cost the same: ports and distances say as much
+    found = best_prices(replace(collective, messages=1), network, model)
+    if found is None or not found.ways:
+        return []
+    needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
+    said = f"cheapest ways cost {found.ways:,}, a step sells {found.room:,}"
+    bounds = [steps(-(-needed // found.room), f"⌈M x {found.ways:,} / {found.room:,}⌉", said)]
+    if not kind.all_source and not kind.results:
+        formula = f"least T with Y(0) + … + Y(T-1) ≥ M x {found.ways:,}"
+        value = _by_steps(job, found, needed, collective)
+        bounds.append(steps(value, formula, "cheapest ways, by what each step can sell"))
+    given = "if each sum has an owner" if kind.results and kind.all_source else ""
+    return [replace(bound, certificate=certificate, given=given) for bound in bounds]
+
+
+@lru_cache(64)
+def best_prices(collective: Collective, network: Network, model: Model) -> Prices | None:
+    """Return good prices for a collective on a network under a model; None where some rank is not reached.
+
+    Examples
+    --------
+    >>> from treecast.collectives import Collective
+    >>> from treecast.models import model
+    >>> from treecast.networks import network
+    >>> mesh = network("mesh:4x4")
+    >>> found = best_prices(Collective.over(mesh, "alltoall", 1), mesh, model("one-port"))
+    >>> found.ways / found.room > 42.6
+    True
+    """
+    demands, taken = _demands(collective, network), _taken(model, network)
+    count = int(taken.max()) + 1
+
+    def ask(y: Floats) -> tuple[float, Floats]:
+        use = np.zeros(len(taken))
+        paid = sum(demand.price(y[taken].sum(axis=1), use) for demand in demands)
+        return paid, np.bincount(taken.ravel(), np.repeat(use, taken.shape[1]), count).astype(np.float64)
+
+    load = mean = np.zeros(count)
+    above, below, best = np.inf, 0.0, np.ones(count)
+    steep = 4.0
+    for turn in range(_turns(network, demands)):
+        y = np.exp(steep * (load / load.max() - 1)) if turn else np.ones(count)
+        step = 2.0 / (turn + 3) if turn else 1.0
+        paid, used = ask(y)
+        if paid <= 0:
+            return None
+        mean, load = mean + step * (y / y.sum() - mean), load + step * (used - load)
+        above, steep = min(above, float(load.max())), min(1.03 * steep, 30.0)
+        if paid / y.sum() > below:
+            below, best = paid / float(y.sum()), y
+        if above <= below * _CLOSE:
+            break
+    whole = [np.rint(level * y / y.max()) for y in (best, mean, np.ones(count)) for level in _LEVELS]
+    paid = [(Fraction(int(ask(y)[0]), int(y.sum())), i) for i, y in enumerate(whole)]
+    most, at = max(paid, key=lambda pair: pair[0])
+    room = int(whole[at].sum())
+    return Prices(whole[at].astype(np.int64), taken, int(most * room), room)
+
+
+def _taken(model: Model, network: Network) -> Ints:
+    """Return what a send over each arc takes for itself alone: int64 (arcs, width), numbered densely."""
+    found = takes(model, network)
+    alone: Ints = found.resource[:, (found.key < 0).all(axis=0)]
+    return np.unique(alone, return_inverse=True)[1].reshape(alone.shape)
+
+
+def _turns(network: Network, demands: list[_Demand]) -> int:
+    work = sum(8.0 * len(demand.roots) * network.nodes * network.arcs for demand in demands)
+    return int(min(_TURNS, max(2, _WORK / work)))
+
+
+def _demands(collective: Collective, network: Network) -> list[_Demand]:
+    """Return which ways one message of every source needs: one sort, or two where finished sums go out again."""
+    kind, arcs = collective.traits, arcs_of(network)
+    roots: Ints = np.array(network.ranks if kind.all_source else [collective.root], np.int64)
+    times = np.ones(len(roots)) if collective.lengths is None else collective.lengths.flits[roots].astype(np.float64)
+    wanted = np.zeros(network.nodes, np.int8)
+    wanted[np.array(collective.targets or network.ranks)] = 1
+    if kind.personal:
+        need = np.tile(wanted.astype(np.float64), (len(roots), 1))
+        need[np.arange(len(roots)), roots] = 0
+        return [_Demand(arcs, roots, times, wanted, kind.direction == "to", need)]
+    sorts = [True] * kind.adds + [False] * (kind.results or not kind.adds)
+    return [_Demand(arcs, roots, times, wanted, backwards, None) for backwards in sorts]
+
+
+def _by_steps(job: Job, found: Prices, needed: int, collective: Collective) -> int:
+    """Return the least number of steps that can sell what the cheapest ways of all messages cost."""
+    backwards, arcs = collective.traits.adds or collective.direction == "to", arcs_of(job.network)
+    network, tail = (job.network.reversed(), arcs.head) if backwards else (job.network, arcs.tail)
+    far = network.distance(collective.root, np.arange(network.nodes))[tail]
+    price, sending = found.of_arcs, senders(network, collective.root) if job.model.ports == "one" else ()
+    sold = count = 0
+    while sold < needed and count <= max(int(far.max()), len(sending)):
+        near = (far >= 0) & (far <= count)
+        most = int(found.prices[np.unique(found.taken[near])].sum())
+        if count < len(sending):
+            dearest = np.zeros(network.nodes, np.int64)
+            np.maximum.at(dearest, tail[near], price[near])
+            most = min(most, int(np.sort(dearest)[::-1][: sending[count]].sum()))
+        sold, count = sold + most, count + 1
+    return count - (-max(0, needed - sold) // found.room)
