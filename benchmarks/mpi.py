@@ -306,7 +306,7 @@ def by_mpi(ranks: int, draw: random.Random, plan: str, data: str) -> tuple[int, 
     victims = ",".join(map(str, draw.sample(range(1, ranks), 2)))
     with tempfile.TemporaryDirectory() as folder:
         program = [sys.executable, __file__, "--plain-with-deaths", victims, "--witness", folder]
-        status = launch(ranks, program, timeout=60, stderr=subprocess.DEVNULL)
+        status = launch(ranks, program, timeout=60, stderr=subprocess.DEVNULL).status
         return status, len(os.listdir(folder)) == ranks - 2
 
 
@@ -368,7 +368,7 @@ def main() -> None:
             for load in loads:
                 load.kill()
     elif not inside_mpirun():
-        sys.exit(launch(given.n, [sys.executable, *sys.argv]))
+        sys.exit(launch(given.n, [sys.executable, *sys.argv]).status)
     else:
         sweep(given)
 

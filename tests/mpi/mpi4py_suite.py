@@ -94,7 +94,7 @@ def run_demos(main: Path, ranks: int, options: dict[str, object]) -> int:
 def carry_out(ranks: int, program: list[str]) -> tuple[int, list[str]]:
     """Launch a program; return its exit status and what it said to stderr."""
     with LOG.open("w") as said:
-        status = launch(ranks, program, LIMIT, extra=EXTRA, stdout=subprocess.DEVNULL, stderr=said.fileno())
+        status = launch(ranks, program, LIMIT, extra=EXTRA, stdout=subprocess.DEVNULL, stderr=said.fileno()).status
     return status, LOG.read_text().splitlines()
 
 

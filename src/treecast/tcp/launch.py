@@ -12,6 +12,7 @@ from pathlib import Path
 from treecast.errors import PlanError
 from treecast.mpi.job.ending import end_all, ended_by_signals
 from treecast.mpi.job.launch import TIMED_OUT, ending_the_job
+from treecast.mpi.job.watch import Ending, Watch
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import Trust
 
@@ -27,8 +28,8 @@ def launch(
     respawn: int = 0,
     environment: Mapping[str, str] | None = None,
     stdout: int | None = None,
-) -> int:
-    """Start ranks of a program, wait for them, and return the exit status of the job.
+) -> Ending:
+    """Start ranks of a program, wait for them, and return how the job ended.
 
     The job ends with the first rank that fails, with its status; after ``timeout`` seconds with 124; and with SIGINT, SIGTERM and
     SIGHUP. A rank that a signal ends (SIGKILL, say) ends nothing: that is what the others survive. Then the status is 0 if
@@ -42,21 +43,21 @@ def launch(
     secret = secrets.token_bytes(32)
     place = Place(ranks, Trust(secret), ("127.0.0.1", 0))
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
-        note = Path(folder, "status")
+        watch = Watch(Path(folder, "status"), ranks)
         shared = {
             **os.environ,
             **(environment or {}),
             "TREECAST_SIZE": str(ranks),
             "TREECAST_MEET": f"127.0.0.1:{place.port}",
             "TREECAST_SECRET": secret.hex(),
-            "TREECAST_JOB": str(note),
+            "TREECAST_JOB": str(watch.status),
         }
         line = ending_the_job(program)
         children: dict[int, subprocess.Popen[bytes]] = {}
         try:
             for rank in range(ranks):
                 children[rank] = _start(line, {**shared, "TREECAST_RANK": str(rank)}, stdout)
-            return _wait(children, timeout, note, _Respawn(line, shared, respawn, stdout))
+            return _wait(children, timeout, watch, _Respawn(line, shared, respawn, stdout))
         finally:
             for child in children.values():
                 if child.poll() is None:
@@ -87,17 +88,19 @@ def _start(line: Sequence[str], environment: Mapping[str, str], stdout: int | No
         raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
 
 
-def _wait(children: "dict[int, subprocess.Popen[bytes]]", timeout: float | None, note: Path, respawn: _Respawn) -> int:
+def _wait(
+    children: "dict[int, subprocess.Popen[bytes]]", timeout: float | None, watch: Watch, respawn: _Respawn
+) -> Ending:
     """Wait until all have ended, one has failed, or the time is up; return the status of the job."""
     until = None if timeout is None else time.monotonic() + timeout
     while True:
-        if note.exists():
+        if watch.status.exists():
             time.sleep(_PRINTING)
-            return int(note.read_text())
+            return watch.ending(0)
         statuses = {rank: child.poll() for rank, child in children.items()}
         for rank, status in statuses.items():
             if status is not None and status > 0:
-                return status
+                return watch.ending(status)
             if status is not None and status < 0 and any(other is None for other in statuses.values()):
                 started = respawn.start(rank)
                 if started is not None:
@@ -105,8 +108,7 @@ def _wait(children: "dict[int, subprocess.Popen[bytes]]", timeout: float | None,
                     statuses[rank] = None
         if all(status is not None for status in statuses.values()):
             ended = [status for status in statuses.values() if status is not None]
-            return 0 if 0 in ended else 128 - min(ended)
+            return watch.ending(0 if 0 in ended else 128 - min(ended))
         if until is not None and time.monotonic() >= until:
-            sys.stderr.write(f"treecast launch: the time is up after {timeout:g} s\n")
-            return TIMED_OUT
+            return watch.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")
         time.sleep(_LOOK)

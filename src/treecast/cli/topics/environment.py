@@ -9,7 +9,7 @@ VARIABLES = (
     ("TREECAST_NETWORK", "the lab", "the network that was built"),
     ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
-    ("TREECAST_JOB", "launch, the lab", "the file into which a rank that fails writes the exit status of the job"),
+    ("TREECAST_JOB", "launch, the lab", "the file for the exit status of a rank that fails; beside it: how ranks end"),
     ("TREECAST_ON_ERROR", "wrap(on_error=…)", "die: a rank that fails leaves the others alive"),
     ("OMPI_MCA_mpi_ft_enable", "mpirun --with-ft ulfm", "1: MPI outlives dead ranks; survive asks for it"),
     ("OMPI_MCA_mpi_yield_when_idle", "launch", "1: there may be more ranks than cores"),

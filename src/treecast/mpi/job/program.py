@@ -1,27 +1,42 @@
-"""Run a Python program as a rank, and end the whole job when it fails.
+"""Run a program as a rank, watch how it ends, and end the whole job when it fails.
 
-    program.py SCRIPT ARGUMENTS …      also -m MODULE …, -c CODE …, or - for standard input
+    program.py SCRIPT ARGUMENTS …      also -m MODULE …, -c CODE …, or - for standard input: by this Python
+    program.py exec COMMAND …          any other program
 
-Under fault tolerance the others live on when a rank ends, and what waits for it may wait for ever, also after MPI_Abort. So an
-exception that nobody catches, and an exit status other than 0, are told to the launcher: by a file whose name it gives in
-TREECAST_JOB. A rank on another host, which does not see that file, ends the daemon of Open MPI that started it, and so the job.
+Under fault tolerance the others live on when a rank ends, and what waits for it may wait for ever, also after MPI_Abort. So the
+process that mpirun starts only watches its child, which is the rank. It notes how the rank ends beside the file that TREECAST_JOB
+names. An exit status other than 0 it writes into that file, whose reader, the launcher, ends the job. On another host, where that
+file is not to be seen, it ends the daemon of Open MPI that started it, and so the job. A rank that is killed ends nothing.
 
-It is run as a file and imports the standard library only: the program's Python need not have treecast.
+A Python program that fails leaves without MPI_Finalize, which would wait for the others. It is run in this process, so that its
+exceptions and exits are seen. It is run as a file and imports the standard library only: the program's Python need not have
+treecast.
 """
 
 import contextlib
+import ctypes
 import os
 import runpy
 import signal
 import sys
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import NoReturn
 
 _DAEMONS = ("prted", "prterun", "mpirun")
+_PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that mpirun sends to the rank too, which may live on."""
+_PR_SET_PDEATHSIG = 1
 
 
 def main(words: list[str]) -> None:
-    """Run the program; leave at once, and end the job, when it fails."""
+    """Start the program in a child, and watch that."""
+    watcher, child = os.getpid(), os.fork()
+    if child:
+        watch(child)
+    end_with(watcher)
+    if words[0] == "exec":
+        execute(words[1:])
     status = 0
     try:
         run(words)
@@ -32,7 +47,39 @@ def main(words: list[str]) -> None:
         sys.excepthook(type(shown), shown, shown.__traceback__)
         status = 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     if status:
+        fail(status)
+
+
+def watch(child: int) -> NoReturn:
+    """Wait until the rank has ended, note how, and end likewise."""
+    for number in _PASSED_ON:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))  # a second one does no harm
+    note("began", str(child))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    note("ended", str(status))
+    if status > 0:
         end_job(status)
+    if status < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+def end_with(parent: int) -> None:
+    """Have this process killed when its parent ends."""
+    with contextlib.suppress(OSError, AttributeError):  # only Linux has it
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def execute(command: list[str]) -> NoReturn:
+    """Become another program."""
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
+        os._exit(127)
 
 
 def run(words: list[str]) -> None:
@@ -68,16 +115,31 @@ def _of_program(trace: TracebackType | None) -> TracebackType | None:
     return trace
 
 
-def end_job(status: int) -> None:
-    """Tell the launcher that the job is to end with this exit status, and leave without MPI_Finalize."""
+def fail(status: int) -> NoReturn:
+    """End the rank without MPI_Finalize, with a status."""
     flush()
     if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
         os.kill(os.getpid(), signal.SIGKILL)
-    note = Path(os.environ.get("TREECAST_JOB", "/none/status"))
-    mine = note.with_name(f"{note.name}.{os.getpid()}")
+    os._exit(status)
+
+
+def note(what: str, text: str) -> None:
+    """Note something of this rank beside the file of the job, whole, where that is to be seen."""
+    place = Path(os.environ.get("TREECAST_JOB", "/none/status"))
+    place = place.with_name(f"{what}-{os.environ.get('TREECAST_RANK') or os.environ.get('OMPI_COMM_WORLD_RANK', '0')}")
+    with contextlib.suppress(OSError):
+        mine = place.with_name(f".{place.name}")
+        mine.write_text(text)
+        os.replace(mine, place)
+
+
+def end_job(status: int) -> NoReturn:
+    """Tell the launcher that the job is to end with this exit status, and leave."""
+    place = Path(os.environ.get("TREECAST_JOB", "/none/status"))
+    mine = place.with_name(f"{place.name}.{os.getpid()}")
     try:
         mine.write_text(str(status))
-        os.link(mine, note)  # at once, and only the first of several
+        os.link(mine, place)  # at once, and only the first of several
     except FileExistsError:
         pass
     except OSError:
@@ -94,9 +156,14 @@ def flush() -> None:
 
 def end_daemon() -> None:
     """End the daemon of Open MPI that started this process, and with it all that it started; nobody else's parent."""
-    with contextlib.suppress(OSError):
-        if Path(f"/proc/{os.getppid()}/comm").read_text().strip() in _DAEMONS:
-            os.kill(os.getppid(), signal.SIGTERM)
+    parent = os.getppid()
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for _ in range(2):  # a watcher may stand between
+            name, words = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[::2]
+            if name.partition("(")[2] in _DAEMONS:
+                os.kill(parent, signal.SIGTERM)
+                return
+            parent = int(words.split()[1])
 
 
 if __name__ == "__main__":

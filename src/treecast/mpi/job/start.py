@@ -35,7 +35,7 @@ def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOU
         watch = _Watch(folder, network.nodes, CUT_OFF * what.deadline)
         program = [sys.executable, "-m", "treecast.mpi.job.rank", json.dumps(what._asdict()), name]
         with (folder / "printed").open("wb") as printed:
-            status = launch(
+            ending = launch(
                 network.nodes,
                 program,
                 timeout,
@@ -46,8 +46,9 @@ def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOU
         marked, other = records.marked_records((folder / "printed").read_text(errors="replace"))
         sys.stderr.write(other)
         found = {**marked, **records.read_records(folder)}
+    status = ending.status
     if not found and status != TIMED_OUT:
-        raise PlanError(f"no rank reported anything: mpirun ended with status {status}")
+        raise PlanError(f"no rank reported anything: {ending.line or f'mpirun ended with status {status}'}")
     silent = watch.silent if status == TIMED_OUT or watch.ended else set[int]()
     named = {int(rank) for record in found.values() for rank in record.get("dead", ())}
     findings = conclude(network, source, found, named | (set(range(network.nodes)) - set(found) - silent))

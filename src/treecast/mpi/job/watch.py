@@ -1,0 +1,128 @@
+"""How the ranks of a job end, as those that watch them note it, and which jobs will never end by themselves."""
+
+import ctypes
+import re
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from treecast.mpi.job.ending import letter_of
+from treecast.mpi.ways.call import name_ranks
+
+_STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
+_PATIENCE = 3.0  # seconds that MPI_Init, or a rank that is stopped, may take when it can wait for nobody any more
+
+
+class Ending(NamedTuple):
+    """How a job ended: its exit status, and who ended how, in one line; "" when all ranks have ended with 0.
+
+    ``signal``: that of the first rank that was killed, 0 when none was.
+    """
+
+    status: int
+    line: str
+    signal: int = 0
+
+
+class Watch:
+    """What is known of the ranks of a job on this host.
+
+    ``status``: the file into which the first rank that fails writes its exit status. Beside it each rank has a note of its
+    process, ``began-RANK``, and of how it ended, ``ended-RANK``: its exit status, or below 0 the signal that killed it.
+    """
+
+    def __init__(self, status: Path, ranks: int) -> None:
+        self.status, self._ranks = status, ranks
+        self._since: float | None = None
+
+    def _noted(self, what: str) -> dict[int, int]:
+        """Return what ranks have noted, in the order of time."""
+        notes: list[tuple[int, int, int]] = []
+        for path in self.status.parent.glob(f"{what}-*"):
+            with suppress(OSError, ValueError):
+                notes.append((path.stat().st_mtime_ns, int(path.name.partition("-")[2]), int(path.read_text())))
+        return {rank: number for _, rank, number in sorted(notes)}
+
+    def _left(self) -> dict[int, int]:
+        """Return the processes of the ranks that have not ended; none when not all of them are on this host."""
+        began, ended = self._noted("began"), self._noted("ended")
+        return {rank: pid for rank, pid in began.items() if rank not in ended} if len(began) == self._ranks else {}
+
+    def _lasts(self, now: bool) -> bool:
+        """Return whether something that is so now has been so for long."""
+        if not now:
+            self._since = None
+        elif self._since is None:
+            self._since = time.monotonic()
+        return self._since is not None and time.monotonic() - self._since > _PATIENCE
+
+    def stuck(self, stopped_too: bool) -> Ending | None:
+        """Return how a job ends that never would by itself: some rank has ended, and none goes on. None as far as nobody knows.
+
+        The others are still in MPI_Init, which needs all; or, if they count, they are stopped.
+        """
+        left = self._left()
+        some = 0 < len(left) < self._ranks
+        stopped = some and stopped_too and all(letter_of(pid) in "Tt" for pid in left.values())
+        starting = some and not stopped and any(_state_of_mpi(pid) == _STARTING for pid in left.values())
+        if not self._lasts(stopped or starting):
+            return None
+        if stopped:
+            return self.ending(0, f"{name_ranks(left)} did not end, being stopped")
+        return self.ending(1, "MPI_Init cannot end without ranks that have ended")
+
+    def ending(self, status: int, why: str = "") -> Ending:
+        """Return how the job ended. ``status``: that of mpirun, or of the launcher, which says ``why`` it ends the job."""
+        ended = self._noted("ended")
+        with suppress(OSError, ValueError):
+            status = int(self.status.read_text())
+        killed = [-code for code in ended.values() if code < 0]
+        if not status and len(killed) == self._ranks:
+            status = 128 + killed[0]
+        if not why and all(code == 0 for code in ended.values()):
+            return Ending(status, "")
+        return Ending(status, "; ".join([*([why] if why else []), *_groups(ended), *self._others(ended)]), *killed[:1])
+
+    def _others(self, ended: dict[int, int]) -> list[str]:
+        """Return what is to be said of the ranks that did not end badly."""
+        good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
+        words = [f"{good} of {self._ranks} ended with 0"]
+        return [*words, f"{left} had not ended"] if left else words
+
+
+def _groups(ended: dict[int, int]) -> list[str]:
+    """Return who ended otherwise than with 0, by how."""
+    groups: dict[int, list[int]] = {}
+    for rank, code in ended.items():
+        groups.setdefault(code, []).append(rank)
+    return [f"{name_ranks(who)} {_how(code, len(who))}" for code, who in groups.items() if code]
+
+
+def _how(code: int, many: int) -> str:
+    return f"ended with {code}" if code > 0 else f"{'were' if many > 1 else 'was'} killed (signal {-code})"
+
+
+def _state_of_mpi(pid: int) -> int | None:
+    """Return what Open MPI keeps of its own state in a process; None of other programs, and where that cannot be read.
+
+    No program need say so: it is the number behind ``MPI_Initialized``, read from the process's memory.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            found = re.fullmatch(r"(\w+)-\w+ \S+ 0+ \S+ \d+ +(/.*/libmpi\.so\S*)", line)
+            if found:
+                with Path(f"/proc/{pid}/mem").open("rb") as memory:
+                    memory.seek(int(found[1], 16) + _place_of_state(found[2]))
+                    return int.from_bytes(memory.read(4), sys.byteorder)
+    return None
+
+
+@cache
+def _place_of_state(library: str) -> int:
+    """Return how many bytes behind the begin of Open MPI's library its state lies. Raises ValueError when it has none."""
+    state = ctypes.addressof(ctypes.c_int.in_dll(ctypes.CDLL(library), "ompi_mpi_state"))
+    begins = [line.partition("-")[0] for line in Path("/proc/self/maps").read_text().splitlines() if library in line]
+    return state - int(begins[0], 16)
