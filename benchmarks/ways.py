@@ -146,7 +146,9 @@ def main() -> None:
     if inside_mpirun():
         sweep(given)
     else:
-        sys.exit(max(launch(int(n), [sys.executable, "-m", "mpi4py", *sys.argv], 1800).status for n in given.n.split(",")))
+        sys.exit(
+            max(launch(int(n), [sys.executable, "-m", "mpi4py", *sys.argv], 1800).status for n in given.n.split(","))
+        )
 
 
 def _bytes(text: str) -> int:

@@ -41,7 +41,7 @@ _NAMES = {
     "execution.local": ("Execution",),
     "execution.election": ("Election",),
     # errors
-    "errors": ("TreecastError", "Evicted"),
+    "errors": ("DeliveryError", "Evicted", "TreecastError"),
 }
 """The public names by the module that they come from; ``__init__.pyi`` says the same to type checkers."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -12,6 +12,7 @@ from treecast.api import verify as verify
 from treecast.collectives import Collective as Collective
 from treecast.drawing.look import Look as Look
 from treecast.drawing.pictures import draw as draw
+from treecast.errors import DeliveryError as DeliveryError
 from treecast.errors import Evicted as Evicted
 from treecast.errors import TreecastError as TreecastError
 from treecast.execution.election import Election as Election

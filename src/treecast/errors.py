@@ -54,7 +54,16 @@ class LabError(TreecastError):
 
 
 class DeliveryError(TreecastError):
-    """Data of a living rank that did not come, since more has failed than the schedule survives."""
+    """Data that a collective over MPI did not bring, since ranks have failed.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> try:                                                        # doctest: +SKIP
+    ...     comm.Allgather(mine, blocks)
+    ... except treecast.DeliveryError:
+    ...     comm = comm.Shrink()
+    """
 
 
 class Evicted(DeliveryError):  # noqa: N818

@@ -97,11 +97,8 @@ for name, good, bad in (
     ("Bcast_init", (own.copy(), 0), (own, size)),
 ):
     for culprit in range(size if comm._options.survive else 0):  # without, as in MPI, the others may wait
-        error = raised(partial(getattr(comm, name), *(bad if culprit == me else good)))
-        if name == "Ibcast" and culprit != me:  # the next call raises it
-            error = raised(comm.Barrier)
-        elif name == "Ibcast":
-            comm.Barrier()
+        call = partial(getattr(comm, name), *(bad if culprit == me else good))
+        error = raised((lambda call=call: call().Wait()) if name == "Ibcast" else call)
         kind = (TypeError, MPI.Exception) if culprit == me else DeliveryError
         check((name, culprit, repr(error)), isinstance(error, kind))
         check(("the next call", name, culprit), comm.allgather(me) == [*range(size)])
@@ -143,13 +140,39 @@ refused("unexpected keyword argument 'sruvive'", lambda: treecast.mpi.Bcast(comm
 refused("", lambda: comm.Bcast(own, size), MPI.Exception)
 refused("from 0, not -1", lambda: treecast.mpi.Bcast(comm, own, survive=-1))
 refused("above 0, not 0", lambda: treecast.mpi.wrap(comm, deadline=0))
-refused("'abort' or 'die'", lambda: treecast.mpi.wrap(comm, on_error="ignore"))
+refused("'abort' or 'die', not 'ignore'", lambda: treecast.mpi.wrap(comm, on_error="ignore"))
+refused("'warn' or 'raise' or 'ignore', not None", lambda: treecast.mpi.wrap(comm, on_failed=None))
+refused("survive is a number of failures from 0, not '2'", lambda: treecast.mpi.wrap(comm, survive="2"))
+refused("deadline is a number of seconds above 0, not 'x'", lambda: treecast.mpi.wrap(comm, deadline="x"))
+refused("own is True or False, not 2", lambda: treecast.mpi.wrap(comm, own=2))
+for survive, network in ((me % 2, None), (0, f"complete:{size}" if me else None), (me - 1, None)):
+    refused(
+        "survive is" if me - 1 == survive < 0 else "the same options",
+        lambda survive=survive, network=network: treecast.mpi.wrap(comm, survive, None, network),
+    )
 refused("the same options", lambda: treecast.mpi.wrap(comm, deadline=me + 1))
 refused("ring:99 has 99 nodes", lambda: treecast.mpi.Bcast(comm, own, network="ring:99"))
 refused("survives at most 1", lambda: treecast.mpi.wrap(comm, survive=2, network=f"ring:{size}"))
 line = nx.DiGraph([(u, u + 1) for u in range(size - 1)])
 refused("does not lead from every node to every other", lambda: treecast.mpi.wrap(comm, network=line))
 refused("are sent to itself where", lambda: comm.Allgather(own[:3], room))
+
+# -- a buffer that is too short: with survive MPI is never asked -----------------------------------------------------------------
+
+MUCH = 1 << 20
+ample, short = np.zeros(MUCH * size), np.zeros(MUCH)
+for give in (
+    lambda: comm.Reduce_scatter_block([ample, MUCH * size, MPI.DOUBLE], [short, MUCH, MPI.DOUBLE]),
+    lambda: comm.Reduce_scatter_block([short, MUCH, MPI.DOUBLE], [short, MUCH, MPI.DOUBLE]),
+    lambda: comm.Allgather([short, MUCH, MPI.DOUBLE], [short, MUCH, MPI.DOUBLE]),
+    lambda: comm.Allgatherv([short, MUCH, MPI.DOUBLE], [short, [MUCH] * size, None, MPI.DOUBLE]),
+    lambda: comm.Allreduce([ample, MUCH + 1, MPI.DOUBLE], [short, MUCH + 1, MPI.DOUBLE]),
+    lambda: comm.Bcast([short, MUCH, 1, MPI.DOUBLE]),
+):
+    refused("the buffer has", give, ValueError)
+    check("the call after one with a short buffer", comm.allgather(me) == [*range(size)])
+said = f"<treecast.mpi.Comm of {size} ranks: survive={comm._options.survive}, failed=()>"
+check("its words", (repr(comm), treecast.DeliveryError) == (said, treecast.mpi.DeliveryError))
 found = plain.gather(wrong)
 if me == 0:
     print(f"{done} are right" if not any(found) else f"WRONG: {found}", flush=True)

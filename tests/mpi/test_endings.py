@@ -213,7 +213,7 @@ def test_a_line_says_who_ended_how(script, options, status, says):
 def test_a_stopped_rank_does_not_keep_the_others_from_ending_with_a_deadline():
     program = EARLY.format(before="0", after=STOP, survive=1).replace("survive=1", "survive=1, deadline=1")
     done, _, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", program])
-    assert (done, "rank 1 did not end, being stopped; 2 of 3 ended with 0" in err) == (0, True), err
+    assert (done, "rank 1 did not end, being stopped; " in err) == (0, True), err
 
 
 @pytest.mark.parametrize("terminal", [False, True])

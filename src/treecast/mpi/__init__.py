@@ -15,6 +15,7 @@ What does the work is imported when it is first called: starting ranks needs nei
 
 from typing import TYPE_CHECKING, Any, Unpack
 
+from treecast.errors import DeliveryError as DeliveryError
 from treecast.mpi.comm.options import Keywords, Options
 
 if TYPE_CHECKING:
@@ -39,19 +40,20 @@ def _comm() -> "type[Comm]":
     return Comm
 
 
-def _around(comm: Any, options: Options) -> "Comm":
+def _around(comm: Any, options: Options, *, together: bool = False) -> "Comm":
     """Return a communicator as one of treecast's, when its ranks are of one group."""
     from treecast.mpi.library import load_mpi
 
     load_mpi()
     from treecast.mpi.comm.plain import around
 
-    return around(comm, options)
+    return around(comm, options, together=together)
 
 
 def _call(comm: Any, name: str, options: Keywords, *arguments: Any) -> tuple[int, ...]:
     """Call a method of a wrapped communicator; return the ranks that failed and whose data did not come."""
-    wrapped = _around(comm, Options(**options))
+    given: Keywords = {"on_failed": "ignore", **options}  # what is returned says it
+    wrapped = _around(comm, Options(**given))
     getattr(wrapped, name)(*arguments)
     return wrapped.last.failed
 
@@ -63,6 +65,7 @@ def wrap(
     network: Any = None,
     *,
     on_error: str = "abort",
+    on_failed: str = "warn",
     own: bool = False,
 ) -> "Comm":
     """Return a communicator whose collectives treecast carries out where that gains something, and MPI elsewhere.
@@ -84,6 +87,9 @@ def wrap(
     on_error : str
         What an exception that nobody catches, or ``sys.exit`` with a status, does on one rank: ``abort`` ends the job, ``die``
         counts as the death of this rank.
+    on_failed : str
+        What becomes of a call that misses data of the dead. ``warn``: the lowest living rank prints a line, once for each of
+        them, and allgather, alltoall and gather raise DeliveryError at all ranks. ``raise``: all calls do. ``ignore``: none.
     own : bool
         Whether every call goes treecast's way, also where MPI's is faster: for tests.
 
@@ -95,7 +101,7 @@ def wrap(
     Raises
     ------
     PlanError
-        The options make no sense, or it is no communicator with ranks of one group.
+        The options make no sense, or differ, or it is no communicator with ranks of one group.
 
     Examples
     --------
@@ -105,7 +111,7 @@ def wrap(
     from treecast.mpi.comm.ending import end_with_the_job
     from treecast.mpi.library import load_mpi
 
-    wrapped = _around(comm, Options(survive, deadline, network, on_error, own)).check_alike()
+    wrapped = _around(comm, Options(survive, deadline, network, on_error, own, on_failed), together=True)
     end_with_the_job(on_error, load_mpi())
     return wrapped
 

@@ -3,7 +3,6 @@
 import os
 import secrets
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence

@@ -75,7 +75,10 @@ def recognise(mpi: Any, argument: Any, *, writable: bool, vector: bool = False) 
 
 
 def cut_simple(span: Span, blocks: int = 0) -> list[Any] | None:
-    """Return the bytes of a simple argument, or of each of ``blocks`` blocks; None where they are not as they should be."""
+    """Return the bytes of a simple argument, or of each of ``blocks`` blocks; None where they are not as they should be.
+
+    Raises ValueError when they do not fit into the buffer.
+    """
     memory, entry, _, items = span
     try:
         first = 0 if items.places is None else index(items.places) * entry
@@ -90,13 +93,17 @@ def cut_simple(span: Span, blocks: int = 0) -> list[Any] | None:
         length = room // parts
     else:
         length = count * entry
-    if first < 0 or length < 0 or length * parts > room:
+    if first < 0 or length < 0:
         return None
+    _check_room(first + length * parts, len(memory))
     return [memory[first + k * length : first + (k + 1) * length] for k in range(parts)]
 
 
 def cut_vector(span: Span, blocks: int) -> list[Any] | None:
-    """Return the bytes of each block of a vector argument; None when they are not as they should be."""
+    """Return the bytes of each block of a vector argument; None when they are not as they should be.
+
+    Raises ValueError when they do not fit into the buffer.
+    """
     memory, entry, _, items = span
     if items.counts is None and len(memory) % entry:
         return None
@@ -108,7 +115,14 @@ def cut_vector(span: Span, blocks: int) -> list[Any] | None:
     if not len(counts) == len(places) == blocks or min(*counts, *places) < 0:
         return None
     ends = [(place * entry, (place + count) * entry) for place, count in zip(places, counts, strict=True)]
-    return None if any(end > len(memory) for _, end in ends) else [memory[first:end] for first, end in ends]
+    _check_room(max(end for _, end in ends), len(memory))
+    return [memory[first:end] for first, end in ends]
+
+
+def _check_room(end: int, room: int) -> None:
+    """Raise ValueError where MPI would read or write behind a buffer."""
+    if end > room:
+        raise ValueError(f"message: the buffer has {room:,} bytes, and its entries end at byte {end:,}")
 
 
 def counts_of(counts: Any, blocks: int, entries: int) -> list[int]:

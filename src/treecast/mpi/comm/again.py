@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 
 from mpi4py import MPI
 
+from treecast.mpi.comm.pending import Outcome, Pending, Telling
 
-class Again(MPI.Prequest):
+
+class Again(Telling, MPI.Prequest):
     """The request of a persistent collective. Between a call and the next start it is MPI's null request.
 
     So MPI's Wait and Test return at once then, as they do for inactive requests. ``Startall`` of MPI knows nothing of it.
@@ -18,10 +20,11 @@ class Again(MPI.Prequest):
     >>> request.Wait()                                              # doctest: +SKIP
     """
 
-    _begin: Callable[[], MPI.Request]
+    _begin: Callable[[], Pending]
+    outcome = Outcome()
 
     @classmethod
-    def of(cls, begin: Callable[[], MPI.Request]) -> "Again":
+    def of(cls, begin: Callable[[], Pending]) -> "Again":
         """Return the request whose start begins a call, and takes over the request of that."""
         made = cls()
         made._begin = begin
@@ -32,6 +35,7 @@ class Again(MPI.Prequest):
         if self:
             raise MPI.Exception(MPI.ERR_REQUEST)
         begun = self._begin()
+        self.outcome = begun.outcome
         address = MPI._addressof  # pyright: ignore[reportPrivateUsage]
         ctypes.memmove(address(self), address(begun), MPI._sizeof(begun))  # pyright: ignore[reportPrivateUsage]
 

@@ -1,11 +1,13 @@
 """What a communicator was wrapped with."""
 
 import os
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypedDict
 
 from treecast.errors import PlanError
 
 ON_ERROR = ("abort", "die")
+ON_FAILED = ("warn", "raise", "ignore")
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
 
 
@@ -15,6 +17,7 @@ class Keywords(TypedDict, total=False):
     survive: int
     deadline: float | None
     network: Any
+    on_failed: str
 
 
 class Options(NamedTuple):
@@ -25,6 +28,7 @@ class Options(NamedTuple):
     network: Any = None
     on_error: str = "abort"
     own: bool = False
+    on_failed: str = "warn"
 
     @property
     def straight_always(self) -> bool:
@@ -34,13 +38,16 @@ class Options(NamedTuple):
 
 def check_options(options: Options) -> Options:
     """Return options that make sense. Raises PlanError for others."""
-    survive, deadline, _, on_error, _ = options
-    if survive < 0:
-        raise PlanError(f"survive is a number of failures from 0, not {survive}")
-    if deadline is not None and not deadline > 0:
-        raise PlanError(f"deadline is a number of seconds above 0, not {deadline}")
-    if on_error not in ON_ERROR:
-        raise PlanError(f"on_error is 'abort' or 'die', not {on_error!r}")
+    survive, deadline, _, on_error, own, on_failed = options
+    if not isinstance(survive, Integral) or survive < 0:
+        raise PlanError(f"survive is a number of failures from 0, not {survive!r}")
+    if deadline is not None and not (isinstance(deadline, Real) and deadline > 0):
+        raise PlanError(f"deadline is a number of seconds above 0, not {deadline!r}")
+    if own not in (True, False):
+        raise PlanError(f"own is True or False, not {own!r}")
+    for name, given, known in (("on_error", on_error, ON_ERROR), ("on_failed", on_failed, ON_FAILED)):
+        if given not in known:
+            raise PlanError(f"{name} is {' or '.join(map(repr, known))}, not {given!r}")
     if survive and os.environ.get(_ULFM, "") not in ("1", "true"):
         raise PlanError(
             f"survive={survive} needs a job that outlives a rank: start it by treecast launch -n RANKS -- COMMAND"

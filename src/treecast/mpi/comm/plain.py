@@ -22,16 +22,36 @@ _reduce_scatter, _reduce_scatter_block = MPI.Intracomm.Reduce_scatter, MPI.Intra
 _LISTS = frozenset({list, tuple})
 
 
-def around(comm: Any, options: Options) -> Comm:
-    """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group."""
+def around(comm: Any, options: Options, *, together: bool = False) -> Comm:
+    """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group.
+
+    ``together``: all ranks call this now, and each says its options to the others first.
+    """
     if not isinstance(comm, MPI.Comm):
         raise PlanError(f"a communicator of mpi4py can be wrapped, not {type(comm).__name__}: give MPI.COMM_WORLD, say")
     if comm == MPI.COMM_NULL:
         raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
     if comm.Is_inter():
         raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
+    if together:
+        check_alike(comm, options)
     kind = Comm if check_options(options).straight_always else PlainComm
     return kind(comm).with_options(options)
+
+
+def check_alike(comm: MPI.Comm, options: Options) -> None:
+    """Raise PlanError at all ranks when they have different options, or some that make no sense. Collective."""
+    wrong: list[PlanError] = []
+    try:
+        check_options(options)
+    except PlanError as error:
+        wrong.append(error)
+    said = None if wrong else str(options._replace(network=str(options.network)))
+    everyone = set(MPI.Intracomm(comm).allgather(said))
+    for error in wrong:
+        raise error
+    if len(everyone) > 1:
+        raise PlanError("the ranks of a communicator wrap it with the same options")
 
 
 def is_short(argument: Any, least: int) -> bool:

@@ -27,6 +27,11 @@ class State:
         self._call: Call | None = None
 
     @property
+    def begun(self) -> Call | None:
+        """The call of this communicator, if it was asked for before."""
+        return self._call
+
+    @property
     def call(self) -> Call:
         """The call of this communicator. Collective when it is first asked for."""
         if self._call is None:

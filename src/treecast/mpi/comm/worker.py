@@ -6,6 +6,8 @@ from threading import Condition, Thread
 
 from mpi4py import MPI
 
+from treecast.mpi.comm.pending import Outcome, Pending
+
 
 def _nothing(*_: object) -> None:
     """Say nothing more of a request."""
@@ -14,29 +16,31 @@ def _nothing(*_: object) -> None:
 class Worker:
     """Carries out jobs in order; each has a request of MPI's that is complete when the job is over.
 
-    What a job raises is kept until ``tell``. The next call is carried out before that: not all ranks may have something to raise.
+    What a job raises comes out of the Wait or Test of its request.
     Where MPI allows one thread only, a job is over when it is begun.
     """
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[tuple[Callable[[], None], MPI.Grequest] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Callable[[], None], MPI.Grequest, Outcome] | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._pending, self._idle = 0, Condition()
-        self._error: Exception | None = None
 
-    def begin(self, job: Callable[[], None]) -> MPI.Grequest:
+    def begin(self, job: Callable[[], None]) -> Pending:
         """Begin a job; return its request."""
-        request = MPI.Grequest.Start(_nothing, _nothing, _nothing)
+        outcome = Outcome()
+        request = MPI.Grequest.Start(outcome.query, _nothing, _nothing)
+        pending = Pending(request)
+        pending.outcome = outcome
         if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-            self._do(job, request)
-            return request
+            self._do(job, request, outcome)
+            return pending
         if self._thread is None:
             self._thread = Thread(target=self._work, name="treecast.mpi", daemon=True)
             self._thread.start()
         with self._idle:
             self._pending += 1
-        self._jobs.put((job, request))
-        return request
+        self._jobs.put((job, request, outcome))
+        return pending
 
     @property
     def busy(self) -> bool:
@@ -48,12 +52,6 @@ class Worker:
         if self._pending:
             with self._idle:
                 self._idle.wait_for(lambda: not self._pending)
-
-    def tell(self) -> None:
-        """Raise what the last job that failed has raised, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
 
     def stop(self) -> None:
         """End the thread, when all jobs are over."""
@@ -69,9 +67,9 @@ class Worker:
                 self._pending -= 1
                 self._idle.notify_all()
 
-    def _do(self, job: Callable[[], None], request: MPI.Grequest) -> None:
+    def _do(self, job: Callable[[], None], request: MPI.Grequest, outcome: Outcome) -> None:
         try:
             job()
         except Exception as error:
-            self._error = error
+            outcome.error = error
         request.Complete()

@@ -7,13 +7,15 @@ from typing import Any, Self
 
 from mpi4py import MPI
 
-from treecast.errors import DeliveryError, PlanError
+from treecast.errors import DeliveryError
 from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
 from treecast.mpi.comm.again import Again
 from treecast.mpi.comm.jobs import JOBS, Given, Job, job_of
 from treecast.mpi.comm.last import Last
+from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.objects import OBJECT_JOBS
 from treecast.mpi.comm.options import Options
+from treecast.mpi.comm.pending import Pending
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.trees import ways_of
 from treecast.mpi.comm.ways import STRAIGHT, Ways
@@ -69,13 +71,14 @@ class Comm(MPI.Intracomm):
             return STRAIGHT
         return ways_of(communicator_of(state.comm), name, options)
 
-    def check_alike(self) -> Self:
-        """Return this communicator. Raises PlanError at all ranks when they have wrapped it with different options."""
-        options = self._options
-        said = (options.survive, options.deadline, str(options.network), options.own)
-        if len(set(MPI.Intracomm(self).allgather(said))) > 1:
-            raise PlanError("the ranks of a communicator wrap it with the same options")
-        return self
+    def __repr__(self) -> str:
+        """Return how many ranks there are, how many failures are survived, and who has failed as far as is known."""
+        if self == MPI.COMM_NULL:
+            return super().__repr__()
+        failed = state.dead if self._kept is not None and (state := self._kept.begun) is not None else ()
+        return (
+            f"<treecast.mpi.Comm of {self.size} ranks: survive={self._options.survive}, failed={tuple(sorted(failed))}>"
+        )
 
     def _like_this(self, made: MPI.Comm) -> Any:
         """Return a new communicator as one of this class, or as it is when it has no ranks here."""
@@ -152,7 +155,7 @@ class Comm(MPI.Intracomm):
             raise wrong
         return found
 
-    def _do(self, job: Job, ways: Ways, number: int, read: Callable[[], Given]) -> None:
+    def _do(self, name: str, job: Job, ways: Ways, number: int, read: Callable[[], Given]) -> None:
         """Carry a job out, bring what has come to its place, and keep what became of it."""
         began = perf_counter()
 
@@ -164,6 +167,8 @@ class Comm(MPI.Intracomm):
 
         failed = self._carry_out(number, read, carry)
         self._last = (began, perf_counter(), failed, ways.name, ways.network)
+        if failed:
+            tell_failed(self._state.call, name, failed, self._options.on_failed)
 
     def _go_by_size(self, name: str, number: int, arguments: tuple[Any, ...], **named: Any) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
@@ -181,9 +186,9 @@ class Comm(MPI.Intracomm):
         if given.total < self._least[name]:
             return parents()
         state.worker.wait()
-        return self._do(job, self._ways(name), number, lambda: given)
+        return self._do(name, job, self._ways(name), number, lambda: given)
 
-    def _begin(self, name: str, job: Job) -> MPI.Request:
+    def _begin(self, name: str, job: Job) -> Pending:
         """Have the worker carry out a call; the arguments are read at once."""
         state = self._state
         number, ways = self._take_number(), self._ways(name)
@@ -199,10 +204,9 @@ class Comm(MPI.Intracomm):
                 raise error
             return given[0]
 
-        request = state.worker.begin(lambda: self._do(job, ways, number, read))
+        request = state.worker.begin(lambda: self._do(f"I{name.lower()}", job, ways, number, read))
         if wrong:
-            state.worker.wait()
-            state.worker.tell()
+            request.Wait()  # which raises it
         return request
 
     # -- one method for each collective ------------------------------------------------------------------------------
@@ -231,8 +235,7 @@ class Comm(MPI.Intracomm):
                 return parents(self)
             state.worker.wait()
             job = job_of(make, state.rank, arguments, named)
-            self._do(job, self._ways(name), number, job.read)
-            return state.worker.tell()
+            return self._do(name, job, self._ways(name), number, job.read)
 
         return method
 
@@ -251,7 +254,8 @@ class Comm(MPI.Intracomm):
             began, job = perf_counter(), job_of(make, state.rank, arguments, named)
             found = self._carry_out(number, job.read, partial(job.carry, STRAIGHT))
             self._last = (began, perf_counter(), found[1], STRAIGHT.name, "")
-            state.worker.tell()
+            if found[1]:
+                tell_failed(state.call, name, found[1], options.on_failed)
             return found[0]
 
         return method
@@ -289,7 +293,6 @@ class Comm(MPI.Intracomm):
             # what is wrong is said now, and to all: a start is too late for that
             self._carry_out(number, job.read, lambda call, _: STRAIGHT.barrier(call))
             self._last = (began, perf_counter(), (), STRAIGHT.name, "")
-            state.worker.tell()
             return Again.of(lambda: self._begin(name, job))
 
         return method

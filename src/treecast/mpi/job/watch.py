@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from treecast.groups.members import name_ranks
 from treecast.mpi.job.ending import letter_of
-from treecast.mpi.ways.call import name_ranks
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
+_FINISHING = frozenset({3, 4, 5})  # MPI_Finalize has begun
 _PATIENCE = 3.0  # seconds that MPI_Init, or a rank that is stopped, may take when it can wait for nobody any more
 
 
@@ -60,18 +61,20 @@ class Watch:
         return self._since is not None and time.monotonic() - self._since > _PATIENCE
 
     def stuck(self, stopped_too: bool) -> Ending | None:
-        """Return how a job ends that never would by itself: some rank has ended, and none goes on. None as far as nobody knows.
+        """Return how a job ends that never would by itself; None as far as nobody knows.
 
-        The others are still in MPI_Init, which needs all; or, if they count, they are stopped.
+        Some rank has ended, and another waits for it in MPI_Init. Or, if stopped ranks count, all others have ended, or wait for
+        these in MPI_Finalize.
         """
         left = self._left()
-        some = 0 < len(left) < self._ranks
-        stopped = some and stopped_too and all(letter_of(pid) in "Tt" for pid in left.values())
-        starting = some and not stopped and any(_state_of_mpi(pid) == _STARTING for pid in left.values())
-        if not self._lasts(stopped or starting):
+        stopped = [rank for rank, pid in left.items() if stopped_too and letter_of(pid) in "Tt"]
+        states = {_state_of_mpi(pid) for rank, pid in left.items() if rank not in stopped}
+        over = 0 < len(stopped) < self._ranks and states <= _FINISHING
+        starting = len(left) < self._ranks and _STARTING in states
+        if not self._lasts(over or starting):
             return None
-        if stopped:
-            return self.ending(0, f"{name_ranks(left)} did not end, being stopped")
+        if over:
+            return self.ending(0, f"{name_ranks(stopped)} did not end, being stopped")
         return self.ending(1, "MPI_Init cannot end without ranks that have ended")
 
     def ending(self, status: int, why: str = "") -> Ending:

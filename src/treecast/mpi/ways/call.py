@@ -34,7 +34,8 @@ class Call:
     same rank at once. ``dead``: ranks that all living know to have failed. ``cuts``: pairs of ranks (a < b) that do not hear each
     other, as all know alike. ``fallen, suspects``: ranks that this one has found dead, or silent; the next agreement makes them
     known to all. ``beside``: another thread may wait in MPI meanwhile, so MPI's agreement cannot be used. ``cut_off``: the
-    others have gone on without this rank.
+    others have gone on without this rank. ``target``: the one rank that wants the data, None when all do. ``told``: the dead of
+    whom the program has heard.
 
     Examples
     --------
@@ -70,6 +71,8 @@ class Call:
         "tag",
         "tag_epochs",
         "taken",
+        "target",
+        "told",
     )
 
     def __init__(self, mpi: Any, comm: Any, survive: int = 0, deadline: float | None = None) -> None:
@@ -79,6 +82,8 @@ class Call:
         self.number, self.refused, self.cut_off, self.beside = -1, "", False, False
         self.copy: Callable[[Piece, Piece], None] = copy_here
         self.dead, self.fallen, self.suspects = set[int](), set[int](), set[int]()
+        self.told = set[int]()
+        self.target: int | None = None
         self.cuts = set[tuple[int, int]]()
         self.spare: dict[int, list[Piece]] = {}
         self.taken: list[Piece] = []

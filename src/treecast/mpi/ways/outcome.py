@@ -50,6 +50,7 @@ def settle(call: Call, lacks: set[int], shape: Shape = TRANSFER, mend: Mend | No
         Data of a living rank is missing somewhere, or the one source has failed, or the arguments of a rank were refused: at
         every living rank but that one, which gets ().
     """
+    call.target = shape.target
     if not call.survive:
         return _alone(call, lacks, shape)
     _check_heard(call, shape)
@@ -82,6 +83,7 @@ def verdict_of_deaths(call: Call, shape: Shape) -> tuple[int, ...]:
 
     Raises DeliveryError when that is the one source.
     """
+    call.target = shape.target
     if shape.source is not None:
         if shape.source in call.dead:
             raise DeliveryError(f"{shape.name}: the data is lost with its root, rank {shape.source}")

@@ -1,0 +1,47 @@
+"""What is said when ranks have died and their data is missing: one line, or an error at every living rank."""
+
+import sys
+from collections.abc import Sequence
+
+from treecast.errors import DeliveryError
+from treecast.groups.members import name_ranks
+from treecast.mpi.ways.call import Call
+
+_BLOCKS = ("gather", "alltoall")  # in the names of calls that bring a block of each rank
+
+
+def tell_failed(call: Call, name: str, failed: tuple[int, ...], on_failed: str) -> None:
+    """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
+
+    All living ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died.
+
+    Raises
+    ------
+    DeliveryError
+        With ``raise``; and with ``warn`` where blocks of the result are not what the caller takes them for.
+    """
+    if on_failed == "ignore" or not failed:
+        return
+    news = sorted(set(failed) - call.told)
+    call.told.update(news)
+    lost = call.target is not None and failed == (call.target,)
+    holes = not lost and any(kind in name.lower() for kind in _BLOCKS)
+    if holes or on_failed == "raise":
+        why = _left_out(failed, name, lost, holes)
+        raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")
+    if news and call.rank == min(set(range(call.size)) - call.dead - set(failed)):
+        why = _left_out(news, name, lost, holes)
+        sys.stderr.write(f"treecast: {name}, call {call.number} of its communicator: {why}, now and in later calls\n")
+        sys.stderr.flush()
+
+
+def _left_out(ranks: Sequence[int], name: str, lost: bool, holes: bool) -> str:
+    """Return who has died, and what the result is without them."""
+    has, its = ("have", "their") if len(ranks) > 1 else ("has", "its")
+    if lost:
+        without = "nobody has the result, which was for it"
+    elif holes:
+        without = f"{its} part of the result is {'None' if name.islower() else 'whatever was there before'}"
+    else:
+        without = f"the result leaves out {its} data"
+    return f"{name_ranks(ranks)} {has} died, and {without}"
