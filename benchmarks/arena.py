@@ -120,7 +120,7 @@ def measure_plan(race: Race, folder: Path) -> None:
     size = int(block_bytes(race) * blocks_of(race.kind, race.network))
     if not treecast.verify(schedule).holds:
         raise SystemExit(f"the plan of {race.kind} on {race.network} is wrong")
-    treecast.save(schedule, folder, to="simgrid", size=size, bandwidth=BANDWIDTH, latency=LATENCY)
+    treecast.save(schedule, folder, to="simgrid", size=size, rate=BANDWIDTH, latency=LATENCY)
     said = smpirun(folder, schedule.network.nodes, "-replay", "list.txt", "--log=root.thres:info", timeout=600)
     seconds = seconds_of(said, "Simulation time")
     if seconds is None:

@@ -87,15 +87,15 @@ def main() -> int:
         print("measured at the priority that it has: a higher one needs root", file=sys.stderr)
     status = 0
     if chosen.only in (None, "hypercube"):
-        status = status or across("hypercube:3", "100mbit", 12_500_000, 4)
+        status = status or across("hypercube:3", "100Mbit/s", 12_500_000, 4)
     if chosen.only in (None, "star"):
-        status = status or across("star:4", "20mbit", 5_000_000, 2)
+        status = status or across("star:4", "20Mbit/s", 5_000_000, 2)
     for hosts in BEHIND_A_SWITCH:
         if chosen.only in (None, f"switch:{hosts}"):
-            status = status or behind_a_switch(hosts, "20mbit", 12_500_000, 3)
+            status = status or behind_a_switch(hosts, "20Mbit/s", 12_500_000, 3)
     if chosen.only in (None, "cut"):
-        status = status or past_a_cut("hypercube:3", "100mbit", 12_500_000, 288, "0b000-0b001", 0.2, 2.0)
-        status = status or past_a_cut("star:4", "20mbit", 2_500_000, 192, "1234-2134", 0.2, 2.0)
+        status = status or past_a_cut("hypercube:3", "100Mbit/s", 12_500_000, 288, "0b000-0b001", 0.2, 2.0)
+        status = status or past_a_cut("star:4", "20Mbit/s", 2_500_000, 192, "1234-2134", 0.2, 2.0)
     return status
 
 

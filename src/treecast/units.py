@@ -1,4 +1,7 @@
-"""Bytes, seconds and rates as people write them: ``16MiB``, ``1us``, ``12.5GB/s``."""
+"""Bytes, seconds, rates and counts as people write them: ``16MiB``, ``1us``, ``12.5GB/s``, ``64k``.
+
+Every verb, file and function reads them here. A text of a time or rate names its unit; a number is seconds, or bytes a second.
+"""
 
 import math
 import re
@@ -7,31 +10,32 @@ from fractions import Fraction
 from treecast.errors import TreecastError
 
 _NUMBER = r"[0-9]{1,19}(?:\.[0-9]{1,19})?(?:[eE][-+]?[0-9]{1,2})?"
+_MOST = 10**30  # seconds, or bytes a second
 _THOUSANDS = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_COUNTS = {sign: Fraction(size) for sign, size in _THOUSANDS.items()}
 _BYTES = {
     "": 1,
     "B": 1,
     **{f"{sign}B": size for sign, size in _THOUSANDS.items()},
     **{f"{sign}iB": 1024**power for power, sign in enumerate("KMGT", 1)},
     **{sign: 1024**power for power, sign in enumerate("kMGT", 1)},
+    "K": 1024,
 }
 _UNITS = ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "kB")
 _SECONDS = {
-    "": Fraction(1),
     "s": Fraction(1),
     "ms": Fraction(1, 10**3),
     **dict.fromkeys(("us", "µs", "μs"), Fraction(1, 10**6)),
     "ns": Fraction(1, 10**9),
 }
 _RATES = {
-    "": Fraction(1),
     **{f"{unit}/s": Fraction(size) for unit, size in _BYTES.items() if "B" in unit},
     **{f"{sign}bit/s": Fraction(size, 8) for sign, size in {"": 1, **_THOUSANDS}.items()},
 }
 
 
 def parse_bytes(text: str | int) -> int:
-    """Return a number of bytes: ``65536``, ``64k`` or ``64KiB`` (2^10 each), ``64kB`` (10^3 each), ``16MiB``, ``2GB``.
+    """Return a number of bytes: ``65536``, ``64k``, ``64K`` or ``64KiB`` (2^10 each), ``64kB`` (10^3 each), ``16MiB``, ``2GB``.
 
     Parameters
     ----------
@@ -58,7 +62,7 @@ def parse_bytes(text: str | int) -> int:
 
 
 def parse_seconds(text: str | float) -> float:
-    """Return a time in seconds: ``1us``, ``200ns``, ``1.5ms``, ``2`` (seconds).
+    """Return a time in seconds: ``1us``, ``200ns``, ``1.5ms``, ``2s``, ``0``.
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ def parse_seconds(text: str | float) -> float:
     Raises
     ------
     TreecastError
-        When it is no time from 0 on.
+        When it is no time from 0 on, or a text without a unit.
 
     Examples
     --------
@@ -79,7 +83,7 @@ def parse_seconds(text: str | float) -> float:
 
 
 def parse_rate(text: str | float) -> float:
-    """Return a rate in bytes a second: ``12.5GB/s``, ``100Gbit/s``, ``125e6`` (bytes a second).
+    """Return a rate in bytes a second: ``12.5GB/s``, ``100Gbit/s``; ``inf`` where bytes take no time.
 
     Parameters
     ----------
@@ -89,7 +93,7 @@ def parse_rate(text: str | float) -> float:
     Raises
     ------
     TreecastError
-        When it is no rate above 0; also for ``Gb/s``, which may be bits or bytes.
+        When it is no rate above 0, or a text without a unit; also for ``Gb/s``, which may be bits or bytes.
 
     Examples
     --------
@@ -98,6 +102,8 @@ def parse_rate(text: str | float) -> float:
     """
     if isinstance(text, str) and (found := re.fullmatch(rf"{_NUMBER}\s*([kMGT]?)(?:b/s|bps|bit)", text.strip())):
         raise TreecastError(f"{text!r} may be bits or bytes: write {found[1]}bit/s or {found[1]}B/s")
+    if text in ("inf", math.inf):
+        return math.inf
     rate = _from_zero(text, _RATES, "rate", "12.5GB/s or 100Gbit/s")
     if not rate:
         raise TreecastError(
@@ -123,6 +129,25 @@ def parse_share(text: str) -> float:
     if value is None or value > 1:
         raise TreecastError(f"{text!r} is no share: write 1%, or 0.01")
     return float(value)
+
+
+def parse_count(text: str) -> int:
+    """Return how many messages people mean by ``400``, ``64k`` (10^3 each) or ``1e6``; what is below 0 is taken, too.
+
+    Raises
+    ------
+    TreecastError
+        When it is no whole number.
+
+    Examples
+    --------
+    >>> parse_count("64k"), parse_count("1e6")
+    (64000, 1000000)
+    """
+    number = _read(text.removeprefix("-").replace("_", ""), {"": Fraction(1), **_COUNTS})
+    if number is None or number.denominator > 1:
+        raise TreecastError(f"{text!r} is no number of messages: write it as in 400, 64k or 1e6")
+    return -int(number) if text.startswith("-") else int(number)
 
 
 def spell_seconds(seconds: float) -> str:
@@ -153,9 +178,15 @@ def spell_bytes(size: int) -> str:
 
 
 def _from_zero(text: str | float, units: dict[str, Fraction], what: str, right: str) -> Fraction:
-    finite = isinstance(text, str) or math.isfinite(text)
-    value = _read(text, units) if isinstance(text, str) else Fraction(text) if finite else None
-    if value is None or value < 0:
+    if isinstance(text, str):
+        value = _read(text, units)
+        if value is None and _read(text, {"": Fraction(1)}):
+            some = [unit for unit in ("us", "ms", "s", "GB/s", "Gbit/s") if unit in units]
+            raise TreecastError(f"{text!r} has no unit: write {' or '.join(text.strip() + unit for unit in some)}")
+        value = Fraction(0) if value is None and re.fullmatch(r"0+(\.0*)?", text) else value
+    else:
+        value = Fraction(text) if math.isfinite(text) else None
+    if value is None or not 0 <= value < _MOST:
         raise TreecastError(f"{text!r} is no {what}: write {right}")
     return value
 

@@ -204,8 +204,8 @@ def test_simulate(files, answer):
     assert status == 1
     assert found["delivered"] == 1
     assert {"node": "4321", "chunks": [0, 60]} in found["lost"]
-    status, found = answer("simulate", "plan.tc", "--random-faults", "2", "--seed", "5", "--startup", "1e-6",
-                           "--per-byte", "1e-9", "--chunk-bytes", "1000")  # fmt: skip
+    status, found = answer("simulate", "plan.tc", "--random-faults", "2", "--seed", "5", "--latency", "1us",
+                           "--rate", "1GB/s", "--chunk", "1000")  # fmt: skip
     assert (status, len(found["faults"])) == (0, 2)
     assert found["time"] == pytest.approx(found["steps"] * 2e-6)
 
@@ -411,9 +411,9 @@ BAD = [
     (("simulate", "plan.tc", "--random-faults", "24"), "24"),
     (("simulate", "plan.tc", "--random-faults=-1"), "-1"),
     (("simulate", "plan.tc", "--seed=-1"), "-1"),
-    (("simulate", "plan.tc", "--startup", "nan"), "nan"),
-    (("simulate", "plan.tc", "--startup", "1", "--chunk-bytes", "1" + "0" * 400), "2^63"),
-    (("simulate", "plan.tc", "--per-byte=-1"), "-1"),
+    (("simulate", "plan.tc", "--latency", "nan", "--rate", "1GB/s"), "nan"),
+    (("simulate", "plan.tc", "--bytes", "1" + "0" * 400), "no number of bytes"),
+    (("simulate", "plan.tc", "--latency=1us", "--rate=-1GB/s"), "-1"),
     (("run", "plan.tc", "--input", "missing"), "'missing' cannot be read"),
     (("run", "plan.tc", "--input", "folder"), "cannot be read"),
     (("run", "plan.tc", "--input", "data", "--kill-nodes", "1234"), "the root 1234 cannot be dead"),
@@ -477,7 +477,7 @@ TOKENS = [
     *VERBS, "broadcast", "allgather", "star:4", "star:3", "mesh:2x2", "hypercube:2", "star:99", "tree:2,1", "plan.tc", "plan.tcb",
     "early.tc", "cut.tc", "data", "nothing", "missing", "folder", "-", "--", "-o", "--output", "--json", "--json=x", "--root",
     "--messages", "--copies", "--survive", "--model", "--builder", "--sweep", "--most", "--sample", "--seed", "--keep-going",
-    "--expanded", "--kill-nodes", "--cut-links", "--random-faults", "--startup", "--per-byte", "--chunk-bytes", "--input",
+    "--expanded", "--kill-nodes", "--cut-links", "--random-faults", "--bytes", "--latency", "--rate", "--chunk", "--input",
     "--node", "--tree", "--steps", "--all", "--kind", "--ascii", "--up-to", "--help", "--version", "-h", "--no-json", "--=", "-5",
     "0", "1", "2", "3", "5", "1e3", "nan", "2134", "1234", "2134@3", "1234-2134", "1234>2134@2", "nodes", "links", "nodes+arcs",
     "trees", "space-time", "0:3", ":", "all-port", "whispering,half", "star", "out.tc", "out.tcb", "out.svg", "", " ", "\n", "é",

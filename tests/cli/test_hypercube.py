@@ -22,7 +22,7 @@ def test_times_are_those_of_the_schemes(answer):
 
 
 def test_times_in_seconds(answer, ask):
-    costs = ("--startup", "1e-5", "--per-byte", "1e-9", "--chunk-bytes", "4096")
+    costs = ("--bytes", "4KiB", "--latency", "10us", "--rate", "1GB/s")
     for one in answer("times", "hypercube:3", "--survive", "1", "--collective", "broadcast", "--fault-free", *costs):
         assert (one["k"], one["fault_free"]) == (1, True)
         for shown, t in zip(one["schemes"], timings(Job("broadcast", one["model"], 3, 1, True)), strict=True):
@@ -101,9 +101,9 @@ def test_theorems(answer, ask):
         (("times", "star:4"), "not on star:4"),
         (("times", "nowhere:4"), "is no network"),
         (("times", "hypercube:4", "--collective", "scatter"), "scatter"),
-        (("times", "hypercube:4", "--startup", "-1"), "-1.0 will not do"),
-        (("times", "hypercube:4", "--per-byte", "nan"), "nan will not do"),
-        (("times", "hypercube:4", "--chunk-bytes", "-5"), "-5 will not do"),
+        (("times", "hypercube:4", "--latency", "-1us", "--rate", "1GB/s"), "'-1us' is no time"),
+        (("times", "hypercube:4", "--latency", "1us", "--rate", "nan"), "'nan' is no rate"),
+        (("times", "hypercube:4", "--bytes", "-5"), "'-5' is no number of bytes"),
         (("times", "hypercube:4", "-o", "times.txt"), "times cannot be drawn as text: write to a file that ends in .svg"),
         (("times", "hypercube:4", "-o", "nowhere/times.svg"), "No such file"),
         (("paths", "ring:5", "1"), "not on ring:5"),

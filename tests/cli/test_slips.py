@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast star:3 --survive", "--survive has no value: 'treecast plan --help' says what there is"),
         ("plan broadcast star:3 --survive x", "--survive x will not do: write a whole number"),
         ("plan broadcast star:3 --survive 1 --survive 1", "--survive is given twice: give it once"),
-        ("simulate p.tc --startup x", "--startup x will not do: write a number"),
+        ("simulate p.tc --seed x", "--seed x will not do: write a whole number"),
         (
             "verify p.tc --sweep node",
             "--sweep node will not do: write one of nodes, arcs, links, nodes+arcs, nodes+links; did",
@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan broadcast star:3 --messages 1.5", "'1.5' is no number of messages: write it as in 400, 64k or 1e6"),
         ("plan broadcast star:3 --messages many", "'many' is no number of messages"),
         ("plan broadcast star:3 --messages -4", "-4 messages cannot be sent"),
-        ("plan scatter star:3 --flit 0", "--flit says how long the files of --files are"),
+        ("plan scatter star:3 --flit 4k", "--flit says how long the files of --files are"),
         ("plan scatterv tree:2,2 --lengths 3 --flit 100", "--flit says how long the files of --files are"),
         ("plan scatterv tree:2,2 --lengths nan", "'nan' is neither a length nor a file"),
         ("plan scatterv tree:2,2 --lengths random:3 --seed -1", "--seed -1 will not do"),
@@ -105,12 +105,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("reliability p.tc --link-failure 101%", "'101%' is no probability: write 0.01, or 1%"),
         ("plan broadcast star:3 -o plan.tc.gz", "treecast compresses no files, and .tcb is short"),
         ("plan broadcast star:3 --survive 1.5", "--survive 1.5 will not do: write a whole number"),
-        ("export p.tc -o x.xml --bytes 64k", "format msccl takes no bytes (in Python size): it takes copies"),
+        ("export p.tc -o x.xml --bytes 64k", "format msccl takes no --bytes: it takes copies"),
         ("reliability p.tc --node-failure sv.tc", "write a node and its probability, as in 2143,0.01"),
         ("reliability p.tc --node-failure 0.1 --workers 0", "0 workers will not do"),
         ("reliability p.tc --node-failure 0.1 --sets 1", "1 sets and confidence 0.95 will not do"),
         ("reliability p.tc --node-failure 0.1 -o p.xyz", "'p.xyz' is no picture"),
-        ("times hypercube:4 --startup nan", "--startup nan will not do"),
+        ("times hypercube:4 --latency nan --rate 1GB/s", "'nan' is no time"),
     ],
 )
 def test_a_slip_is_answered_in_one_line(

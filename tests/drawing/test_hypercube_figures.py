@@ -125,13 +125,13 @@ def test_the_same_picture_is_the_same_bytes(tmp_path, suffix):
 
 
 def test_the_line_of_ones_own_machine(tmp_path, capsys):
-    """--startup 1e-5 --per-byte 1e-9 --chunk-bytes 4096: r = 4096e-9 / 1e-5 = 0.4096."""
+    """--bytes 4096 --latency 10us --rate 1GB/s: r = 4096e-9 / 1e-5 = 0.4096."""
     figure = draw_times("broadcast", 5, r=0.4096)
     lines = [artist for artist in figure.findobj() if (artist.get_gid() or "").startswith("yours-")]
     assert [line.get_xdata() for line in lines] == [[0.4096, 0.4096]] * len(MODELS)
     words = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert words.count(" yours: r = 0.41") == len(MODELS)
-    costs = ["--startup", "1e-5", "--per-byte", "1e-9", "--chunk-bytes", "4096"]
+    costs = ["--bytes", "4096", "--latency", "10us", "--rate", "1GB/s"]
     assert main(["times", "hypercube:5", "--collective", "broadcast", *costs, "-o", str(tmp_path / "a.svg")]) == 0
     assert "yours: r = 0.41" in (tmp_path / "a.svg").read_text()
     capsys.readouterr()

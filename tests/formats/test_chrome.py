@@ -56,7 +56,7 @@ def test_arrows_say_what_needs_what():
 
 def test_times_are_those_of_steps():
     schedule = plan("broadcast", "path:3", messages=2)
-    found = json.loads(formats.encode(schedule, "chrome", size=2_000_000, bandwidth=1e6))
+    found = json.loads(formats.encode(schedule, "chrome", size=2_000_000, rate=1e6))
     assert found["displayTimeUnit"] == "ns"
     assert found["otherData"]["step_microseconds"] == 1e6
     times = sorted((event["ts"], event["dur"], event["pid"]) for event in found["traceEvents"] if event["ph"] == "X")

@@ -102,12 +102,13 @@ def test_settings_are_read_or_refused():
     for given, why in (
         ({"size": "many"}, "'many' is no number of bytes"),
         ({"size": "0"}, "'0' is no number of bytes"),
-        ({"bandwidth": "-1"}, "'-1' will not do"),
-        ({"bandwidth": "nan"}, "'nan' will not do"),
-        ({"bandwidth": "fast"}, "'fast' will not do"),
+        ({"rate": "-1GB/s"}, "'-1GB/s' is no rate"),
+        ({"rate": "nan"}, "'nan' is no rate"),
+        ({"latency": "1"}, "'1' has no unit"),
+        ({"additions": "fast"}, "'fast' will not do"),
         (
             {"root": "1"},
-            "format simgrid takes no root: it takes bytes .in Python size., bandwidth, latency, additions",
+            "format simgrid takes no root: it takes bytes .in Python size., rate, latency, additions",
         ),
     ):
         with pytest.raises(FormatError, match=why):

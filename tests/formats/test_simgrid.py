@@ -167,7 +167,7 @@ def test_parallel_arcs_are_one_wider_link():
 
 
 def test_links_are_as_fast_as_one_says():
-    data = encoded(plan("broadcast", "path:2"), bandwidth=1e6, latency=1e-3)["platform.xml"]
+    data = encoded(plan("broadcast", "path:2"), rate=1e6, latency=1e-3)["platform.xml"]
     assert set(read_network(data)[1].values()) == {1e6}
     assert data.count(b'latency="0.001s"') == 2
 
@@ -238,7 +238,7 @@ with_simgrid = pytest.mark.skipif(
 )
 def test_simgrid_takes_the_time_of_the_steps(kind, messages, spec, tmp_path):
     schedule = plan(kind, spec, messages=messages)
-    formats.save(schedule, tmp_path / "out", to="simgrid", bandwidth=1e8)
+    formats.save(schedule, tmp_path / "out", to="simgrid", rate="100MB/s")
     seconds = replayed(tmp_path / "out", schedule.network.nodes)
     assert seconds == pytest.approx(schedule.steps * 65_536 / 1e8, rel=0.01)
 

@@ -235,7 +235,7 @@ def test_time_runs_out(tmp_path):
 
 @needs_lab
 def test_the_command_line_runs_a_command(capfd):
-    assert main(["lab", "run", "path:2", "--rate", "10mbit", "--no-mpi", "--", "sh", "-c", "hostname"]) == 0
+    assert main(["lab", "run", "path:2", "--rate", "10Mbit/s", "--no-mpi", "--", "sh", "-c", "hostname"]) == 0
     assert sorted(capfd.readouterr().out.splitlines()) == ["0: h0", "1: h1"]
 
 

@@ -18,7 +18,6 @@ from treecast.lab.wiring import (
     host,
     hosts_file,
     parse_cuts,
-    parse_rate,
     plan_wiring,
 )
 
@@ -124,17 +123,10 @@ def test_names_of_interfaces_fit():
     assert all(len(device(v)) < 16 for v in range(64))
 
 
-@pytest.mark.parametrize(("text", "bits"), [("100mbit", 10**8), ("2.5Gbit", 2_500_000_000), ("500kbit", 500_000)])
-def test_rates(text, bits):
-    assert parse_rate(text) == bits
-
-
-@pytest.mark.parametrize(
-    "text", ["", "100", "100mb", "0mbit", "-1mbit", "1kbit", "101gbit", "1e3mbit", "mbit", "1mbit; reboot"]
-)
-def test_rates_that_are_none(text):
-    with pytest.raises(LabError, match="is no rate"):
-        parse_rate(text)
+@pytest.mark.parametrize("bits", [0, 99_999, 10**11 + 1])
+def test_rates_that_no_link_here_has(bits):
+    with pytest.raises(LabError, match="a link of a lab carries 100kbit/s to 100Gbit/s"):
+        plan_wiring(network("path:2"), bits)
 
 
 def test_a_bucket_holds_full_frames_at_any_rate():

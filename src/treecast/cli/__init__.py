@@ -1,6 +1,7 @@
 """The command line: it turns every result and every error into a few lines and an exit status."""
 
 import io
+import re
 import signal
 import sys
 import threading
@@ -39,13 +40,14 @@ def _run(arguments: list[str]) -> int:
 
     from treecast.cli.app import app
     from treecast.cli.output import drop_output, flush
+    from treecast.cli.renamed import modern
     from treecast.errors import TreecastError
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows another in its place
             stream.reconfigure(errors="replace")
     try:
-        status = app(arguments, exit_on_error=False, print_error=False)
+        status = app(modern(arguments), exit_on_error=False, print_error=False)
         flush()
         return status if isinstance(status, int) else 0
     except CycloptsError as error:
@@ -53,7 +55,7 @@ def _run(arguments: list[str]) -> int:
 
         _fail(f"error: {spell_slip(error)}")
     except TreecastError as error:
-        _fail(f"error: {error}")
+        _fail(f"error: {_in_options(str(error))}")
     except SystemExit as leaving:  # a signal ended a job over MPI; or rich exits, when whoever read the help has left
         return leaving.code if isinstance(leaving.code, int) and leaving.code > 128 else 0
     except MemoryError:
@@ -65,6 +67,20 @@ def _run(arguments: list[str]) -> int:
         _fail(f"error: {error.strerror or error}")
         drop_output()
     return 2
+
+
+def _in_options(text: str) -> str:
+    """Return an error in which what Python writes as ``least_chunk='4KiB'`` is written as on the command line.
+
+    >>> _in_options("say both, as in latency='1us', least_chunk='4KiB'")
+    'say both, as in --latency 1us, --least-chunk 4KiB'
+    """
+    text = re.sub(r"\b(\w+) \(in Python \w+\)", r"--\1", text)
+    return re.sub(r"\b([a-z_]+)=(?:'([^']*)'|([0-9]+\b))", lambda found: _spell(found[1], found[2] or found[3]), text)
+
+
+def _spell(keyword: str, value: str) -> str:
+    return f"--{keyword.replace('_', '-')} {value}"
 
 
 def _fail(text: str) -> None:

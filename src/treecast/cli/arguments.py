@@ -1,9 +1,7 @@
 """What several verbs take: the annotated types of their arguments, and how their texts are read."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,29 +13,23 @@ from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
 from treecast.models import MODELS
 from treecast.networks.reading.asked import OPTIONS, spell_asked
+from treecast.units import parse_bytes, parse_count
 
 if TYPE_CHECKING:
     from cyclopts import Token
 
     from treecast.collectives import Collective
-    from treecast.models import Cost
     from treecast.networks import Network
     from treecast.schedule import Schedule
     from treecast.schedule.costs import Costs
     from treecast.simulation.faults import Faults
 
-_COUNT = re.compile(r"([0-9][0-9_]{0,18}(?:\.[0-9]{1,9})?(?:[eE][0-9]{1,2})?)([kMG]?)")
-_THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
+def _read_by(parse: Callable[[str], int]) -> Callable[[Any, "Sequence[Token]"], int]:
+    def read(type_: Any, tokens: "Sequence[Token]") -> int:
+        return parse(tokens[0].value)
 
-def read_count(type_: Any, tokens: "Sequence[Token]") -> int:
-    """Return the number of messages that people write as ``400``, ``64k`` or ``1e6``. Raises TreecastError for other texts."""
-    text = tokens[0].value
-    found = _COUNT.fullmatch(text.removeprefix("-"))
-    number = Decimal(found[1]) * _THOUSANDS[found[2]] if found else Decimal("0.5")
-    if number != int(number):
-        raise TreecastError(f"{text!r} is no number of messages: write it as in 400, 64k or 1e6")
-    return -int(number) if text.startswith("-") else int(number)
+    return read
 
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
@@ -47,7 +39,8 @@ Root = Annotated[str, Parameter(help="The node that all data comes from, or goes
 Messages = Annotated[
     int,
     Parameter(
-        converter=read_count, help="How many messages (chunks) the data consists of; 64k and 1e6 will do as well."
+        converter=_read_by(parse_count),
+        help="How many messages (chunks) the data consists of; 64k and 1e6 will do as well.",
     ),
 ]
 Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
@@ -71,7 +64,9 @@ ModelName = Annotated[
 ]
 FLIT_BYTES = 4096
 """The bytes of a flit of files, where nobody says."""
-Flit = Annotated[int | None, Parameter(help="The bytes of a flit; by default as planned, or 4,096.")]
+Flit = Annotated[
+    int | None, Parameter(converter=_read_by(parse_bytes), help="The bytes of a flit; by default as planned, or 4,096.")
+]
 Order = Annotated[str | None, Parameter(help="The ports in the order in which they are used, as in 3,2,1,0.")]
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
@@ -154,7 +149,10 @@ class JobOptions:
         str | None,
         Parameter(help="A folder with a file for each node, for the lengths of their messages."),
     ] = None
-    flit: Annotated[int | None, Parameter(help="The bytes of a flit, for --files; 4,096 by default.")] = None
+    flit: Annotated[
+        int | None,
+        Parameter(converter=_read_by(parse_bytes), help="The bytes of a flit, for --files; 4,096 by default."),
+    ] = None
     seed: Seed = 0
 
     @property
@@ -198,55 +196,68 @@ class JobOptions:
         return collective_of(kind, network, root=self.root, messages=self.count, targets=self.targets, lengths=lengths)
 
 
+_Amount = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class TimeOptions:
     """What a send costs, in the units that people have."""
 
-    latency: Annotated[str | None, Parameter(show_default=False, help="The start-up time of a send: 1us, 200ns.")] = (
-        None
-    )
-    rate: Annotated[
-        str | None, Parameter(show_default=False, help="What a link carries each way: 12.5GB/s, 100Gbit/s.")
-    ] = None
+    latency: Annotated[str | None, _Amount, Parameter(help="The start-up time of a send: 1us, 200ns.")] = None
+    rate: Annotated[str | None, _Amount, Parameter(help="What a link carries each way: 12.5GB/s, 100Gbit/s.")] = None
     costs: Annotated[
         str | None,
-        Parameter(
-            show_default=False, help="A table of arcs that cost something else: CSV, source,target,latency,rate."
-        ),
+        _Amount,
+        Parameter(help="A table of arcs that cost something else: CSV, source,target,latency,rate."),
     ] = None
+
+    def usual(self) -> "Costs | None":
+        """Return what a send costs where the table of costs does not say it; None where nothing is said."""
+        from treecast.plans.fastest import costs_of
+
+        usual = costs_of(self.latency, self.rate)
+        if usual is None and self.costs is not None:
+            raise TreecastError("--costs names arcs that differ: say what the others cost, by --latency and --rate")
+        return usual
 
     def read(self, network: "Network") -> "Costs | None":
         """Return what a send costs on a network; None where nothing is said."""
-        from treecast.plans.fastest import costs_of
         from treecast.schedule.costs import read_costs
 
-        usual = costs_of(self.latency, self.rate)
-        if self.costs is None:
-            return usual
-        if usual is None:
-            raise TreecastError("--costs names arcs that differ: say what the others cost, by --latency and --rate")
-        return read_costs(network, self.costs, usual.default)
+        usual = self.usual()
+        return usual if usual is None or self.costs is None else read_costs(network, self.costs, usual.default)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class BytesOptions(TimeOptions):
-    """How much data there is, and what sends cost: then the plan takes the least time."""
+class DataOptions(TimeOptions):
+    """How much data there is, and what sends cost."""
 
     size: Annotated[
         str | None,
+        _Amount,
         Parameter(
-            name="--bytes",
-            show_default=False,
-            help="How much data there is, all blocks together: 16MiB. With --latency and --rate the plan takes the least time.",
+            name="--bytes", help="How much data there is, all blocks together: 16MiB; of a sum, the whole vector."
         ),
     ] = None
-    item: Annotated[str, Parameter(help="The bytes of an item, which is not cut.")] = "1"
-    least_chunk: Annotated[str, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
-    chunk: Annotated[str | None, Parameter(show_default=False, help="The bytes of a chunk, where they are given.")] = (
-        None
-    )
+    chunk: Annotated[str | None, _Amount, Parameter(help="The bytes of a chunk, where they are given: 64KiB.")] = None
+
+    def timed(self, schedule: "Schedule") -> "Schedule":
+        """Return a schedule with the bytes and costs that are said; what is not said is as it was planned."""
+        from treecast.schedule.sizes import sizes_as_said
+
+        sizes = sizes_as_said(schedule.collective, self.size, self.chunk) or schedule.sizes
+        return replace(schedule, sizes=sizes, costs=self.read(schedule.network) or schedule.costs)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BytesOptions(DataOptions):
+    """How much data there is, what sends cost, and how data may be cut: then the plan takes the least time."""
+
+    item: Annotated[str, _Amount, Parameter(help="The bytes of an item, which is not cut.")] = "1"
+    least_chunk: Annotated[str, _Amount, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
 
 
 @Parameter(name="*")
@@ -344,23 +355,6 @@ class MpiOptions:
         ),
     ] = 30.0
     timeout: Annotated[float, Parameter(help="With --mpi: seconds after which everything is ended.")] = 600.0
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class CostOptions:
-    """What a send costs."""
-
-    startup: Annotated[float, Parameter(help="The start-up time of a send, in seconds (beta).")] = 0.0
-    per_byte: Annotated[float, Parameter(help="The time of a byte, in seconds (tau).")] = 0.0
-    chunk_bytes: Annotated[int, Parameter(help="The size of a message, in bytes (F).")] = 1
-
-    def read(self) -> "Cost | None":
-        """Return the cost that is asked for, or None."""
-        from treecast.models import Cost
-
-        check_numbers(startup=self.startup, per_byte=self.per_byte, chunk_bytes=self.chunk_bytes)
-        return Cost(self.startup, self.per_byte) if self.startup or self.per_byte else None
 
 
 def check_numbers(**numbers: float) -> None:

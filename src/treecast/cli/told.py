@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from treecast.units import parse_bytes
+
 if TYPE_CHECKING:
     from treecast.formats import Told
 
@@ -39,14 +41,13 @@ class ToldOptions:
         Parameter(
             name="--bytes",
             show_default=False,
-            help="With --collective: how many bytes the data of all blocks has, as in 16M.",
+            help="With --collective: how many bytes the data of all blocks has, as in 16MiB.",
         ),
     ] = None
 
     def read(self) -> "Told":
         """Return what is said. Raises FormatError for what is no number of bytes."""
         from treecast.formats import Told
-        from treecast.formats.settings import read_size
 
-        size = None if self.size is None else read_size(self.size)
+        size = None if self.size is None else parse_bytes(self.size)
         return Told(network=self.network, collective=self.collective, root=self.root, messages=self.messages, size=size)

@@ -60,7 +60,7 @@ def _check_targets(what: "Collective") -> None:
 def _check_lengths(what: "Collective") -> None:
     if (what.lengths is not None) != what.traits.lengths:
         takers = _takers(lambda kind: kind.lengths)
-        raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node")
+        raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node, as in lengths=3")
     if what.lengths is not None:
         if len(what.lengths.flits) != what.nodes:
             raise PlanError(f"{len(what.lengths.flits):,} lengths are given for {what.nodes:,} nodes: one for each")

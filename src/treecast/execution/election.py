@@ -24,6 +24,7 @@ from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults, wanted
 from treecast.simulation.lies import check_liars, describe_election, honest_nodes
+from treecast.units import spell_seconds
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
@@ -150,7 +151,9 @@ def _(election: Election) -> Description:
         begin.adding(lines=given)
         .joined(describe_job(schedule))
         .adding(
-            figures, {"steps": election.steps, "transmissions": sent, "seconds": election.seconds}, _node_table(nodes)
+            figures,
+            {"steps": election.steps, "transmissions": sent, "moved in": spell_seconds(election.seconds)},
+            _node_table(nodes),
         )
     )
 

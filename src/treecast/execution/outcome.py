@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from treecast.description import Described
 from treecast.schedule import Schedule
 from treecast.simulation.delivery import describe_sends
+from treecast.units import spell_seconds
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -44,4 +45,4 @@ class Outcome(Described):
     def lines_of_run(self) -> dict[str, object]:
         """Return what the terminal says of them."""
         sends = describe_sends(self.transmissions, self.lost_sends)
-        return {"steps": self.steps, "transmissions": sends, "seconds": self.seconds}
+        return {"steps": self.steps, "transmissions": sends, "moved in": spell_seconds(self.seconds)}

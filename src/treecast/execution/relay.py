@@ -22,6 +22,7 @@ from treecast.progress import report
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_late, describe_sends
 from treecast.simulation.faults import Faults
+from treecast.units import spell_seconds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +83,7 @@ def _(done: Relay) -> Description:
         "steps": done.steps,
         "transmissions": describe_sends(done.transmissions, done.lost_sends),
         "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",
-        "seconds": done.seconds,
+        "moved in": spell_seconds(done.seconds),
     }
     late = describe_late(schedule, done.faults)
     table = node_table(

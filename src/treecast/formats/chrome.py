@@ -15,11 +15,12 @@ from treecast.errors import FormatError
 from treecast.formats.fates import Fates, fates_of
 from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.registry import Setting, exporter
-from treecast.formats.settings import BANDWIDTH, BYTES
+from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
+from treecast.schedule.costs import rate_of
 
 _MOST_EVENTS = 1_000_000
 _Event = dict[str, Any]
@@ -52,13 +53,13 @@ _STEPS = Setting(name="steps", keyword="steps", what="Show these steps only, as 
     "chrome",
     suffix=".trace.json",
     what="a timeline of each node, for Perfetto",
-    settings=(BYTES, BANDWIDTH, _NODES, _STEPS, _KILL, _CUT),
+    settings=(BYTES, RATE, _NODES, _STEPS, _KILL, _CUT),
 )
 def encode(
     schedule: Schedule,
     *,
     size: int | None = None,
-    bandwidth: float = 125e6,
+    rate: float | None = None,
     nodes: str = "",
     steps: str = ":",
     kill_nodes: Sequence[str] = (),
@@ -74,7 +75,7 @@ def encode(
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
     fates = fates_of(messages, kill_nodes, cut_links)
-    microseconds = 1e6 * int(np.diff(begins).max()) / bandwidth
+    microseconds = 1e6 * int(np.diff(begins).max()) / rate_of(link_cost(schedule, rate=rate))
     events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
     events += _events(messages, fates, begins, microseconds, shown)
     head: dict[str, object] = {

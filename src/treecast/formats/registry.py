@@ -7,13 +7,14 @@ An exporter may take *settings*, which are keywords of its function, flags of th
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 from treecast.discovery import import_all
-from treecast.errors import FormatError
+from treecast.errors import FormatError, TreecastError
 from treecast.formats.verdict import FileVerdict
 from treecast.schedule import Schedule
 
@@ -23,6 +24,9 @@ DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
 _OF_TEXT = ("", ".txt")
+_RENAMED = {"bandwidth": "rate"}
+"""Settings that were called otherwise before version 0.2."""
+
 _NO_SCHEDULES = {
     (".gz", ".bz2", ".xz", ".zst", ".zip"): "treecast compresses no files, and .tcb is short",
     (".svg", ".png", ".pdf", ".gif", ".html"): "'treecast draw' makes pictures of one",
@@ -130,14 +134,20 @@ class Exporter:
             For a setting that the format does not have, and for a text that is no value of one.
         """
         known = {setting.keyword: setting for setting in self.settings}
-        for keyword in given:
+        found = dict[str, Any]()
+        for said, value in given.items():
+            keyword = _RENAMED.get(said, said)
             if keyword not in known:
                 takes = ", ".join(map(str, self.settings)) or "nothing"
                 asked = {each.keyword: str(each) for entry in exporters().values() for each in entry.settings}
                 raise FormatError(f"format {self.name} takes no {asked.get(keyword, keyword)}: it takes {takes}")
-        return {
-            keyword: known[keyword].read(value) if isinstance(value, str) else value for keyword, value in given.items()
-        }
+            if keyword != said:
+                warnings.warn(f"{said}= is now {keyword}=", DeprecationWarning, stacklevel=3)
+            try:
+                found[keyword] = known[keyword].read(value) if isinstance(value, str) else value
+            except TreecastError as error:
+                raise FormatError(str(error)) from None
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,28 +4,12 @@ import math
 
 from treecast.errors import FormatError
 from treecast.formats.registry import Setting
+from treecast.models import Cost
+from treecast.schedule import Schedule
+from treecast.schedule.costs import Costs
+from treecast.units import parse_bytes, parse_rate, parse_seconds
 
 _WAYS = ("strip", "scratch")
-_UNITS = {"": 1, "k": 2**10, "K": 2**10, "M": 2**20, "G": 2**30}
-
-
-def read_size(text: str) -> int:
-    """Return a number of bytes as people write it, with k, M or G for 2^10, 2^20 or 2^30.
-
-    Raises
-    ------
-    FormatError
-        When it is none, or 0.
-
-    Examples
-    --------
-    >>> read_size("16M"), read_size("65536")
-    (16777216, 65536)
-    """
-    digits, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS and text[-1:] else (text, "")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and int(digits)):
-        raise FormatError(f"{text!r} is no number of bytes: write 65536, 64k, 16M or 2G")
-    return int(digits) * _UNITS[unit]
 
 
 def read_number(text: str) -> float:
@@ -46,20 +30,20 @@ def read_number(text: str) -> float:
 BYTES = Setting(
     name="bytes",
     keyword="size",
-    what="How many bytes the data of all blocks together has (16M, 64k, 1000000); by default 64k a chunk.",
-    read=read_size,
+    what="How much data there is, all blocks together: 16MiB; by default as planned, or 64KiB a chunk.",
+    read=parse_bytes,
 )
-BANDWIDTH = Setting(
-    name="bandwidth",
-    keyword="bandwidth",
-    what="The bytes that a link carries in a second; by default 125e6.",
-    read=read_number,
+RATE = Setting(
+    name="rate",
+    keyword="rate",
+    what="What a link carries: 12.5GB/s, 100Gbit/s; by default as planned, or 125MB/s.",
+    read=parse_rate,
 )
 LATENCY = Setting(
     name="latency",
     keyword="latency",
-    what="The seconds that a link takes to carry nothing; by default 1e-6.",
-    read=read_number,
+    what="The time that a link takes to carry nothing: 1us; by default as planned, or 1us.",
+    read=parse_seconds,
 )
 ADDING = Setting(
     name="adding",
@@ -81,3 +65,9 @@ COPIES = Setting(
     what="What becomes of further copies of a chunk: strip (left out, the default), or scratch (received where nobody reads).",
     read=_read_way,
 )
+
+
+def link_cost(schedule: Schedule, latency: float | None = None, rate: float | None = None) -> Cost:
+    """Return what a link costs: as said, else as the schedule was planned for, else 1 us and 125 MB/s."""
+    own = schedule.costs.default if schedule.costs is not None else Costs.of(1e-6, 125e6).default
+    return Cost(own.startup if latency is None else latency, own.per_byte if rate is None else 1 / rate)

@@ -12,10 +12,10 @@ import numpy as np
 
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.messages import chunk_places, messages_of, spell_ranges
-from treecast.formats.native.header import Header, header_of, is_word, one_line, schedule_of, shorten
+from treecast.formats.native.header import Header, header_of, is_word, number, one_line, schedule_of, shorten
 from treecast.formats.native.text import read_ranges
 from treecast.formats.registry import begins_with, exporter, importer
-from treecast.formats.settings import BYTES, read_size
+from treecast.formats.settings import BYTES
 from treecast.networks import Network
 from treecast.ragged import Ints, starts
 from treecast.schedule import Payloads, Rows, Schedule
@@ -70,7 +70,7 @@ def decode(data: bytes) -> Schedule:
 
     schedule = schedule_of(header, rows)
     if size is not None:
-        _check_bytes(chunk_places(schedule, read_size(size)), payloads, *lengths)
+        _check_bytes(chunk_places(schedule, number({"bytes": size}, "bytes", least=1)), payloads, *lengths)
     return schedule
 
 
@@ -89,9 +89,9 @@ def _check_bytes(begins: Ints, payloads: Payloads, payload: Ints, said: Ints) ->
 def _header(lines: Iterator[str]) -> tuple[Header, int]:
     """Return the words of the lines before the table, and how many lines there are; leave off behind the names of its columns."""
     header: Header = {}
-    for number, line in enumerate(lines, 1):
+    for place, line in enumerate(lines, 1):
         if line == _HEAD:
-            return header, number
+            return header, place
         mark, _, rest = line.partition(" ")
         word, _, value = rest.partition(" ")
         if word == "option":
@@ -99,7 +99,7 @@ def _header(lines: Iterator[str]) -> tuple[Header, int]:
             word = f"option {name}"
         if mark != "#" or not (is_word(word) or word == "bytes") or word in header:
             raise FormatError(
-                f"line {number}: {shorten(line)!r} is neither '# WORD VALUE', each word once, nor the line {_HEAD}"
+                f"line {place}: {shorten(line)!r} is neither '# WORD VALUE', each word once, nor the line {_HEAD}"
             )
         header[word] = value.strip()
     raise FormatError(f"a table of messages has a line {_HEAD}")

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from treecast.description import Described, Description, count_of
 from treecast.lower_bounds import Bound
+from treecast.units import spell_seconds
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -91,6 +92,6 @@ def describe_verdict(
     }
     return Description(
         {"holds": verdict.holds, **figures, **shared},
-        {"judged": said, **lines, **last, "seconds": verdict.seconds},
+        {"judged": said, **lines, **last, "judged in": spell_seconds(verdict.seconds)},
         holds=verdict.holds,
     )

@@ -24,7 +24,6 @@ HOSTS_SUBNET, DAEMONS_SUBNET = "10.9.0.0/24", "10.200.0.0/24"
 OUTSIDE = "10.200.0.254"
 """The address, on the management bridge, of what is in the lab but on no host: mpirun."""
 
-_UNITS = {"k": 10**3, "m": 10**6, "g": 10**9}
 _LEAST_RATE, _MOST_RATE = 100_000, 100 * 10**9
 _QUEUE = "100ms"
 
@@ -67,8 +66,10 @@ def plan_wiring(network: Network, rate: int, *, switched: bool = False) -> Wirin
     """Return the plan of a lab: routes are shortest paths, by the lowest port where there are several.
 
     ``switched``: one switch joins all hosts, by one port each; the network is to be complete.
-    Raises LabError for networks of more than 64 nodes, with arcs that lead one way only, or that are not connected.
+    Raises LabError for rates that no link has here, for more than 64 nodes, one-way arcs, or a network that is not connected.
     """
+    if not _LEAST_RATE <= rate <= _MOST_RATE:
+        raise LabError(f"a link of a lab carries 100kbit/s to 100Gbit/s: {rate:,} bits a second will not do")
     if not 2 <= network.nodes <= MOST_HOSTS:
         raise LabError(f"{network.spec} has {network.nodes:,} nodes: a lab has from 2 to {MOST_HOSTS} hosts")
     if switched:
@@ -93,15 +94,6 @@ def plan_wiring(network: Network, rate: int, *, switched: bool = False) -> Wirin
     links = tuple((u, v) for u in range(network.nodes) for v in sorted(near[u]) if u < v)
     hops = tuple(tuple(hop(u, v) for v in range(network.nodes)) for u in range(network.nodes))
     return Wiring(network, rate, links, hops)
-
-
-def parse_rate(text: str) -> int:
-    """Return the bits per second of ``100mbit``, ``1gbit``, ``500kbit``. Raises LabError for anything else."""
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([kmg])bit", text.strip().lower())
-    rate = round(float(found[1]) * _UNITS[found[2]]) if found else 0
-    if not _LEAST_RATE <= rate <= _MOST_RATE:
-        raise LabError(f"{text!r} is no rate: write 100kbit to 100gbit, as in 100mbit or 2.5gbit")
-    return rate
 
 
 def parse_cuts(network: Network, texts: Iterable[str]) -> tuple[LinkCut, ...]:

@@ -5,9 +5,11 @@ from math import sqrt
 
 from treecast.against import Against
 from treecast.collectives import Collective
+from treecast.description import Description, describe
 from treecast.lower_bounds import Bound, best, bounds
 from treecast.models import Cost, Model
 from treecast.networks import Network
+from treecast.units import spell_seconds
 
 _LOW, _HIGH = (
     5040,
@@ -38,6 +40,13 @@ class TimeBound:
     def __str__(self) -> str:
         steps = f"{self.slope:.4g} M" + (f" + {self.offset:.4g}" if self.offset else "")
         return f"{self.formula}  (at least {steps} steps are needed, of α + βB/M each)" if self.slope else self.formula
+
+
+@describe.register
+def _(bound: TimeBound) -> Description:
+    return Description(
+        {"time_lower_bound": bound.seconds}, {"takes": f"at least {spell_seconds(bound.seconds)} = {bound}"}
+    )
 
 
 def bound_seconds(

@@ -1,6 +1,7 @@
 """HOW: plans, sorted by the machine that they are for; every builder stands in the registry beside its own code."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from treecast.errors import PlanError
@@ -161,7 +162,7 @@ def plan(
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=messages, flits=flits)
     costs = costs_of(latency, rate)
     if amount is not None:
-        return plan_bytes(collective, network, amount, costs, what)
+        return replace(plan_bytes(collective, network, amount, costs, what), costs=costs)
     if costs is not None:
         raise PlanError("latency and rate are for bytes: say how many, as in bytes='16MiB'")
     return build(*request(collective, network, messages=1 if messages is None else messages, **what))

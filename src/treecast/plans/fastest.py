@@ -98,7 +98,7 @@ def costs_of(latency: float | str | None, rate: float | str | None) -> Costs | N
     if latency is None and rate is None:
         return None
     if latency is None or rate is None:
-        raise PlanError("a send costs its latency and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
+        raise PlanError("a send costs its start-up time and its bytes: say both, as in latency='1us', rate='12.5GB/s'")
     return Costs.of(latency, rate)
 
 
@@ -148,7 +148,9 @@ def plan_bytes(kind: str, network: Any, amount: Amount, costs: Costs | None, wha
         job, entries = request(kind, network, messages=sizes.messages, **what)
         return replace(build(job, entries), sizes=sizes)
     if costs is None:
-        raise PlanError("how long do sends take? say latency and rate, or messages, or the bytes of a chunk")
+        raise PlanError(
+            "how long do sends take? say latency='1us', rate='12.5GB/s', or messages, or the bytes of a chunk"
+        )
     search = Search(job, block, amount, costs)
     chosen = search.best_of_all(serious(entries, job.model))
     built = chosen.built or run_builder(chosen.job, chosen.builder)

@@ -143,7 +143,9 @@ def repair(
     chosen = min(ways, key=lambda way: way.schedule.steps)
     new = chosen.schedule
     if schedule.sizes is not None and new.collective.messages == schedule.collective.messages:
-        new = replace(new, sizes=schedule.sizes)
+        new = replace(new, sizes=schedule.sizes.over(new.collective))
+    if schedule.costs is not None:
+        new = replace(new, costs=schedule.costs.over(schedule.network, new.network))
     return Repair(before, new, unreached, chosen.kept, chosen.moved, seconds, chosen.patched)
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from treecast.description import Description, describe
 from treecast.errors import ScheduleError
 from treecast.lower_bounds.seconds import TimeBound, bound_seconds
-from treecast.models import Cost
 from treecast.schedule import Schedule
 from treecast.schedule.clocks import seconds_by_events, seconds_by_steps
 from treecast.schedule.costs import Costs
@@ -31,20 +30,20 @@ class Timing:
     bound: TimeBound | None
 
 
-def time_plan(schedule: Schedule, costs: Costs) -> Timing:
+def time_plan(schedule: Schedule, costs: Costs | None = None) -> Timing:
     """Return how long a schedule takes.
 
     Parameters
     ----------
     schedule : Schedule
         With the sizes of its chunks.
-    costs : Costs
-        What a send costs, by arc.
+    costs : Costs, optional
+        What a send costs, by arc; by default as the schedule was planned for.
 
     Raises
     ------
     ScheduleError
-        When the schedule does not say how long its chunks are.
+        When it is not said how long chunks are, or what sends cost.
 
     Examples
     --------
@@ -54,23 +53,44 @@ def time_plan(schedule: Schedule, costs: Costs) -> Timing:
     >>> found.by_events <= found.by_steps
     True
     """
+    costs = costs or schedule.costs
+    if costs is None:
+        raise ScheduleError("nobody says what sends cost: plan with latency='1us', rate='12.5GB/s'")
     steps = seconds_by_steps(schedule, costs)
     try:
         events = seconds_by_events(schedule, costs)
     except ScheduleError:
         events = None
-    sizes, every = schedule.sizes, [costs.default, *costs.arcs.values()]
-    least = Cost(min(cost.startup for cost in every), min(cost.per_byte for cost in every))
+    sizes = schedule.sizes
     bound = sizes and bound_seconds(
         schedule.collective,
         schedule.network,
         schedule.copies,
         schedule.model,
         block=sizes.least(schedule.collective),
-        cost=least,
+        cost=costs.least,
         against=schedule.against,
     )
     return Timing(steps, events, bound)
+
+
+def seconds_of(*schedules: Schedule) -> Description:
+    """Return how long a schedule takes, and how long others before it took, as far as they say it.
+
+    Parameters
+    ----------
+    *schedules : Schedule
+        The one that counts, then those that it is held against.
+    """
+    said = [schedule for schedule in schedules if schedule.sizes is not None and schedule.costs is not None]
+    if not said or said[0] is not schedules[0]:
+        return Description({})
+    found, before = (
+        describe(time_plan(said[0])),
+        [seconds_by_steps(each, each.costs) for each in said[1:] if each.costs],
+    )
+    lines = {"took": f"{spell_seconds(before[0])} before"} if before else {}
+    return found.adding({"time_before": before[0]} if before else {}, lines)
 
 
 @describe.register
@@ -82,7 +102,7 @@ def _(timing: Timing) -> Description:
         ratio = timing.by_steps / bound.seconds if bound.seconds else 1.0
         figures |= {"time_lower_bound": bound.seconds, "time_ratio": round(ratio, 4)}
         words[0] += f", {ratio:.4g} x the lower bound"
-        words.append(f"at least {spell_seconds(bound.seconds)} = {bound}")
+        words.append(str(describe(bound).lines["takes"]))
     if events is not None and spell_seconds(events) != spell_seconds(timing.by_steps):
         words.append(f"{spell_seconds(events)} if each send begins as soon as it can")
-    return Description(figures, {"time": words})
+    return Description(figures, {"takes": words})

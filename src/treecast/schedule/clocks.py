@@ -121,7 +121,7 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
 
 def _sizes_of(schedule: Schedule) -> Sizes:
     if schedule.sizes is None:
-        raise ScheduleError("the schedule does not say how many bytes its chunks have: plan it with bytes=…")
+        raise ScheduleError("the schedule does not say how many bytes its chunks have: plan it with bytes='16MiB'")
     return schedule.sizes
 
 

@@ -1,6 +1,7 @@
 """What a send costs, where arcs may differ."""
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -56,6 +57,19 @@ class Costs:
         """
         return cls(_cost(latency, rate))
 
+    @property
+    def least(self) -> Cost:
+        """What no arc costs less than: the least start-up time of any, and the least time a byte."""
+        every = [self.default, *self.arcs.values()]
+        return Cost(min(cost.startup for cost in every), min(cost.per_byte for cost in every))
+
+    def over(self, before: Network, after: Network) -> "Costs":
+        """Return the costs of the arcs of a network on another one, whose nodes are the same if they have the same labels."""
+        numbers = {label: node for node, label in enumerate(after.labels(np.arange(after.nodes)))} if self.arcs else {}
+        ends = {arc: [numbers.get(before.label(node)) for node in arc] for arc in self.arcs}
+        kept = {(u, v): self.arcs[arc] for arc, (u, v) in ends.items() if u is not None and v is not None}
+        return Costs(self.default, kept)
+
     def of_arcs(self, src: Ints, dst: Ints) -> tuple[Floats, Floats]:
         """Return the start-up times and the seconds a byte of arcs by their ends: float64, as long as ``src``."""
         every = [self.default, *self.arcs.values()]
@@ -101,6 +115,30 @@ def read_costs(network: Network, path: str, default: Cost) -> Costs:
         if int(network.port_between(*arc)) < 0:
             raise FormatError(f"{spell_path(path)}, line {number}: no arc leads from {source} to {target}")
     return Costs(default, arcs)
+
+
+def rate_of(cost: Cost) -> float:
+    """Return the bytes a second of a send: of the numbers near its reciprocal that which makes the same cost again.
+
+    >>> rate_of(Costs.of("1us", "100Gbit/s").default)
+    12500000000.0
+    """
+    if not cost.per_byte:
+        return math.inf
+    near = 1 / cost.per_byte
+    return min(
+        (near, math.nextafter(near, 0), math.nextafter(near, math.inf)), key=lambda rate: abs(1 / rate - cost.per_byte)
+    )
+
+
+def spell_cost(cost: Cost) -> tuple[str, str]:
+    """Return the latency and the rate of a cost as they are read again.
+
+    >>> spell_cost(Costs.of("1us", "100Gbit/s").default)
+    ('1e-06s', '12500000000.0B/s')
+    """
+    rate = rate_of(cost)
+    return f"{cost.startup!r}s", f"{rate!r}B/s" if rate < math.inf else "inf"
 
 
 def _cost(latency: str | float, rate: str | float) -> Cost:

@@ -59,7 +59,9 @@ def _data(schedule: Schedule) -> dict[str, object]:
 def _amount(what: Collective, sizes: Sizes) -> str:
     """Return how many bytes there are in all and per rank, and how they are cut."""
     total = spell_bytes(sizes.total(what))
-    if what.lengths is None and what.traits.blocks != "one":
+    if what.traits.blocks == "one":
+        return f"{total}: {sizes}" + ("" if sizes.data is None else "; the last item is cut short")
+    if what.lengths is None:
         total += " per rank" if what.traits.adds else f", {spell_bytes(sizes.per_rank(what))} per rank"
     shorter = "" if sizes.data is None else f"; some blocks are up to {count_of(sizes.item, 'byte')} shorter"
     return f"{total}: {sizes}{shorter}"

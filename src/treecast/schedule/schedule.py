@@ -16,6 +16,7 @@ from treecast.models import Model
 from treecast.networks import Network, NodeName
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import conversions
+from treecast.schedule.costs import Costs
 from treecast.schedule.message_sizes import longest_messages
 from treecast.schedule.payloads import Payloads
 from treecast.schedule.recipe import NO_RECIPE, Recipe, command_of
@@ -63,8 +64,8 @@ class Schedule(Described):
         holds the initiator's first message. None: all nodes begin by themselves.
     against : {"nodes", "links", "arcs"}
         What the ways are claimed not to share: against faults of which kind the copies are. Nodes cover links, and links arcs.
-    sizes : Sizes, optional
-        How many bytes the chunks have, where the schedule was planned for so many.
+    sizes, costs : Sizes, Costs, optional
+        How many bytes the chunks have, and what sends cost, where the schedule was planned for that.
 
     Raises
     ------
@@ -105,6 +106,7 @@ class Schedule(Described):
     initiator: int | None = None
     against: Against = "nodes"
     sizes: Sizes | None = None
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         rows, chunks = self.rows, self.part.chunks
@@ -227,9 +229,7 @@ class Schedule(Described):
         if self.collective.sums:
             raise ScheduleError("a schedule of sums is not sparing: each contribution goes once")
         if self.network.parallel_arcs:
-            raise ScheduleError(
-                "a schedule on a network with parallel arcs is not sparing: nodes keep account of links"
-            )
+            raise ScheduleError("a schedule over parallel arcs is not sparing: nodes keep account of links")
         table = self.rows.payloads
         order = np.argsort(table.first, kind="stable")
         if bool((table.stop[order][:-1] > table.first[order][1:]).any()):

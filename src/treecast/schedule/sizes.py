@@ -7,7 +7,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.ragged import Ints, cut_evenly, starts
-from treecast.units import spell_bytes
+from treecast.units import parse_bytes, spell_bytes
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ class Sizes:
             raise ScheduleError(f"{self} are none for a {collective}: their number differs")
         if self.data is not None and (self.item < 1 or block_of(collective, self.data, self.item) != self.block):
             raise ScheduleError(f"{self.data:,} bytes are no blocks of {self.block:,} in items of {self.item:,}")
+
+    def over(self, collective: Collective) -> "Sizes":
+        """Return chunks as long for other ranks: where their blocks cannot have the same bytes in all, they are of one length."""
+        same = self.data is None or block_of(collective, self.data, self.item) == self.block
+        return self if same else Sizes(self.block, self.chunk)
 
     def total(self, collective: Collective) -> int:
         """Return the bytes of all blocks of a collective together; finished sums are not counted again."""
@@ -139,6 +144,30 @@ def divided(collective: Collective, data: int, chunk: int, item: int = 1) -> Siz
     block = block_of(collective, data, item)
     even = block * blocks_of(collective) == data
     return Sizes(block, min(chunk, block), *(() if even else (data, item)))
+
+
+def sizes_as_said(collective: Collective, data: str | int | None, chunk: str | int | None = None) -> Sizes | None:
+    """Return the sizes of a schedule that is there, whose messages are as many as they are; None where nothing is said.
+
+    Raises
+    ------
+    TreecastError
+        When a number of bytes is none, and when so many cannot be cut into so many messages.
+    """
+    if data is None and chunk is None:
+        return None
+    flits, each = collective.messages, None if chunk is None else parse_bytes(chunk)
+    if data is None:
+        return Sizes((each or 1) * flits, each or 1)
+    total = parse_bytes(data)
+    found = divided(collective, total, each or -(-block_of(collective, total) // flits))
+    if found.messages != flits:
+        raise PlanError(
+            f"{spell_bytes(total)} are no {flits:,} chunks"
+            + (f" of {spell_bytes(each)}" if each else "")
+            + f" for each block of {collective.kind}: say {'bytes or chunk alone' if each else 'more bytes'}"
+        )
+    return found
 
 
 def cut(block: int, messages: int, item: int = 1) -> Sizes:

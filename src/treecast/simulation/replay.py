@@ -13,6 +13,7 @@ from treecast.models import Cost
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule, describe_job, longest_messages
 from treecast.schedule.atoms import Atoms, Moves, cut_into_atoms, find_moves
+from treecast.schedule.clocks import seconds_by_steps
 from treecast.simulation.bit_replay import Gossip, gossip, is_gossip
 from treecast.simulation.delivery import describe_delivery, describe_late, describe_sends
 from treecast.simulation.faults import Faults, living_ranks, wanted
@@ -291,6 +292,21 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip
     if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MOST_SENDS:
         return gossip(schedule, faults)
     return replay(schedule, faults)
+
+
+def seconds_replayed(found: Trace | Gossip) -> float | None:
+    """Return how long what was sent takes under faults, step by step; None where nobody says how much is sent at what cost.
+
+    Where arcs cost differently, each step lasts as long as it was planned.
+    """
+    schedule = found.schedule
+    if schedule.costs is None:
+        return None
+    if schedule.sizes is None:
+        raise ScheduleError("nobody says how many bytes chunks have: say bytes='16MiB', or chunk='64KiB'")
+    if schedule.costs.arcs:
+        return seconds_by_steps(schedule[: found.steps], schedule.costs)
+    return found.seconds(schedule.costs.default, schedule.sizes.chunk)
 
 
 @describe.register

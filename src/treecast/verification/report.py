@@ -8,6 +8,7 @@ from treecast.models import Model
 from treecast.networks import Network
 from treecast.networks.description import degraded
 from treecast.schedule import Schedule, describe_job
+from treecast.units import spell_seconds
 from treecast.verification.waking import waking_of
 
 SHOWN = 3
@@ -148,7 +149,9 @@ def _(report: Report) -> Description:
     if report.depth_contention is not None:
         pairs = count_of(report.depth_contention, "pair")
         lines["depth contention"] = f"{pairs}: messages that may meet where steps are not synchronised"
-    return found.adding(_figures(report), lines | {"seconds": report.seconds}).joined(degraded(schedule.network))
+    return found.adding(_figures(report), lines | {"verified in": spell_seconds(report.seconds)}).joined(
+        degraded(schedule.network)
+    )
 
 
 def _figures(report: Report) -> dict[str, object]:

@@ -1,7 +1,13 @@
 """``treecast bounds``."""
 
+from dataclasses import replace
+from typing import Annotated
+
+from cyclopts import Parameter
+
 from treecast.cli import console
-from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec
+from treecast.cli.arguments import BrokenOptions, JobOptions, Json, Kind, Spec, TimeOptions
+from treecast.errors import TreecastError
 
 
 def bounds(
@@ -11,9 +17,14 @@ def bounds(
     *,
     job: JobOptions = JobOptions(),
     broken: BrokenOptions = BrokenOptions(),
+    times: TimeOptions = TimeOptions(),  # noqa: B008
+    size: Annotated[
+        str | None,
+        Parameter(name="--bytes", show_default=False, help="How much data there is, all blocks together: 16MiB."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Print the lower bounds of a collective on a network, each with its formula and source.
+    """Print the lower bounds of a collective on a network, each with its formula and source; with --bytes also in seconds.
 
     Some hold under a condition, which stands behind the source. With several copies that is that each chunk goes disjoint ways:
     a schedule whose ways meet may survive as many faults, and take less. Of an allreduce it is that each sum is complete at
@@ -24,8 +35,10 @@ def bounds(
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """
     from treecast.description import describe
+    from treecast.lower_bounds.seconds import bound_seconds
     from treecast.models import model
     from treecast.plans import against_of, copies_of, place_of
+    from treecast.schedule.sizes import sizes_as_said
     from treecast.verification.gap import find_gap
 
     network = broken.less(network)
@@ -33,5 +46,14 @@ def bounds(
     what = job.read_collective(collective, where)
     machine = model(job.model or ("bufferless" if what.traits.one_way else "all-port"))
     copies = copies_of(job.copies, job.survive)
-    found = find_gap(where, what, copies, machine, against=against_of(job.against, copies))
-    return console.show(describe(found), as_json)
+    found = describe(find_gap(where, what, copies, machine, against=against_of(job.against, copies)))
+    costs, sizes = times.read(where), sizes_as_said(replace(what, messages=1), size)
+    if (costs is None) != (sizes is None):
+        raise TreecastError(
+            "seconds are of bytes at a cost: write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"
+        )
+    if costs is not None and sizes is not None:
+        least, against = sizes.least(what), against_of(job.against, copies)
+        bound = bound_seconds(what, where, copies, machine, block=least, cost=costs.least, against=against)
+        found = found if bound is None else found.joined(describe(bound))
+    return console.show(found, as_json)

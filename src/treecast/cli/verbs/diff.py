@@ -14,5 +14,7 @@ def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
     from treecast import formats
     from treecast.description import describe
     from treecast.plans.differences import difference
+    from treecast.plans.timing import seconds_of
 
-    return console.show(describe(difference(formats.load(before), formats.load(after))), as_json)
+    old, new = formats.load(before), formats.load(after)
+    return console.show(describe(difference(old, new)).joined(seconds_of(new, old), after="steps"), as_json)

@@ -15,7 +15,7 @@ def run(
     network: Annotated[str, Parameter(help="The network: at most 64 nodes, as in hypercube:3 or star:4.")],
     /,
     *command: Annotated[str, Parameter(allow_leading_hyphen=True, help="What each host runs; write it behind --.")],
-    rate: Annotated[str, Parameter(help="What each link carries, each way: 100mbit, 2.5gbit, 500kbit.")] = "100mbit",
+    rate: Annotated[str, Parameter(help="What each link carries, each way: 100Mbit/s, 2.5Gbit/s.")] = "100Mbit/s",
     cut: Annotated[
         tuple[str, ...],
         Parameter(
@@ -33,7 +33,7 @@ def run(
 ) -> int:
     """Run a command on every host of an emulated network, by mpirun, one rank per node; then take everything down.
 
-    Example: treecast lab run hypercube:3 --rate 100mbit --cut 000-001@2.5 -- python program.py
+    Example: treecast lab run hypercube:3 --rate 100Mbit/s --cut 000-001@2.5 -- python program.py
 
     Parameters
     ----------
@@ -51,7 +51,8 @@ def run(
     from treecast import networks
     from treecast.errors import LabError
     from treecast.lab import outside
-    from treecast.lab.wiring import parse_cuts, parse_rate, plan_wiring
+    from treecast.lab.wiring import parse_cuts, plan_wiring
+    from treecast.units import parse_rate
 
     if no_mpi and once:
         raise LabError("--no-mpi runs COMMAND on every host, --once on none: choose one")
@@ -66,7 +67,7 @@ def run(
         raise LabError(
             "--cut takes down links between hosts, and behind a --switch there are none: leave one of them out"
         )
-    plan = plan_wiring(where, parse_rate(rate), switched=switch)
+    plan = plan_wiring(where, round(parse_rate(rate) * 8), switched=switch)
     joined = f"one port of {rate} each behind a switch" if switch else f"{len(plan.links)} links of {rate}"
 
     def ready(seconds: float) -> None:

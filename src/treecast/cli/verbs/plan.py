@@ -1,5 +1,7 @@
 """``treecast plan``."""
 
+from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from treecast.cli import console
@@ -66,7 +68,8 @@ def plan(
     from treecast.description import describe
     from treecast.formats.registry import format_of_name
     from treecast.plans.loss import Loss
-    from treecast.plans.timing import time_plan
+    from treecast.plans.timing import seconds_of
+    from treecast.units import spell_seconds
     from treecast.verification.verifier import verify
 
     network, compare_with = broken.less(network), broken.other(network, compare_with)
@@ -75,7 +78,7 @@ def plan(
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
 
-    chunk = amount.chunk
+    chunk, _ = amount.chunk, amount.usual()  # which may be wrong: before the work
     if job.files is not None:
         if amount.size is not None or chunk is not None:
             raise TreecastError(
@@ -105,9 +108,10 @@ def plan(
             **vars(options),
         )
 
+    began = perf_counter()
     with console.progress("plan", after=2):
         schedule = planned_on(network)
-    costs = amount.read(schedule.network)
+    schedule, took = replace(schedule, costs=amount.read(schedule.network)), perf_counter() - began
     report = verify(schedule)
     if report and output is not None:
         save(schedule, output)
@@ -115,8 +119,7 @@ def plan(
         found = describe(report).joined(plans.facts(schedule, report.depth), after="trees")
         if compare_with is not None:
             found = found.joined(describe(Loss(schedule, planned_on(compare_with))), after="steps")
-        if schedule.sizes is not None and costs is not None:
-            found = found.joined(describe(time_plan(schedule, costs)), after="steps")
+        found = found.joined(seconds_of(schedule), after="steps").adding({}, {"planned in": spell_seconds(took)})
         console.show(found.joined(describe(plans.baseline(schedule)), after="transmissions"), as_json)
     if report and output not in (None, "-"):
         console.say(f"written: {output}, {len(schedule):,} rows")

@@ -40,6 +40,7 @@ def repair(
     """
     from treecast import formats, plans
     from treecast.description import describe
+    from treecast.plans.timing import seconds_of
     from treecast.verification.verifier import verify
 
     if as_json and output == "-":
@@ -49,7 +50,8 @@ def repair(
     if report and output is not None:
         save(found.schedule, output)
     if output != "-" or not report:
-        console.show(describe(report).joined(describe(found), after="steps"), as_json)
+        shown = describe(report).joined(describe(found), after="steps")
+        console.show(shown.joined(seconds_of(found.schedule, found.before), after="steps"), as_json)
     if report and output not in (None, "-"):
         console.say(f"written: {output}, {len(found.schedule):,} rows")
     return 0 if report else 1

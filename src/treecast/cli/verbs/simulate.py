@@ -1,7 +1,7 @@
 """``treecast simulate``."""
 
 from treecast.cli import console
-from treecast.cli.arguments import CostOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
+from treecast.cli.arguments import DataOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
 from treecast.cli.files import load
 from treecast.errors import TreecastError
 
@@ -12,7 +12,7 @@ def simulate(
     *,
     failing: RandomFaultOptions = RandomFaultOptions(),
     lying: LiarOptions = LiarOptions(),
-    costs: CostOptions = CostOptions(),
+    amount: DataOptions = DataOptions(),  # noqa: B008
     distributed: Flag = False,
     as_json: Json = False,
 ) -> int:
@@ -32,9 +32,10 @@ def simulate(
     from treecast.drawing.text.completion import completion_text
     from treecast.simulation import replay
     from treecast.simulation.lies import replay_lies
+    from treecast.units import spell_seconds
 
-    cost = costs.read()
     schedule, report = load(file)
+    schedule = amount.timed(schedule)
     if distributed:
         if failing or lying:
             raise TreecastError(
@@ -43,16 +44,15 @@ def simulate(
         return console.show(describe(protocols.compare_with_nodes(schedule)), as_json)
     faults = failing.read(schedule)
     if lying:
-        if cost is not None:
-            raise TreecastError("costs are of a replay without liars: leave out --startup and --per-byte, or the liars")
+        if amount.latency is not None:
+            raise TreecastError("seconds are of a replay without liars: leave out --latency and --rate, or the liars")
         told = describe(replay_lies(schedule, lying.read(schedule), faults))
         return console.show(told.adding({"verified": report.holds, "method": report.method}), as_json)
     with console.progress("steps", after=0.5):
         found = replay.simulate(schedule, faults)
     shown = describe(found).adding({"verified": report.holds, "method": report.method})
-    if cost is not None:
-        time = found.seconds(cost, costs.chunk_bytes)
-        shown = shown.adding({"time": time}, {"time": f"{time:.6g} s"})
+    if (time := replay.seconds_replayed(found)) is not None:
+        shown = shown.adding({"time": time}, {"takes": f"{spell_seconds(time)}, each step as long as its slowest send"})
     if isinstance(found, replay.Trace):
         shown = shown.adding(notes=completion_text(found).splitlines())
     return console.show(shown, as_json)

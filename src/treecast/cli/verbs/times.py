@@ -5,8 +5,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import CostOptions, Flag, Json, Output
+from treecast.cli.arguments import DataOptions, Flag, Json, Output
+from treecast.errors import TreecastError
 from treecast.papers.hypercube.times import COLLECTIVES
+from treecast.units import parse_bytes
 
 
 def times(
@@ -16,13 +18,13 @@ def times(
     survive: int | None = None,
     collective: Annotated[str, Parameter(choices=COLLECTIVES)] = COLLECTIVES[-1],
     fault_free: Flag = False,
-    costs: CostOptions = CostOptions(),
+    amount: DataOptions = DataOptions(),  # noqa: B008
     output: Output = None,
     as_json: Json = False,
 ) -> int:
     """Print what the schemes of the hypercube paper cost: as claimed, in closed form and measured, and where which wins.
 
-    Example: treecast times hypercube:6 --startup 1e-5 --per-byte 1e-9 --chunk-bytes 4096 -o times.svg
+    Example: treecast times hypercube:6 --bytes 4KiB --latency 10us --rate 1GB/s -o times.svg
 
     Parameters
     ----------
@@ -39,12 +41,17 @@ def times(
     from treecast.description import describe
     from treecast.papers.hypercube.schemes import compare_schemes
 
-    where, cost = networks.network(network), costs.read()
-    found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=costs.chunk_bytes)
+    if amount.chunk is not None or amount.costs is not None:
+        raise TreecastError(
+            "times are of one message for each node, over links that cost alike: write --bytes, --latency and --rate"
+        )
+    where, costs = networks.network(network), amount.read(networks.network(network))
+    cost, size = costs and costs.default, parse_bytes(amount.size or 1)
+    found = compare_schemes(where, survive, collective, fault_free=fault_free, cost=cost, chunk_bytes=size)
     if output is not None:
         from treecast.drawing.pictures import draw
 
-        r = costs.chunk_bytes * cost.per_byte / cost.startup if cost is not None and cost.startup else None
+        r = size * cost.per_byte / cost.startup if cost is not None and cost.startup else None
         draw(found[0].job._replace(r=r or None), output)
     notes = (
         "times when nothing fails: faults can make messages longer where nodes leave out what was said before",

@@ -1,7 +1,9 @@
 """``treecast verify``."""
 
+from dataclasses import replace
+
 from treecast.cli import console
-from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, check_numbers
+from treecast.cli.arguments import File, Flag, Json, ModelName, Output, Seed, TimeOptions, check_numbers
 from treecast.cli.files import save
 from treecast.cli.told import ToldOptions
 from treecast.errors import TreecastError
@@ -22,6 +24,7 @@ def verify(
     keep_going: Flag = False,
     workers: int = 1,
     told: ToldOptions = ToldOptions(),
+    times: TimeOptions = TimeOptions(),  # noqa: B008
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -50,6 +53,7 @@ def verify(
     """
     from treecast import formats
     from treecast.description import describe
+    from treecast.plans.timing import seconds_of
     from treecast.simulation import sweeps
     from treecast.simulation.spreading import processes
 
@@ -68,6 +72,10 @@ def verify(
     if sweep is not None and isinstance(verdict, formats.FileVerdict):
         raise TreecastError("--sweep is for schedules: write one with -o, and verify that")
     found = describe(verdict)
+    if verdict and not isinstance(verdict, formats.FileVerdict):
+        schedule = schedule_of()
+        costs = times.read(schedule.network) or schedule.costs
+        found = found.joined(seconds_of(replace(schedule, costs=costs)), after="steps")
     if sweep is not None and verdict:
         with processes(workers) as executor, console.progress("fault sets"):
             swept = sweeps.sweep(

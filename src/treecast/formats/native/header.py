@@ -1,6 +1,8 @@
 """What both formats say of a schedule before its rows: words and values, as text."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,9 +11,10 @@ from treecast.collectives import Collective, Lengths
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
-from treecast.models import model
+from treecast.models import Cost, model
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
+from treecast.schedule.costs import Costs, spell_cost
 from treecast.schedule.sizes import Sizes
 
 Header = dict[str, str]
@@ -30,6 +33,9 @@ WORDS = (
     "chunk-bytes",
     "data-bytes",
     "item-bytes",
+    "latency",
+    "rate",
+    "arc-costs",
     "copies",
     "against",
     "model",
@@ -48,10 +54,12 @@ VERSION = 2
 """The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
 NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
 """No rows at all."""
+_ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
 _LONGEST = 4096  # of a value: as long as a path may be
 _MANY = {
     "targets": 1 << 20,
     "owners": 1 << 26,
+    "arc-costs": 1 << 28,
     "lengths": 1 << 26,
     "sequence": 1 << 28,
     **dict.fromkeys(graph.WORDS, 1 << 28),
@@ -85,6 +93,8 @@ def header_of(schedule: Schedule) -> Header:
         header |= {"block-bytes": str(schedule.sizes.block), "chunk-bytes": str(schedule.sizes.chunk)}
         if schedule.sizes.data is not None:
             header |= {"data-bytes": str(schedule.sizes.data), "item-bytes": str(schedule.sizes.item)}
+    if schedule.costs is not None:
+        header |= _words_of(schedule.costs)
     if schedule.against != "nodes":
         header["against"] = schedule.against
     if schedule.orbit:
@@ -153,6 +163,7 @@ def schedule_of(header: Header, rows: Callable[[Network], Rows], version: int = 
             initiator=where.node(header["initiator"]) if "initiator" in header else None,
             against=_against(header),
             sizes=_sizes(header),
+            costs=_costs(header, where),
         )
     except TreecastError as error:
         raise FormatError(one_line(str(error))) from None
@@ -185,6 +196,28 @@ def _sizes(header: Header) -> Sizes | None:
         return None
     data = number(header, "data-bytes", least=1) if "data-bytes" in header else None
     return Sizes(number(header, "block-bytes"), number(header, "chunk-bytes"), data, number(header, "item-bytes"))
+
+
+def _words_of(costs: Costs) -> Header:
+    latency, rate = spell_cost(costs.default)
+    arcs = [f"{u}>{v}:{':'.join(spell_cost(cost))}" for (u, v), cost in costs.arcs.items()]
+    return {"latency": latency, "rate": rate} | ({"arc-costs": " ".join(arcs)} if arcs else {})
+
+
+def _costs(header: Header, where: Network) -> Costs | None:
+    if not {"latency", "rate", "arc-costs"} & set(header):
+        return None
+    if not {"latency", "rate"} <= set(header):
+        raise FormatError(
+            "a send costs a latency and a rate: the file needs both lines, as in 'latency 1us', 'rate 1GB/s'"
+        )
+    arcs = dict[tuple[int, int], Cost]()
+    for word in header.get("arc-costs", "").split():
+        found = _ARC.fullmatch(word)
+        if found is None or max(int(found[1]), int(found[2])) >= where.nodes:
+            raise FormatError(f"{shorten(word)!r} is no cost of an arc: write U>V:LATENCY:RATE, as in 0>1:1us:1GB/s")
+        arcs[int(found[1]), int(found[2])] = Costs.of(found[3], found[4]).default
+    return replace(Costs.of(header["latency"], header["rate"]), arcs=arcs)
 
 
 def _lengths(header: Header, where: Network) -> Lengths | None:

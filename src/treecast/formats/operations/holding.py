@@ -7,11 +7,10 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.messages import chunk_places
-from treecast.formats.native.header import schedule_of
+from treecast.formats.native.header import number, schedule_of
 from treecast.formats.operations.comments import Carried, sizes_said
 from treecast.formats.operations.program import RECEIVE, WORK, Program
 from treecast.formats.operations.timing import Pairs
-from treecast.formats.settings import read_size
 from treecast.networks import Network
 from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
@@ -49,7 +48,7 @@ def schedule_said(program: Program, pairs: Pairs) -> Schedule | None:
     if schedule.orbit or schedule.sparing:
         raise FormatError("a file of single messages says neither orbit nor sparing")
     if size is not None:
-        _check_sizes(program, pairs, chunk_places(schedule, read_size(size)))
+        _check_sizes(program, pairs, chunk_places(schedule, number({"bytes": size}, "bytes", least=1)))
     return schedule
 
 

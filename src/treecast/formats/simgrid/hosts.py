@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.models import Model
+from treecast.models import Cost, Model
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
 from treecast.ragged import starts
+from treecast.schedule.costs import rate_of
 
 _MOST_NODES = 512
 _FIRST = """<?xml version='1.0'?>
@@ -22,7 +23,7 @@ _FIRST = """<?xml version='1.0'?>
 _LAST = "</zone>\n</platform>\n"
 
 
-def network_file(network: Network, model: Model, *, bandwidth: float, latency: float, speed: float) -> bytes:
+def network_file(network: Network, model: Model, *, cost: Cost, speed: float) -> bytes:
     """Return a network as a file for SimGrid.
 
     Parameters
@@ -30,8 +31,8 @@ def network_file(network: Network, model: Model, *, bandwidth: float, latency: f
     network, model
         What is written. With half-duplex links both ways share one link. With one port all that a node sends goes over one link
         of its own, and all that it receives over another.
-    bandwidth, latency
-        Of each arc: bytes a second, and seconds. Parallel arcs are one link of so many times the bandwidth.
+    cost
+        Of each arc. Parallel arcs are one link of so many times the rate.
     speed
         The operations that a node does in a second.
 
@@ -45,16 +46,16 @@ def network_file(network: Network, model: Model, *, bandwidth: float, latency: f
             f"{network.spec} has {network.nodes:,} nodes: SimGrid's routes between all of them are written for {_MOST_NODES} "
             "at most"
         )
-    arcs = arcs_of(network)
+    arcs, rate = arcs_of(network), rate_of(cost)
     pairs, width = np.unique(np.stack([arcs.tail, arcs.head]), axis=1, return_counts=True)
     lines = [f'<host id="h{u}" speed="{speed:.0f}f"/>' for u in range(network.nodes)]
     links: dict[str, float] = {}
     for u, v, count in zip(*pairs.tolist(), width.tolist(), strict=True):
-        links[_link(u, v, model)] = bandwidth * count
+        links[_link(u, v, model)] = rate * count
     if model.ports == "one":
-        links |= {f"{way}{u}": bandwidth for u in range(network.nodes) for way in ("up", "down")}
+        links |= {f"{way}{u}": rate for u in range(network.nodes) for way in ("up", "down")}
     for name, carries in links.items():
-        delay = 0 if name[0] in "ud" else latency
+        delay = 0 if name[0] in "ud" else cost.startup
         lines.append(f'<link id="{name}" bandwidth="{carries:.0f}Bps" latency="{delay:g}s"/>')
     return (_FIRST + "".join(f"{line}\n" for line in [*lines, *_routes(network, model)]) + _LAST).encode()
 

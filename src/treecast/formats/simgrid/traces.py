@@ -13,7 +13,7 @@ import numpy as np
 from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.registry import Setting, exporter
-from treecast.formats.settings import BANDWIDTH, BYTES, LATENCY, read_number
+from treecast.formats.settings import BYTES, LATENCY, RATE, link_cost, read_number
 from treecast.formats.simgrid.hosts import network_file
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
@@ -50,20 +50,21 @@ def _advise(schedule: Schedule, size: int | None = None, **others: Any) -> str:
     "simgrid",
     suffix=".simgrid",
     what="a folder of traces and the network, to replay with SimGrid",
-    settings=(BYTES, BANDWIDTH, LATENCY, _SPEED),
+    settings=(BYTES, RATE, LATENCY, _SPEED),
     advise=_advise,
 )
 def encode(
     schedule: Schedule,
     *,
     size: int | None = None,
-    bandwidth: float = 125e6,
-    latency: float = 1e-6,
+    rate: float | None = None,
+    latency: float | None = None,
     additions: float | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Return the files of a folder for SimGrid: ``platform.xml``, ``hosts``, ``list.txt`` and a trace for each node."""
     nodes = schedule.network.nodes
-    where = network_file(schedule.network, schedule.model, bandwidth=bandwidth, latency=latency, speed=additions or 1e9)
+    cost = link_cost(schedule, latency, rate)
+    where = network_file(schedule.network, schedule.model, cost=cost, speed=additions or 1e9)
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     numbers = -(-messages.added(begins) // _NUMBER) if additions else np.zeros(len(messages), np.int64)
     job = "".join(f"# {line}\n" for line in comments_of_job(messages, begins))

@@ -14,7 +14,6 @@ from treecast.description import (
     describe,
     list_few,
     node_table,
-    spell,
     spell_counts,
     spell_ranges,
 )
@@ -27,6 +26,7 @@ from treecast.mpi.job.run import Request
 from treecast.mpi.job.start import run_ranks
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_delivery
+from treecast.units import spell_seconds
 
 _MOST_RANGES = 10  # ranges of lost chunks in a line of the table
 _MARKS: dict[str, Mark] = {
@@ -108,7 +108,7 @@ def _(outcome: MpiRun) -> Description:
         "copies": f"{schedule.copies:,}, to survive any {_failures(schedule)}",
         "programs": "each rank's own rows, " + ("from its label alone" if request.rule else "read from the plan"),
         "messages": found["messages_sent"],
-        "seconds": f"{spell(float(found['transfer_seconds']))} for the transfer",
+        "moved in": spell_seconds(float(found["transfer_seconds"])),
     }
     begin = describe_delivery(found["delivered"], found["living"], found["killed"], words=("rank", "killed"))
     begin = replace(begin, lines={**begin.lines, **_exceptions(outcome)}, holds=outcome.holds)
