@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 from numpy.typing import NDArray
 
 from treecast import formats, lower_bounds
+from treecast.errors import FormatError
 from treecast.execution import election, local
 from treecast.execution.layout import bytes_of
+from treecast.formats import Told
 from treecast.models import Model
 from treecast.models import model as find_model
 from treecast.networks import NodeName
@@ -105,9 +107,15 @@ def bounds(
 def verify(schedule: Schedule, model: str | Model | None = None, *, method: str = "fast") -> "Report": ...
 @overload
 def verify(
-    schedule: str | os.PathLike[str], model: str | Model | None = None, *, method: str = "fast"
+    schedule: str | os.PathLike[str],
+    model: str | Model | None = None,
+    *,
+    method: str = "fast",
+    told: Told | None = None,
 ) -> "Report | FileVerdict": ...
-def verify(schedule: Planned, model: str | Model | None = None, *, method: str = "fast") -> "Report | FileVerdict":
+def verify(
+    schedule: Planned, model: str | Model | None = None, *, method: str = "fast", told: Told | None = None
+) -> "Report | FileVerdict":
     """Check a schedule against every rule, under its own model or another one, and measure it.
 
     Parameters
@@ -118,6 +126,8 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
         The machine to judge it under. The default is the model that it was planned for.
     method : {"fast", "expanded"}
         ``fast`` judges streams and orbits as a whole. ``expanded`` judges every send of every chunk, by other means.
+    told : treecast.formats.Told, optional
+        What a file of another tool does not say itself, as in ``Told(network="torus:4x4")``: see docs/formats.md.
 
     Returns
     -------
@@ -142,8 +152,10 @@ def verify(schedule: Planned, model: str | Model | None = None, *, method: str =
     False
     """
     if isinstance(schedule, Schedule):
+        if told is not None:
+            raise FormatError("a schedule says its network and job itself: leave told out")
         return verifier.verify(schedule, model, method)
-    return formats.judge(schedule, model=model, method=method)[0]
+    return formats.judge(schedule, told, model, method)[0]
 
 
 @overload

@@ -7,6 +7,7 @@ import pytest
 import treecast
 from treecast.cli import main
 from treecast.errors import FormatError
+from treecast.formats import Told
 
 
 @pytest.mark.parametrize("kind", ["nodes", "links"])
@@ -30,6 +31,11 @@ def test_python_says_of_a_file_of_another_tool_what_the_command_line_says(tmp_pa
     assert (bool(verdict), verdict.holds, status) == (not spoil, not spoil, int(spoil))
     mine = json.loads(verdict.to_json())
     assert {**mine, "seconds": 0} == {**said, "seconds": 0}
+    there = treecast.verify(path, told=Told(network="mesh:2x2"))
+    assert there.holds == (main(["verify", str(path), "--network", "mesh:2x2"]) == 0)
+    assert there.network == "mesh:2x2" or spoil
+    with pytest.raises(FormatError, match="leave told out"):
+        treecast.verify(treecast.plan("allgather", "ring:4"), told=Told(network="mesh:2x2"))
     for more in ({"model": "one-port"}, {"method": "expanded"}):
         with pytest.raises(FormatError, match="judged by its own rules"):
             treecast.verify(path, **more)
