@@ -73,6 +73,16 @@ def test_sums_that_meet_in_a_switch_take_the_fewest_steps(graph, messages, steps
     assert one.steps == through_a_rank
 
 
+def test_a_relay_that_leads_nowhere_is_no_middle():
+    graph = nx.DiGraph(
+        [("a", "b"), ("b", "c"), ("c", "a"), ("a", "sink"), ("b", "sink"), ("source", "a"), ("source", "c")]
+    )
+    nx.set_node_attributes(graph, {"sink": True, "source": True}, "relay")
+    schedule = plan("allreduce", graph, builder="through-one-node")
+    assert verify(schedule).holds
+    assert schedule.network.label(schedule.collective.owners[0][1]) in "abc"
+
+
 def test_a_file_says_who_owns_the_sums(tmp_path):
     made = plan("allreduce", network(SLURM), messages=2)
     assert "the sums are completed at switch3" in str(made)

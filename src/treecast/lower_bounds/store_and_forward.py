@@ -18,7 +18,9 @@ from treecast.collectives import Collective
 from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
+from treecast.lower_bounds.parts import by_parts
 from treecast.networks.core import Ints
+from treecast.networks.parting import far_and_back
 
 Proof = Callable[[Job, int], list[Bound]]
 BOUNDS_OF: dict[str, Proof] = {}
@@ -152,7 +154,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     sends = transmissions(2 * job.messages * job.hearers, f"2 M {job.spelled_hearers}", said)
     return [
         sends,
-        *([] if job.model.combining else [work(job, sends), _of_one_node(job)]),
+        *([] if job.model.combining else [work(job, sends), _of_one_node(job), *_past_parts(job, "M")]),
         _both(_reduce(job.single, root), broadcast(job, root), "reduce of one sum + broadcast"),
         _both(_reduce(job, root), broadcast(job.single, root), "reduce + broadcast of one sum"),
     ]
@@ -242,7 +244,11 @@ def _allreduce(job: Job, root: int) -> list[Bound]:
         return [sends, *_gossip(job), *_by_owners(job, every)]
     parts = _of_one_node(every)
     parts = replace(parts, formula=parts.formula.replace("M x", "M N"))
-    return [sends, parts, work(job, sends), *_by_owners(job, every)]
+    return [sends, parts, work(job, sends), *_past_parts(every, "M N"), *_by_owners(job, every)]
+
+
+def _past_parts(job: Job, spelled: str) -> list[Bound]:
+    return [] if job.quick or job.model.combining else by_parts(job, job.messages, spelled)
 
 
 def _of_one_node(job: Job) -> Bound:
@@ -265,7 +271,7 @@ def _by_owners(job: Job, every: Job) -> list[Bound]:
     sends = transmissions(2 * half, f"2 {formula}", "as a reduce-broadcast of each sum")
     found = [sends] if job.hearers > job.others else []
     if job.network.nodes <= distances.LOOKED_AT or job.network.seen_alike:  # every owner can be looked at
-        owners = range(1 if job.network.seen_alike else job.network.nodes)
+        owners = [0] if job.network.seen_alike else far_and_back(job.network, range(job.network.nodes))[0].tolist()
         there, back = ([best(of(job.single, v), "steps").value for v in owners] for of in (_reduce, broadcast))
         found.append(steps(min(map(add, there, back)), "reduce + broadcast of one sum", "by way of the nearest owner"))
         if not job.model.combining:
@@ -274,7 +280,7 @@ def _by_owners(job: Job, every: Job) -> list[Bound]:
                 steps(min(there) + busy, f"reduce of one sum + ⌈{formula} / {job.room:,}⌉", _LATER),
                 steps(min(back) + busy, f"⌈{formula} / {job.room:,}⌉ + broadcast of one sum", _LATER),
             ]
-    if not job.model.combining:
+    if job.hearers > job.others and not job.model.combining:
         found.append(work(job, sends))
     return [replace(bound, given="if each sum has an owner") for bound in found]
 

@@ -3,8 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from treecast.networks.core import Ints, Network
+from treecast.networks.core import Ints, Network, ints
 from treecast.networks.flows import arcs_of
 
 _MOST_NODES = 2**14  # of a network that is searched
@@ -102,3 +103,30 @@ def parting_relays(network: Network) -> Ints:
             found.add(u)
         above[u], ranks[u] = min(above[u], above[v]), ranks[u] or ranks[v]
     return np.array(sorted(found), np.int64)
+
+
+def far_and_back(network: Network, nodes: ArrayLike) -> tuple[Ints, Ints]:
+    """Return which of some nodes are joined to all ranks both ways, and how many arcs the farthest is away, there and back.
+
+    Parameters
+    ----------
+    network
+        Any network.
+    nodes : array-like of int
+        Nodes: ranks or relays.
+
+    Returns
+    -------
+    two int64 arrays
+        The nodes, and for each the greatest distance to a rank and from one, added up.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> far_and_back(network("path:3"), range(3))
+    (array([0, 1, 2]), array([4, 2, 4]))
+    """
+    every = ints(nodes)
+    far = np.stack([some.distance(every[:, None], network.ranks) for some in (network, network.reversed())])
+    joined = (far >= 0).all(axis=(0, 2))
+    return every[joined], far.max(axis=2).sum(axis=0)[joined]

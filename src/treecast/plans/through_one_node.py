@@ -14,6 +14,7 @@ from treecast.collectives import COLLECTIVES, Collective
 from treecast.collectives.checks import MOST_MESSAGES
 from treecast.lower_bounds import bounds, tightest
 from treecast.networks import Network
+from treecast.networks.parting import far_and_back
 from treecast.plans.built import Built
 from treecast.plans.choice import choose, run_builder
 from treecast.plans.registry import ALL_PORT, BUFFERLESS, WORMHOLE, Builder, builder, builders
@@ -21,7 +22,6 @@ from treecast.schedule import Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _MOST_MEASURED = 2**8  # nodes of a network of which each may be the one
-_MOST_TRIED = 4  # nodes that are tried
 
 
 def _looks_different(network: Network) -> str:
@@ -80,18 +80,18 @@ def through_one_node(job: Job[Any]) -> Built:
 
 
 def _middle(network: Network) -> list[int]:
-    """Return some nodes from which no rank is far: relays or ranks, and a rank among them."""
+    """Return the node from which no rank is far, a relay perhaps, and the rank of which that is true; of most ports."""
     every = np.arange(network.nodes)
     if network.nodes > _MOST_MEASURED:  # the middle of a long way, which is the middle of a tree
         one = int(network.ranks[network.distance(int(network.ranks[0]), network.ranks).argmax()])
         away = network.distance(one, every)
         back = network.reversed().distance(int(network.ranks[away[network.ranks].argmax()]), every)
         every = np.lexsort((np.abs(away - back), away + back))[: _MOST_MEASURED // 8]
-    from_, to = (np.array([some.eccentricity(int(v)) for v in every]) for some in (network, network.reversed()))
+    every, far = far_and_back(network, every)
     degree = np.array([network.degree_at(int(v)) for v in every])
-    order = every[np.lexsort((-degree, from_ + to))]
-    first_rank = order[np.isin(order, network.ranks)][:1]
-    return list(dict.fromkeys([*order[:_MOST_TRIED].tolist(), *first_rank.tolist()]))
+    order = every[np.lexsort((-degree, far))]
+    ranks = order[np.isin(order, network.ranks)]
+    return list(dict.fromkeys([*order[:1].tolist(), *ranks[:1].tolist()]))
 
 
 def _past_relays(table: Payloads, collective: Collective) -> Payloads:
