@@ -25,9 +25,23 @@ def main():
     comm = tcp.init(survive=2, deadline=30)
     rng = random.Random((SEED << 20) + os.getpid())
     state, step, who = np.zeros(WIDTH), np.zeros(1, int), np.zeros(STEPS, int)
-    total, killed = np.zeros(WIDTH), np.zeros(1, int)
+    total, killed, tries = np.zeros(WIDTH), np.zeros(1, int), np.zeros(1, int)
+    shared = [state, step, who, killed, tries]
+
+    def heal():
+        """Wait for newcomers, who start slower than these ranks add; they begin here themselves, behind ``admit``."""
+        while comm.is_new or tries[0] < 500:
+            if not comm.is_new:
+                tries[:] += 1
+                comm.admit()
+            comm.share(shared)
+            if len(comm.members) == comm.size:
+                break
+            time.sleep(0.02)
+        tries[:] = 0
+
     if comm.is_new:
-        comm.share([state, step, who, killed])
+        heal()
     while step[0] < STEPS:
         mayor = comm.members[step[0] % len(comm.members)]
         if killed[0] < KILLS and len(comm.members) > 2 and rng.random() < 0.3 and mayor == comm.rank:
@@ -39,12 +53,7 @@ def main():
         state += total
         step += 1
         if step[0] % 4 == 0:
-            for _ in range(500):  # newcomers start slower than these ranks add
-                comm.admit()
-                comm.share([state, step, who, killed])
-                if len(comm.members) == comm.size:
-                    break
-                time.sleep(0.02)
+            heal()
     serial = np.zeros(WIDTH)
     for k in range(STEPS):
         for rank in range(comm.size):

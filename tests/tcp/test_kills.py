@@ -48,6 +48,37 @@ def test_who_is_silent_for_too_long_is_out_and_is_told_so(fate):
     )
 
 
+def test_a_pause_within_the_deadline_changes_nothing():
+    held(
+        f"wrong = list(filter(None, [trials.judge(*trials.run(3, {STOPPED}, [trials.Fault(1, k, 'pause')], deadline=20.0))"
+        " for k in (1, 5, 9)]))"
+    )
+
+
+def test_of_two_halves_that_with_the_lowest_rank_goes_on():
+    held(
+        f"said, hanging = trials.run(4, {STOPPED}, [trials.Fault(r, 5, 'cut', (0, 1)) for r in (2, 3)], 2, deadline=2.0);"
+        "found = trials.judge(said, hanging, [2, 3]);"
+        "wrong = [said] if found or any(said[r][-1][1] != 'Evicted' for r in (2, 3)) else []"
+    )
+
+
+def test_of_two_ranks_rank_0_goes_on_without_a_silent_one_and_either_without_a_dead_one():
+    held(
+        "found = [trials.judge(*trials.run(2, [('Allreduce', 0, 8)] * 3, [trials.Fault(1, 2, 'cut')], deadline=1.0), [1])];"
+        "found += [trials.judge(*trials.run(2, [('Allreduce', 0, 8)] * 3, [trials.Fault(v, 2)]), [v]) for v in (0, 1)];"
+        "wrong = list(filter(None, found))"
+    )
+
+
+def test_more_deaths_than_are_survived_are_an_error_at_all_and_later_calls_go_on():
+    held(
+        "calls = [('Barrier', 0, 1)] + [('Alltoall', 0, 8)] * 3;"
+        "said, _ = trials.run(4, calls, [trials.Fault(v, 4) for v in (1, 2)], survive=1);"
+        "wrong = [said] if said[0] != said[3] or 'survives 1' not in str(said[0]) or said[0][-1] != 'end' else []"
+    )
+
+
 @pytest.mark.long
 def test_three_of_eight_die_at_once():
     held(

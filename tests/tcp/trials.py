@@ -27,11 +27,16 @@ PATIENCE = 60.0  # seconds after which a trial hangs
 
 
 class Fault(NamedTuple):
-    """What befalls a rank at its k-th frame: ``die``, ``half`` (in the middle of it), ``stop``, or ``cut`` (it is cut off)."""
+    """What befalls a rank at its k-th frame.
+
+    ``die``, ``half`` (in the middle of it), ``stop`` (until the others have ended), ``pause`` (it goes on at once), or
+    ``cut`` (it hears nothing of ``peers``, all others by default, nor they of it).
+    """
 
     rank: int
     frame: int
     fate: str = "die"
+    peers: tuple[int, ...] | None = None
 
 
 def given(call, rank, count):
@@ -107,12 +112,12 @@ def harm(transport, fault):
                 transport._wires[to].sock.send(b"\0" * 7)
             if fault.fate in ("die", "half"):
                 os.kill(os.getpid(), signal.SIGKILL)
-            if fault.fate == "stop":
+            if fault.fate in ("stop", "pause"):
                 os.kill(os.getpid(), signal.SIGSTOP)
             if fault.fate == "cut":
-                for wire in transport._wires.values():
-                    transport._selector.unregister(wire.sock)
-                    wire.is_mute = True
+                for peer in transport._wires if fault.peers is None else fault.peers:
+                    transport._selector.unregister(transport._wires[peer].sock)
+                    transport._wires[peer].is_mute = True
         return send(to, key, piece)
 
     transport.send = counted
@@ -181,6 +186,10 @@ def run(size, calls, faults=(), survive=1, deadline=None):
     for two in pairs.values():
         for sock in two:
             sock.close()
+    for fault in faults:
+        if fault.fate == "pause":
+            os.waitpid(pids[fault.rank], os.WUNTRACED)
+            os.kill(pids[fault.rank], signal.SIGCONT)
     stopped = {fault.rank for fault in faults if fault.fate == "stop"}
     return _listen(pipes, pids, stopped)
 

@@ -193,6 +193,9 @@ class Job:
         """End this rank's part: say so, and answer the others until all have ended theirs; then close the connections."""
         if self.is_over:
             return
+        if 0 not in self._groups:  # a newcomer that was never taken in
+            self.abandon()
+            return
         self.wait_for_begun()
         transport = self.transport
         with transport.lock:
