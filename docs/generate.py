@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from generating.atlas import atlas
 from generating.bounds import bounds
 from generating.builders import builders
 from generating.collectives import collectives
@@ -17,6 +18,7 @@ PAGES = {
     "builders": builders,
     "bounds": bounds,
     "networks": networks,
+    "atlas": atlas,
     "collectives": collectives,
 }
 """The pages that are more than a topic of ``treecast help``, by the names of their files."""

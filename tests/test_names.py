@@ -49,7 +49,7 @@ ALLOWED = (
         r"`topology\.(?:conf|yaml)`|Slurm's topology files|Topology Zoo",
         "names of files",
     ),
-    Allowed("topology", "*", r"Topology Zoo", "the name of a collection"),
+    Allowed("topology", "*", r"Topology Zoo|Twisted torus topologies", "the names of a collection and of a paper"),
     Allowed("edge", "src/treecast/formats/graphs.py", r"<edge |</edge>|edgedefault|for=\"edge\"", "GraphML's word"),
     Allowed("edge", "*", r"edgecolors?|pad_edge", "options of matplotlib and rich"),
     Allowed("edge", "src/treecast/drawing/*", "", "the edge of a picture or of a cell"),

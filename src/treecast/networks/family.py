@@ -6,7 +6,7 @@ read the entries; who only lists them reads them as text, by ``discovery.decorat
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from treecast.networks.core import Network
 from treecast.networks.members import Members, none
 
 _MOST_DIGITS = 19
+_TEXTS = ("PATH", "NAME")  # arguments that are no numbers
 _Make = TypeVar("_Make", bound=Callable[..., Network])
 
 
@@ -29,7 +30,7 @@ class Family:
         The word before the colon.
     arguments
         What stands behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the last
-        may be left out. Or ``PATH``: a text. Empty of a family with one member, which is spelled without a colon.
+        may be left out. Or ``PATH`` or ``NAME``: a text. Empty of a family with one member, which is spelled without a colon.
     example
         The spelling of one member.
     what
@@ -40,6 +41,8 @@ class Family:
         Formulas in the letters of ``arguments``; empty where the family has none.
     members
         What stands behind the colon of the members with some number of ranks, of which those that are worth a look.
+    variants
+        What makes members that are spelled with a comma and this word behind the numbers.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Family:
     degree: str = ""
     diameter: str = ""
     members: Members = none
+    variants: Mapping[str, Callable[..., Network]] = field(default_factory=dict[str, Callable[..., Network]])
 
     def with_ranks(self, ranks: int) -> list[str]:
         """Return the spellings of its members with so many ranks that are worth a look: see ``members``."""
@@ -71,17 +75,19 @@ class Family:
 
     def network(self, text: str) -> Network:
         """Return the member that ``text``, which stands behind the colon, spells. Raises NetworkError when it spells none."""
-        if self.arguments == "PATH":
+        if self.arguments in _TEXTS:
             return self.make(text)
-        numbers = self.numbers(text)
+        front, _, word = text.rpartition(",")
+        make = self.variants.get(word, self.make)
+        numbers = self.numbers(front if word in self.variants else text)
         if numbers is None:
             said = f"{self.name}:{text}"
             raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
-        return self.make(*numbers)
+        return make(*numbers)
 
     def numbers(self, text: str) -> list[int] | None:
         """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""
-        if not self.arguments or self.arguments == "PATH":
+        if not self.arguments or self.arguments in _TEXTS:
             return None
         sign = self._sign
         parts, wanted = (some.split(sign) if sign else [some] for some in (text, self.arguments))

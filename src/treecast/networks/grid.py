@@ -17,6 +17,7 @@ from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 from treecast.networks.members import any_from, sides
 from treecast.networks.nodes import NodeName
+from treecast.networks.twisted import Twisted
 from treecast.ragged import places
 
 _MOST_NODES = 2**40
@@ -311,11 +312,12 @@ def mesh(*sides: int) -> Mesh:
     "torus",
     "AxBx…",
     example="torus:4x4x4",
-    what="grid with wrap-around",
+    what="grid with wrap-around; torus:4x4x8,twisted is twisted",
     nodes="A B …",
     degree="2 per side",
     diameter="⌊A/2⌋ + ⌊B/2⌋ + …",
     members=sides(3),
+    variants={"twisted": Twisted},
 )
 def torus(*sides: int) -> Torus:
     """Return the torus of some sides."""

@@ -46,7 +46,7 @@ class Wired(Graph):
         When no node takes part, or there are too many cables.
     """
 
-    described: ClassVar[str] = "read from a file"
+    described: ClassVar[str] = "a machine"
 
     def __init__(self, spec: str, machine: Machine, view: Machine, unit: Unit) -> None:
         self.machine, self.view, self.unit = machine, view, unit

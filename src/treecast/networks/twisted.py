@@ -1,0 +1,127 @@
+"""Twisted tori: tori of which the way round a short side ends half a long side further on.
+
+Source: Cámara, Moretó, Vallejo, Beivide, Miguel-Alonso, Martínez & Navaridas, "Twisted torus topologies for enhanced
+interconnection networks" (2010).
+"""
+
+from functools import cached_property
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.errors import NetworkError
+from treecast.networks.cayley import Cayley
+from treecast.networks.coordinates import Coordinates
+from treecast.networks.core import Ints, ints
+
+_MOST_NODES = 1 << 24
+
+
+class Twisted(Coordinates, Cayley):
+    """A torus of sides n and 2n in which n steps along a short side lead n steps along every long one.
+
+    It is the Cayley graph of the whole numbers' grid modulo those moves. An axis has two ports, up and down. TPU slices of such
+    sides are wired so.
+
+    Parameters
+    ----------
+    sides : int
+        Some sides of n nodes, n from 2, and some of 2n.
+
+    Raises
+    ------
+    NetworkError
+        When there is no such network.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> twisted, torus = network("torus:4x4x8,twisted"), network("torus:4x4x8")
+    >>> twisted.nodes, twisted.diameter, torus.diameter
+    (128, 6, 8)
+    >>> twisted.labels(twisted.neighbors(0))
+    ['1,0,0', '3,0,4', '0,1,0', '0,3,4', '0,0,1', '0,0,7']
+    """
+
+    family = "twisted"
+    described: ClassVar[str] = "a twisted torus"
+
+    def __init__(self, *sides: int) -> None:
+        self.sides = sides
+        short = min(sides, default=0)
+        spelled = f"{'x'.join(map(str, sides))},twisted"
+        if short < 2 or set(sides) != {short, 2 * short} or prod(sides) > _MOST_NODES:
+            raise NetworkError(
+                f"torus:{spelled} is no network: write sides of n and of 2n nodes, as in torus:4x4x8,twisted, "
+                f"with at most {_MOST_NODES:,} nodes"
+            )
+        self._spec = f"torus:{spelled}"
+        self._long = np.array([side > short for side in sides])
+
+    @property
+    def spec(self) -> str:
+        """``torus:AxBx…,twisted``."""
+        return self._spec
+
+    @property
+    def ports(self) -> int:
+        """Two for each axis."""
+        return 2 * len(self.sides)
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance from node 0; searched for once."""
+        return int(self._far.max())
+
+    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the node one step up (even ports) or down (odd ports) an axis, or -1."""
+        u, port = np.broadcast_arrays(ints(u), ints(port))
+        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        at = self.coordinates(np.where(there, u, 0))
+        by = np.where(port % 2, -1, 1)
+        for axis in range(len(self.sides)):
+            at[axis] += np.where(port // 2 == axis, by, 0)
+        return np.where(there, self._number(at), -1)
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the distance from node 0 to the difference of ``v`` and ``u``."""
+        return self._far[self.untranslate(u, v)].astype(np.int64)
+
+    def port_name(self, port: int) -> str:
+        """Return the axis and way of a port, as in +0. Raises NetworkError when there is no such port."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        return f"{'-' if port % 2 else '+'}{port // 2}"
+
+    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
+        h, u = np.broadcast_arrays(ints(h), ints(u))
+        return self._number(self.coordinates(u) + self.coordinates(h))
+
+    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
+        """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
+        h, u = np.broadcast_arrays(ints(h), ints(u))
+        return self._number(self.coordinates(u) - self.coordinates(h))
+
+    def _number(self, at: Ints) -> Ints:
+        """Return the nodes of coordinates that may lie outside: each way round a short side goes half round all long ones."""
+        sides = np.array(self.sides).reshape(-1, *[1] * (at.ndim - 1))
+        half = min(self.sides)
+        turns = (at // sides)[~self._long].sum(axis=0)
+        moved = at - np.where(self._long.reshape(sides.shape), turns * half, 0)
+        return np.asarray(np.tensordot(np.array(self.strides), moved % sides, axes=1), np.int64)
+
+    @cached_property
+    def _far(self) -> NDArray[np.int32]:
+        """The distance of every node from node 0."""
+        far = np.full(self.nodes, -1, np.int32)
+        front = np.zeros(1, np.int64)
+        far[0] = level = 0
+        while front.size:
+            level += 1
+            reached = np.unique(self.neighbor(front[:, None], np.arange(self.ports)))
+            front = reached[far[reached] < 0]
+            far[front] = level
+        return far
