@@ -32,6 +32,7 @@ from treecast.models import Model, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
+from treecast.networks.parting import far_and_back
 
 Floats = NDArray[np.float64]
 
@@ -148,10 +149,23 @@ def best_prices(collective: Collective, network: Network, model: Model) -> Price
         if above <= below * _CLOSE:
             break
     whole = [np.rint(level * y / y.max()) for y in (best, mean, np.ones(count)) for level in _LEVELS]
-    paid = [(Fraction(int(ask(y)[0]), int(y.sum())), i) for i, y in enumerate(whole)]
+    chosen = collective.traits.results and collective.all_source  # sums: their owner may be where that costs least
+    owed = [_by_best_owner(demands, network, y[taken].sum(axis=1)) if chosen else ask(y)[0] for y in whole]
+    paid = [(Fraction(int(owed[i]), int(y.sum())), i) for i, y in enumerate(whole)]
     most, at = max(paid, key=lambda pair: pair[0])
     room = int(whole[at].sum())
     return Prices(whole[at].astype(np.int64), taken, int(most * room), room)
+
+
+def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> float:
+    """Return what the cheapest ways of a sum of each rank cost, there and back, by way of the node by which they cost least."""
+    one, use = np.ones(1), np.zeros(len(price))
+    owners = far_and_back(network, range(network.nodes))[0]
+    each = (
+        sum(d._replace(roots=owners[i : i + 1], times=one).price(price, use) for d in demands)
+        for i in range(len(owners))
+    )
+    return network.rank_count * min(each)
 
 
 def _taken(model: Model, network: Network) -> Ints:
