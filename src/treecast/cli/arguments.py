@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from treecast.against import AGAINST
+from treecast.asked import OPTIONS, spell_asked
 from treecast.cli.options import options_class
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
 from treecast.models import MODELS
-from treecast.networks.reading.asked import OPTIONS, spell_asked
 from treecast.units import parse_bytes, parse_count
 
 if TYPE_CHECKING:

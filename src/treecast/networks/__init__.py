@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+from treecast.asked import read_asked, spell_asked
 from treecast.errors import NetworkError
 from treecast.networks import description as description
 from treecast.networks.cayley import Cayley, Rotational
@@ -17,7 +18,6 @@ from treecast.networks.graph import Graph
 from treecast.networks.grid import Grid, Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.nodes import NodeName
-from treecast.networks.reading.asked import read_asked, spell_asked
 from treecast.networks.reading.registry import SUFFIXES
 from treecast.networks.star import Star
 from treecast.networks.tree import Tree

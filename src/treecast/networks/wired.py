@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treecast.asked import Asked, read_asked
 from treecast.description import Description, describe
 from treecast.errors import NetworkError
 from treecast.networks.core import Network
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
 from treecast.networks.reading import views
-from treecast.networks.reading.asked import Asked, read_asked
 from treecast.networks.reading.capacities import Unit, unit_of
 from treecast.networks.reading.degraded import whole
 from treecast.networks.reading.joined import joined
