@@ -44,7 +44,7 @@ def machines() -> dict[str, Known]:
 
 
 @family(
-    "machine", "NAME", example="machine:mi250x", what="a machine that one can buy: mi250x, dgx-h100, gb200-nvl72, …"
+    "machine", "NAME", example="machine:mi300x", what="a machine that one can buy: mi250x, dgx-h100, gb200-nvl72, …"
 )
 def machine(name: str) -> Wired:
     """Return the network of a machine that is known by name."""

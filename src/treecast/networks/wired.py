@@ -44,6 +44,13 @@ class Wired(Graph):
     ------
     NetworkError
         When no node takes part, or there are too many cables.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> where = network("machine:dgx-h100")
+    >>> where.rank_count, where.kinds[:2], where.chunk_rate
+    (8, ('gpu', 'nvswitch'), 25000000000.0)
     """
 
     described: ClassVar[str] = "a machine"
