@@ -169,8 +169,8 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
 
     Nobody is told of a fault. A node sends what its rows say when it is alive and holds it, else nothing; a sum, when all is
     there that it adds to it. In a sparing schedule it leaves out what has gone over that link before, either way.
-    Where something lies, every node elects what most of its copies say: c dead and l lying nodes or arcs fool nobody while
-    c + 2 l < copies.
+    Where something lies, every node elects what most of its copies say: c dead and l lying nodes or arcs fool nobody about
+    data of others while c + 2 l < copies.
 
     Parameters
     ----------

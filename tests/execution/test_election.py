@@ -286,7 +286,7 @@ def test_the_command_line_tells_who_is_fooled(ask):
     status, out, _ = ask("run", "three.tc", "--input", "data", "--lying-nodes", "2134")
     assert status == 0
     assert "the right data at all 23 honest nodes" in out
-    assert "any c dead and l lying ones while c + 2 l < 3: most copies decide" in out
+    assert "any c dead and l lying ones while c + 2 l < 3, but for data of their own: most copies decide" in out
     status, out, _ = ask("run", "three.tc", "--input", "data", "--lying-nodes", "2134", "3214@2", "--json")
     found = json.loads(out)
     assert status == 1

@@ -47,7 +47,7 @@ def test_each_builder_takes_what_the_list_says(kind: str, spec: str, what: dict[
         ("broadcast", "torus:4x4x4", {"messages": 600}, "the fewest steps"),
         ("broadcast", "petersen", {"messages": 600}, "the fewest steps"),
         ("broadcast", "star:4", {"survive": 1}, "the only one that can"),
-        ("allgather", "hypercube:3", {}, "meets the lower bounds of steps and transmissions"),
+        ("allgather", "hypercube:3", {}, "no builder takes fewer steps or transmissions"),
         ("broadcast", "mesh:4x4", {"model": "wormhole"}, "the first of equals"),
     ],
 )
@@ -87,3 +87,9 @@ def test_alternatives_build_nothing_twice(monkeypatch):
     found = treecast.alternatives("allgather", "mesh:3x3")
     assert sorted(built) == sorted(each.builder.name for each in found.candidates if each.built)
     assert len(set(built)) == len(built) > 1
+
+
+@pytest.mark.parametrize("spec", ["star:4", "complete:8"])
+def test_a_refusal_says_what_a_collective_needs(spec):
+    with pytest.raises(PlanError, match=r"; multicast needs a mesh or torus$"):
+        plan("multicast", spec, targets=[1])

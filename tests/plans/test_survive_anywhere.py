@@ -6,7 +6,7 @@ Where that cannot be, the reason names the cut.
 import networkx as nx
 import pytest
 
-from treecast import plan, sweep, verify
+from treecast import alternatives, plan, sweep, verify
 from treecast.against import AGAINST, covers
 from treecast.errors import PlanError
 from treecast.networks import network
@@ -118,3 +118,64 @@ def test_two_trees_take_turns_on_an_arc_between_relays(against):
     assert sweep(schedule, 1, against).holds
     rows, middle = schedule.rows, where.node("m")
     assert rows.steps[rows.src == middle].sum() == 20
+
+
+def two_rings():
+    """Two rings with one node in common: it is a limit of copies against nodes, and none against links and arcs."""
+    graph = nx.cycle_graph(4)
+    nx.add_cycle(graph, [0, 4, 5, 6])
+    return graph
+
+
+def cables():
+    """Pairs of cables, and a single one: more ways without a common arc than without a common link."""
+    return nx.MultiGraph([(0, 1), (0, 1), (1, 2), (1, 2), (0, 2), (2, 3), (2, 3)])
+
+
+@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
+@pytest.mark.parametrize(
+    ("graph", "against"), [(two_rings, "links"), (two_rings, "arcs"), (cables, "arcs")], ids=lambda each: str(each)
+)
+def test_every_collective_against_links_and_arcs(kind, graph, against):
+    """As many copies as ways that share no link, or no arc, lead to all; the verifier, single sends and sweeps agree."""
+    schedule = plan(kind, graph(), root=None, messages=3, survive=1, against=against)
+    assert verify(schedule).holds
+    assert verify(schedule, method="expanded").holds
+    assert sweep(schedule, 1, against).holds
+    with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint ways"):
+        plan(kind, cables(), survive=1, root=None if kind in ("allgather", "alltoall") else "3")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["scatter", "gather", "allgather", "alltoall"])
+def test_as_many_copies_as_ways_on_random_graphs(kind):
+    for seed in range(40):
+        graph = nx.gnm_random_graph(7, 12, seed=seed)
+        if not nx.is_connected(graph):
+            continue
+        most = nx.edge_connectivity(graph)
+        for against in ("links", "arcs"):
+            schedule = plan(kind, graph, copies=most, against=against)
+            assert verify(schedule).holds
+            if most > 1:
+                assert sweep(schedule, most - 1, against).holds
+            with pytest.raises(PlanError, match="disjoint ways"):
+                plan(kind, graph, copies=min(dict(graph.degree).values()) + 1, against=against)
+
+
+def test_parallel_cables_are_one_way_past_nodes():
+    """Where nothing can make the copies, whoever lists builders hears so, too."""
+    graph = nx.Graph()
+    graph.add_edge("a", "b", capacity=4)
+    for ask in (plan, alternatives):
+        with pytest.raises(PlanError, match="2 copies, to survive 1 dead node, need 2 node-disjoint ways; b has 1"):
+            ask("allgather", graph, copies=2)
+    assert plan("allgather", graph, copies=2, against="arcs").steps == 1
+
+
+def test_a_plan_of_single_messages_does_where_messages_combine():
+    """What is legal takes no more steps where more is: bounds of machines that combine do not mislead those who do not."""
+    for kind, spec in (("alltoall", "random-regular:10,4,2"), ("scatter", "mesh:3x4"), ("allgather", "petersen")):
+        single, freer = (plan(kind, spec, survive=1, messages=5, model=model) for model in ("all-port", "shouting"))
+        assert freer.steps <= single.steps
+        assert verify(freer).holds

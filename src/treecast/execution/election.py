@@ -1,9 +1,9 @@
 """Election: when some nodes or arcs alter what they pass on, each node takes what most of its copies say.
 
 A chunk reaches each node over x = ``copies`` node-disjoint ways, so one liar alters at most one copy of it, and one dead node
-or arc takes away at most one. While c + 2l < x, c dead and l lying ones do no harm. Nobody knows who lies or is dead. A node
-passes on, in a tree, what it got in that tree, not what it would elect. Bytes move in process, between one buffer per tree and
-node.
+or arc takes away at most one. While c + 2l < x, c dead and l lying ones do no harm but to data of their own. Nobody knows who
+lies or is dead. A node passes on, in a tree, what it got in that tree, not what it would elect. Bytes move in process, between
+one buffer per tree and node.
 """
 
 import hashlib

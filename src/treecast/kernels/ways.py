@@ -77,6 +77,45 @@ def one_more(first, target, source, root, goal, price, used, into):
     return far[2 * goal]
 
 
+@njit
+def one_apart(first, target, source, into, entering, root, goal, price, used):
+    """Change ways that share no arc, but may share nodes, to one more at the least total price; else as ``one_more``.
+
+    Ways of least price share no link either, where of several arcs from one node to another only one is given: two that go over a
+    link both ways can exchange what follows, and are cheaper.
+    """
+    nodes = len(first) - 1
+    far, by = np.full(nodes, _FAR, np.int64), np.zeros(nodes, np.int64)
+    waiting, queue = np.zeros(nodes, np.bool_), np.zeros(nodes + 1, np.int32)
+    size, low, high = len(queue), 0, 1
+    far[root], queue[0] = 0, root
+    while low != high:
+        v = queue[low]
+        low = (low + 1) % size
+        waiting[v] = False
+        out, back = first[v + 1] - first[v], into[v + 1] - into[v]
+        for i in range(out + back):
+            a = first[v] + i if i < out else entering[into[v] + i - out]
+            if used[a] == (i < out):
+                continue
+            w, there = (target[a], far[v] + price[a]) if i < out else (source[a], far[v] - price[a])
+            if there < far[w]:
+                far[w], by[w] = there, a if i < out else -1 - a
+                if not waiting[w]:
+                    waiting[w], queue[high] = True, w
+                    high = (high + 1) % size
+    if far[goal] == _FAR:
+        return -1
+    v = goal
+    while v != root:
+        a = by[v]
+        if a >= 0:
+            used[a], v = True, source[a]
+        else:
+            used[-1 - a], v = False, target[-1 - a]
+    return far[goal]
+
+
 @njit(work=lambda first, target, source, root, goals, lengths: 2 * len(target) * lengths.size)
 def least_lengths(first, target, source, root, goals, lengths):
     """Fill in the least total length of 1, 2 … ways from ``root`` to each goal, int64 (goals, most); -1: not so many."""
@@ -100,16 +139,23 @@ def arcs_of_ways(first, target, source, root, goal, used, copies):
     return found
 
 
-@njit(work=lambda first, target, source, start, goal, order, copies, *others: 8 * len(target) * len(order) * copies)
-def priced_ways(first, target, source, start, goal, order, copies, table, load, price, way, length):
+@njit(
+    work=lambda first, target, source, behind, entering, start, goal, order, copies, *others: (
+        8 * len(target) * len(order) * copies
+    )
+)
+def priced_ways(
+    first, target, source, behind, entering, start, goal, order, copies, table, load, price, way, length, meeting
+):
     """Choose so many ways for each pair anew, pair after pair in a certain ``order``, at the least total price.
 
     The ways of pair p, from ``start[p]`` to ``goal[p]``, are the arcs in ``way[p]``, one way behind the other, and ``length[p]``
     says how long each is; 0 where it has none yet. ``load`` counts the ways over each arc; an arc that n ways use costs
-    ``table[n]``, as ``price`` has it. Return whether there are so many ways for all pairs.
+    ``table[n]``, as ``price`` has it. ``meeting``: whether the ways of a pair may share nodes, though no arc. The arcs into v are
+    ``entering[behind[v]] …``. Return whether there are so many ways for all pairs.
     """
     nodes, last = len(first) - 1, len(table) - 1
-    used, into, after = np.zeros(len(target), np.bool_), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
+    used, into = np.zeros(len(target), np.bool_), np.empty(nodes, np.int32)
     for i in range(len(order)):
         p = order[i]
         total = 0
@@ -122,30 +168,23 @@ def priced_ways(first, target, source, start, goal, order, copies, table, load, 
         for v in range(nodes):
             into[v] = -1
         for _ in range(copies):
-            if one_more(first, target, source, start[p], goal[p], price, used, into) < 0:
+            if meeting:
+                more = one_apart(first, target, source, behind, entering, start[p], goal[p], price, used)
+            else:
+                more = one_more(first, target, source, start[p], goal[p], price, used, into)
+            if more < 0:
                 return False
-        for v in range(nodes):
-            if into[v] >= 0 and used[into[v]]:
-                after[source[into[v]]] = into[v]
-        for a in range(len(target)):
-            if used[a] and target[a] == goal[p]:
-                after[source[a]] = a
-        x, j = 0, 0
-        for a in range(first[start[p]], first[start[p] + 1]):
-            if used[a]:
-                u, b, begun = start[p], a, j
-                while True:
-                    way[p, j] = b
-                    j += 1
-                    u = target[b]
-                    if u == goal[p]:
-                        break
-                    b = after[u]
-                length[p, x] = j - begun
-                x += 1
-        for k in range(j):
-            a = way[p, k]
-            used[a] = False
-            load[a] += 1
-            price[a] = table[min(load[a], last)]
+        j = 0
+        for x in range(copies):
+            u, begun = start[p], j
+            while u != goal[p]:
+                a = first[u]
+                while not used[a]:
+                    a += 1
+                used[a] = False
+                way[p, j] = a
+                load[a] += 1
+                price[a] = table[min(load[a], last)]
+                u, j = target[a], j + 1
+            length[p, x] = j - begun
     return True

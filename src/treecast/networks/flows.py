@@ -154,18 +154,18 @@ def connectivity(network: Network) -> int:
         return 1
     if network.seen_alike and network.nodes > _MOST_NODES:
         return network.degree
-    arcs, ranks = arcs_of(network), network.ranks
+    arcs, ranks = arcs_of(network, single=True), network.ranks
     least = int(min(np.diff(arcs.first)[ranks].min(), np.diff(arcs.into)[ranks].min()))
     if least <= 1 or network.nodes > _MOST_NODES:
         return max(least, 1)
     roots = ranks[: 1 if network.seen_alike else least + 1].tolist()
     both = (network, network.reversed())
-    return min(least, *(fewest_ways(some, root, nodes=True, ranks=True).ways for root in roots for some in both))
+    return min(least, *(fewest_apart(some, root, "nodes").ways for root in roots for some in both))
 
 
 @lru_cache(64)
-def arc_connectivity(network: Network) -> int:
-    """Return over how many ways that share no arc every rank reaches every other; of several arcs between two nodes one counts.
+def arc_connectivity(network: Network, against: Against = "links") -> int:
+    """Return over how many ways that share no link, or no arc, every rank reaches every other.
 
     So many arcs lead out of each set of nodes that parts the ranks: one of the two sides of a cut has the first rank.
 
@@ -177,7 +177,7 @@ def arc_connectivity(network: Network) -> int:
     """
     if network.rank_count == 1:
         return 1
-    return min(fewest_apart(some, int(network.ranks[0]), "links").ways for some in (network, network.reversed()))
+    return min(fewest_apart(some, int(network.ranks[0]), against).ways for some in (network, network.reversed()))
 
 
 def least_cut(network: Network, root: int, node: int, against: Against = "nodes") -> list[str]:

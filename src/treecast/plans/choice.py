@@ -115,6 +115,8 @@ def alternatives(job: Job[Any], entries: Sequence[Builder]) -> Alternatives:
         key=lambda each: (each.claims is None, each.builder.baseline, each.cost),
     )
     mine = next(each for each in tried if each.builder == chosen)
+    if mine.claims is None and not large:
+        raise PlanError(mine.reason)
     unfit = [
         Candidate(entry, reason=reason)
         for entry in builders(job.collective.kind, job.network)
@@ -128,7 +130,7 @@ def _why(job: Job[Any], chosen: Candidate, others: list[Candidate]) -> str:
     if not chosen.cost or not rivals:
         return "the first that fits" if not chosen.cost else "the only one that can"
     if _is_least(job, chosen):
-        return "meets the lower bounds of steps and transmissions"
+        return "no builder takes fewer steps or transmissions"
     ranks = (
         "the fewest steps",
         "the fewest transmissions of those with the fewest steps",

@@ -6,8 +6,8 @@ one that takes the fewest steps, then the fewest transmissions, then, under worm
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, wraps
 from typing import Any
 
 from treecast.against import Against, apart, covers
@@ -225,13 +225,24 @@ def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: A
     on = more.pop("on", on_any)
 
     def register(build: Build) -> Build:
-        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=build, **more)
+        made = _without_combining(build) if under == ALL_PORT else build
+        entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):
             known.cache_clear()
         return build
 
     return register
+
+
+def _without_combining(build: Build) -> Build:
+    """Return a builder's function that plans as if messages did not combine: bounds of machines on which they do mislead it."""
+
+    @wraps(build)
+    def as_all_port(job: Job[Any]) -> Built:
+        return build(replace(job, model=MODELS[ALL_PORT[0]]))
+
+    return as_all_port
 
 
 def _is_older(entry: Builder, new: Builder) -> bool:

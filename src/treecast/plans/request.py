@@ -347,9 +347,10 @@ def _refusal(job: Job[Any], entries: list[Builder], model_given: bool) -> PlanEr
     kind, network = job.collective.kind, job.network
     if not entries:
         others = sorted(_kinds_on(network))
+        reasons = dict.fromkeys(entry.on(network) for entry in all_builders() if kind in entry.kinds)
+        why = " or ".join(list(reasons)[:2])
         return PlanError(
-            f"there is no plan of {kind} on {network.spec} yet; there it is {', '.join(others)}; {kind} needs a network "
-            "that looks the same from every node: star, hypercube, torus, ring or complete"
+            f"there is no plan of {kind} on {network.spec} yet; there it is {', '.join(others)}; {kind} {why}"
         )
     under = [entry for entry in entries if entry.serves(job.model)]
     if not under and model_given:

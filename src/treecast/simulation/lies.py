@@ -217,7 +217,7 @@ def describe_tolerance(copies: int, against: Against = "nodes") -> str:
     if copies < 3:
         return f"no liar: {'1 copy' if copies == 1 else '2 copies'} cannot outvote one"
     what = "ones" if against == "nodes" else against
-    return f"any c dead and l lying {what} while c + 2 l < {copies:,}: most copies decide"
+    return f"any c dead and l lying {what} while c + 2 l < {copies:,}, but for data of their own: most copies decide"
 
 
 def describe_election(

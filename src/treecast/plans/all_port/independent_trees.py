@@ -5,14 +5,16 @@ Each root deals its messages over its trees, x trees to a message. An arc that i
 below it: a list schedule. Where the network looks the same from every node, node 0's trees stand for all, its ports for the arcs.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from treecast.against import Against, apart
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of, connectivity, fewest_ways, least_cut
+from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart, least_cut
 from treecast.plans.all_port.allgather import least_crowded
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
@@ -53,7 +55,11 @@ def _lacks_need(job: Job[Network]) -> str:
     if sources * network.nodes * job.copies > _MOST_SENDS:
         return f"has trees of up to {_MOST_SENDS:,} arcs in all, and {network.spec} needs more"
     # one way leads everywhere: whoever asks for an allgather has checked that, and connectivity takes long to count
-    return _cut_off(job) if job.copies > 1 and job.copies > connectivity(network) else ""
+    return _cut_off(job) if job.copies > 1 and job.copies > _most(network, job.against) else ""
+
+
+def _most(network: Network, against: Against) -> int:
+    return connectivity(network) if against == "nodes" else arc_connectivity(network, against)
 
 
 def _cut_off(job: Job[Network]) -> str:
@@ -61,21 +67,20 @@ def _cut_off(job: Job[Network]) -> str:
     network = job.network
     if network.rank_count == 1:
         return f"sends nothing on {network.spec}, which has one node: one copy, then"
+    asked = f"needs {job.copies} {apart(job.against)} ways between any two nodes"
     for root in network.views:
-        found = fewest_ways(network, root, nodes=True, ranks=True)
+        found = fewest_apart(network, root, job.against)
         if found.ways < job.copies:
-            cut = least_cut(network, root, found.node)
+            cut = least_cut(network, root, found.node, job.against)
             names = f" (cut by {', '.join(cut[:_SHOWN])}{' …' if len(cut) > _SHOWN else ''})" if cut else ""
-            return (
-                f"needs {job.copies} node-disjoint ways between any two nodes, but {network.label(root)} has {found.ways} "
-                f"to {network.label(found.node)}{names}"
-            )
-    return f"needs {job.copies} node-disjoint ways between any two nodes"
+            return f"{asked}, but {network.label(root)} has {found.ways} to {network.label(found.node)}{names}"
+    return asked
 
 
 _TREES: dict[str, Any] = {
     "under": ALL_PORT,
     "most_copies": connectivity,
+    "weaker": {"links": arc_connectivity, "arcs": partial(arc_connectivity, against="arcs")},
     "by_root": True,
     "fits": _lacks_need,
     "backwards": False,
@@ -132,12 +137,12 @@ def _trees(job: Job[Network], root: int) -> TreeSet:
     if copies > 1 and known is not None:
         return known.disjoint_trees(network, root)
     roots = 1 if network.seen_alike else network.rank_count
-    most = connectivity(network) if copies > 1 else 1
-    found = independent_trees(network, root, most) if most * roots <= _MOST_TREES else None
-    found = independent_trees(network, root, copies) if found is None else found
+    most, against = _most(network, job.against) if copies > 1 else 1, job.against
+    found = independent_trees(network, root, most, against=against) if most * roots <= _MOST_TREES else None
+    found = independent_trees(network, root, copies, against=against) if found is None else found
     if found is None:
         raise PlanError(
-            f"no {copies} trees to all ranks with node-disjoint ways were found on {network.spec} from {network.label(root)}"
+            f"no {copies} trees to all ranks with {apart(against)} ways were found on {network.spec} from {network.label(root)}"
         )
     return found
 

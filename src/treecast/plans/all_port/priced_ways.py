@@ -1,23 +1,23 @@
 """Scatter and alltoall in several copies, on any network: disjoint ways to each node, chosen by price.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-Each pair of nodes takes x ways that share no node between the ends and are cheapest together: a flow of least cost. An arc has a
+Each pair of nodes takes x ways that share no node between the ends (or no link, or no arc) and are cheapest together: a flow of
+least cost. An arc has a
 price for its length, and costs more, the more ways use it. Pairs choose anew, one after the other, while that makes the most used
 arc less used. Then a list schedule: of the chunks that wait for an arc, the one that has farthest to go goes first. At least one
 of the ways avoids any x - 1 nodes or links, whenever they fail.
 """
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from treecast.against import apart
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of, connectivity
-from treecast.networks.ways import least_lengths
+from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart
 from treecast.plans.all_port.priced_paths import UNIT, least_load, prices
 from treecast.plans.all_port.runs import Runs, built_of, listed, orders
 from treecast.plans.built import Built
@@ -50,21 +50,11 @@ def _why_not(job: Job[Network]) -> str:
         return f"finds ways where arcs, pairs of nodes and copies, multiplied, are at most {_MOST_WORK:,}"
     sources = network.ranks[: 1 if network.seen_alike else None].tolist()
     for source in sources if job.collective.all_source else [job.collective.root]:
-        few = _fewest(network, source, copies)
-        if few is not None:
-            node, found = few
-            start, end = network.labels([source, node])
-            return f"needs {copies} node-disjoint ways from {start} to every node, but {end} has {found}"
+        few = fewest_apart(network, source, job.against)
+        if few.ways < copies:
+            start, end = network.labels([source, few.node])
+            return f"needs {copies} {apart(job.against)} ways from {start} to every node, but {end} has {few.ways}"
     return ""
-
-
-@lru_cache(256)
-def _fewest(network: Network, source: int, copies: int) -> tuple[int, int] | None:
-    """Return a rank to which fewer ways lead than there are copies, and how many do; None where there is none."""
-    others = network.ranks[network.ranks != source]
-    found = np.count_nonzero(least_lengths(network, source, others, copies) >= 0, axis=1)
-    at = int(found.argmin())
-    return (int(others[at]), int(found[at])) if found[at] < copies else None
 
 
 def _pairs(job: Job[Network]) -> _Pairs:
@@ -79,6 +69,7 @@ def _pairs(job: Job[Network]) -> _Pairs:
 _WAYS: dict[str, Any] = {
     "under": ALL_PORT,
     "most_copies": connectivity,
+    "weaker": {"links": arc_connectivity, "arcs": arc_connectivity},
     "by_root": True,
     "fits": _why_not,
     "rank": 65,
@@ -97,7 +88,7 @@ def over_priced_ways(job: Job[Network]) -> Built:
         When there are not so many ways.
     """
     network, messages, found = job.network, job.collective.messages, None
-    least = best(bounds(job.collective, network, job.copies, job.model), "steps").value
+    least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value
     for seed in range(_TRIES if network.rank_count > 1 else 1):
         runs = _runs(job, -(-least_load(job, least) // messages), seed)
         for keys in orders(network, runs, seed):
@@ -116,17 +107,17 @@ def _runs(job: Job[Network], share: int, seed: int) -> Runs:
     from treecast.kernels.ways import priced_ways
 
     network, copies, messages, pairs = job.network, job.copies, job.collective.messages, _pairs(job)
-    arcs, count = arcs_of(network), len(pairs.source)
+    arcs, count, meeting = arcs_of(network, single=job.against == "links"), len(pairs.source), job.against != "nodes"
     table = prices(share) + _LENGTH
     load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
-    way, length = np.zeros((count, network.nodes + copies), np.int32), np.zeros((count, copies), np.int32)
+    most_arcs = network.nodes * copies if meeting else network.nodes + copies
+    way, length = np.zeros((count, most_arcs), np.int32), np.zeros((count, copies), np.int32)
     kept, most, chance = (way, length), 1 << 62, np.random.default_rng(seed)
     for turn in range(_TURNS):
         order = chance.permutation(count)
-        if not priced_ways(
-            arcs.first, arcs.head, arcs.tail, pairs.source, pairs.target, order, copies, table, load, price, way, length
-        ):
-            raise PlanError(f"there are no {copies} node-disjoint ways from each node to each on {network.spec}")
+        ends = (pairs.source, pairs.target, order, copies)
+        if not priced_ways(*arcs[:5], *ends, table, load, price, way, length, meeting):
+            raise PlanError(f"there are no {copies} {apart(job.against)} ways from each node to each on {network.spec}")
         if int(load.max(initial=0)) < most:
             kept, most = (way.copy(), length.copy()), int(load.max(initial=0))
         elif turn > 3:
@@ -135,7 +126,8 @@ def _runs(job: Job[Network], share: int, seed: int) -> Runs:
             break
     way, length = kept
     total = length.sum(axis=1)
-    arc = way[np.arange(way.shape[1]) < total[:, None]].astype(np.int64)
+    taken, every = way[np.arange(way.shape[1]) < total[:, None]], arcs_of(network)
+    arc = np.searchsorted(network.arc(every.tail, every.port), network.arc(arcs.tail[taken], arcs.port[taken]))
     chunk = np.repeat(pairs.block * messages, copies)
     tree = np.tile(np.arange(copies), count)
     return Runs(starts(length.reshape(-1)), arc, chunk, np.full_like(chunk, messages), tree)
