@@ -166,6 +166,8 @@ LONG = pytest.mark.long
     [(KILL, "0", 1, 1, NOT_BEGUN.format(9)),
      pytest.param(TIMER.format(0.15), "0", 1, 1, NOT_BEGUN.format(14), marks=LONG),
      pytest.param("sys.exit(0)", "0", 1, 1, "treecast: MPI_Init cannot end without ranks that have ended; 1 of 3", marks=LONG),
+     ("0", "sys.exit(0)", 1, 1, "treecast: rank 0 waits in call 1 for rank 1, which has ended; 0 of 3 ended with 0"),
+     pytest.param("0", "MPI.Finalize(); time.sleep(50)", 1, 1, "treecast: rank 0 waits in call 1 for rank 1", marks=LONG),
      ("0", "os._exit(3)", 1, 3, "treecast: rank 1 ended with 3; 0 of 3 ended with 0; 2 had not ended\n"),
      pytest.param("0", "os._exit(3)", 0, 3, "treecast: rank 1 ended with 3", marks=LONG),
      ("0", "comm.Abort(7)", 1, 7, "treecast: rank 1 ended with 7"),
@@ -176,6 +178,30 @@ def test_a_rank_that_ends_early_ends_the_job_or_is_survived(before, after, survi
     program = EARLY.format(before=before, after=after, survive=survive)
     done, _, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", program])
     assert (done, says in err) == (status, True), err
+
+
+LATE = """
+import sys, time
+from mpi4py import MPI
+import treecast.mpi
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1)
+half = comm.Split(comm.rank == 1)
+def slow(a, b):
+    time.sleep(4)
+    return a + b
+found = comm.reduce(1, slow)  # which rank 0 adds when the others have left
+if comm.rank != 1:
+    half.barrier()
+    if comm.rank == 0: time.sleep(4)
+    half.barrier()
+    print(found)
+"""
+
+
+@pytest.mark.long
+def test_who_has_left_is_not_missed_where_nobody_waits_for_it():
+    done, out, err = end_to_end([*LAUNCH, "-n", 3, "--timeout", 60, "--", sys.executable, "-c", LATE])
+    assert (done, sorted(out.split()), err) == (0, ["3", "None"], "")
 
 
 @pytest.mark.long

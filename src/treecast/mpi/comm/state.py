@@ -6,6 +6,7 @@ from mpi4py import MPI
 
 from treecast.mpi.arguments.reader import Reader
 from treecast.mpi.comm.jobs import Rank
+from treecast.mpi.comm.marks import Mark
 from treecast.mpi.comm.worker import Worker
 from treecast.mpi.ways.call import Call
 
@@ -14,7 +15,8 @@ class State:
     """What the calls on one communicator share.
 
     ``take_number()``: the number of the next collective. ``call``: over a duplicate of the communicator, which all ranks make
-    together when it is first needed. ``near``: whether all ranks share one memory. ``worker``: for nonblocking calls.
+    together when it is first needed; ``mark`` tells the launcher of it. ``near``: whether all ranks share one memory.
+    ``worker``: for nonblocking calls.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -25,6 +27,7 @@ class State:
         self.near = False
         self.worker = Worker()
         self._call: Call | None = None
+        self.mark: Mark | None = None
 
     @property
     def begun(self) -> Call | None:
@@ -39,6 +42,7 @@ class State:
             self.near = here.size == self.comm.size
             here.Free()
             self._call = Call(MPI, self.comm.Dup())
+            self.mark = Mark(self.comm)
         return self._call
 
     def free(self) -> None:

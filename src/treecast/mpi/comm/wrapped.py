@@ -145,12 +145,19 @@ class Comm(MPI.Intracomm):
             given = read()
         except Exception as error:  # whatever it is, the others must not wait for this rank
             wrong, call.refused = error, f"{type(error).__name__}: {error}"
+        # with a deadline nobody waits for ever
+        mark = self._state.mark if options.survive and options.deadline is None else None
+        if mark:
+            mark.step()
         try:
             found = carry(call, given)
         except DeliveryError:
             if wrong is None:
                 raise
             found = None
+        finally:
+            if mark:
+                mark.step()
         if wrong is not None:
             raise wrong
         return found

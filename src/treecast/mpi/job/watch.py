@@ -14,6 +14,7 @@ from treecast.mpi.job.ending import letter_of
 
 _STARTING = 1  # of Open MPI's ompi_mpi_state: MPI_Init has begun and is not over
 _FINISHING = frozenset({3, 4, 5})  # MPI_Finalize has begun
+_HEAD = 8  # bytes of the number of times that a rank entered or left calls
 _PATIENCE = 3.0  # seconds that MPI_Init, or a rank that is stopped, may take when it can wait for nobody any more
 
 
@@ -37,7 +38,7 @@ class Watch:
 
     def __init__(self, status: Path, ranks: int) -> None:
         self.status, self._ranks = status, ranks
-        self._since: float | None = None
+        self._what, self._since = "", 0.0
 
     def _noted(self, what: str) -> dict[int, int]:
         """Return what ranks have noted, in the order of time."""
@@ -52,26 +53,44 @@ class Watch:
         began, ended = self._noted("began"), self._noted("ended")
         return {rank: pid for rank, pid in began.items() if rank not in ended} if len(began) == self._ranks else {}
 
-    def _lasts(self, now: bool) -> bool:
-        """Return whether something that is so now has been so for long."""
-        if not now:
-            self._since = None
-        elif self._since is None:
-            self._since = time.monotonic()
-        return self._since is not None and time.monotonic() - self._since > _PATIENCE
+    def _lasts(self, what: str) -> bool:
+        """Return whether something that is so now, if it is not "", has been so for long."""
+        if what != self._what:
+            self._what, self._since = what, time.monotonic()
+        return what != "" and time.monotonic() - self._since > _PATIENCE
+
+    def _waits_in_vain(self, processes: dict[int, int]) -> str:
+        """Return who is in a call with ranks that have left before it; "" as far as nobody knows."""
+        gone = self._noted("left")
+        for path in sorted(self.status.parent.glob("calls-*")) if gone else ():
+            _, name, which = path.name.split("-")
+            rank, (times, members) = int(name), _calls(path)
+            if times % 2 and rank not in gone and letter_of(processes.get(rank, 0)) not in "TtZ":
+                others = {
+                    other: _calls(self.status.with_name(f"calls-{other}-{which}"))[0] for other in members & gone.keys()
+                }
+                if missed := [other for other, theirs in others.items() if theirs < times]:
+                    have = "have" if len(missed) > 1 else "has"
+                    return f"rank {rank} waits in call {times // 2 + 1} for {name_ranks(missed)}, which {have} ended"
+        return ""
 
     def stuck(self, stopped_too: bool) -> Ending | None:
         """Return how a job ends that never would by itself; None as far as nobody knows.
 
-        Some rank has ended, and another waits for it in MPI_Init. Or, if stopped ranks count, all others have ended, or wait for
-        these in MPI_Finalize.
+        Some rank has ended, and another waits for it in MPI_Init. Or a rank has left, and another waits for it in a call. Or, if
+        stopped ranks count, all others have ended, or wait for these in MPI_Finalize.
         """
         left = self._left()
         stopped = [rank for rank, pid in left.items() if stopped_too and letter_of(pid) in "Tt"]
+        if vain := self._waits_in_vain(left):
+            return self.ending(1, vain) if self._lasts(vain) else None
+        if not stopped and len(left) in (0, self._ranks):
+            self._lasts("")
+            return None
         states = {_state_of_mpi(pid) for rank, pid in left.items() if rank not in stopped}
         over = 0 < len(stopped) < self._ranks and states <= _FINISHING
         starting = len(left) < self._ranks and _STARTING in states
-        if not self._lasts(over or starting):
+        if not self._lasts("over" if over else "starting" if starting else ""):
             return None
         if over:
             return self.ending(0, f"{name_ranks(stopped)} did not end, being stopped")
@@ -94,6 +113,15 @@ class Watch:
         good, left = sum(code == 0 for code in ended.values()), self._ranks - len(ended)
         words = [f"{good} of {self._ranks} ended with 0"]
         return [*words, f"{left} had not ended"] if left else words
+
+
+def _calls(path: Path) -> tuple[int, set[int]]:
+    """Return how often a rank entered or left calls on a communicator, and the ranks of that; where nobody knows, for ever."""
+    try:
+        said = path.read_bytes()
+    except OSError:
+        return sys.maxsize - 1, set()
+    return int.from_bytes(said[:_HEAD], "little"), set(map(int, said[_HEAD:].split()))
 
 
 def _groups(ended: dict[int, int]) -> list[str]:

@@ -1,0 +1,56 @@
+"""Marks by which the launcher sees that a rank waits for one that has left: nobody will ever answer such a call."""
+
+import atexit
+import mmap
+import os
+from collections import Counter
+from pathlib import Path
+from zlib import crc32
+
+from mpi4py import MPI
+
+_HEAD = 8  # bytes that say how often calls were entered or left: odd inside one
+_made = Counter[str]()  # marks of communicators of the same ranks, which all make in the same order
+_LEAVING: list[int] = []  # the key of the attribute whose end tells of MPI_Finalize
+
+
+class Mark:
+    """A file in memory, beside that of the job: how often calls on a communicator were entered or left, and its ranks.
+
+    Outside ``treecast launch``, and on other hosts, there is no such file.
+    """
+
+    def __init__(self, comm: MPI.Comm) -> None:
+        self._times, self._view = 0, None
+        world, group = MPI.COMM_WORLD.Get_group(), comm.Get_group()
+        ranks = " ".join(map(str, MPI.Group.Translate_ranks(group, list(range(group.size)), world)))
+        _made[ranks] += 1
+        name = f"calls-{world.rank}-{crc32(ranks.encode())}.{_made[ranks]}"  # alike at all ranks but for the rank
+        try:
+            with _place(name).open("xb+") as file:
+                file.write(bytes(_HEAD) + ranks.encode())
+                file.flush()
+                self._view = mmap.mmap(file.fileno(), 0)
+        except OSError:
+            return
+        if not _LEAVING:
+            _LEAVING.append(MPI.Comm.Create_keyval(delete_fn=_leave))
+            MPI.COMM_SELF.Set_attr(_LEAVING[0], world.rank)
+            atexit.register(_leave, None, 0, world.rank)  # before mpi4py calls MPI_Finalize
+
+    def step(self) -> None:
+        """Note that a call is entered, or left."""
+        self._times += 1
+        if self._view is not None:
+            self._view[:_HEAD] = self._times.to_bytes(_HEAD, "little")
+
+
+def _place(name: str) -> Path:
+    return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
+
+
+def _leave(comm: MPI.Comm | None, key: int, rank: int) -> None:
+    """Note that this rank makes no calls any more."""
+    place = _place(f"left-{rank}")
+    if place.parent.is_dir():
+        place.write_text("0")
