@@ -67,7 +67,14 @@ class DeliveryError(TreecastError):
 
 
 class Evicted(DeliveryError):  # noqa: N818
-    """This rank was silent for so long that the others have gone on without it; nothing that it does changes their results."""
+    """This rank was silent for so long that the others have gone on without it; nothing that it does changes their results.
+
+    Examples
+    --------
+    >>> import treecast
+    >>> issubclass(treecast.Evicted, treecast.TreecastError)
+    True
+    """
 
 
 def closest_name(name: str, known: Iterable[str]) -> str:

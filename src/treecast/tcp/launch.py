@@ -1,4 +1,4 @@
-"""Starts the ranks of a job on this machine: processes that meet here, a time limit, and an end that ends all of it."""
+"""Starts the ranks of a job, here or on other hosts: processes that meet here, a time limit, and an end that ends all of it."""
 
 import os
 import secrets
@@ -6,12 +6,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.mpi.job.ending import end_all, ended_by_signals
 from treecast.mpi.job.launch import TIMED_OUT, ending_the_job
 from treecast.mpi.job.watch import Ending, Watch
+from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place
 from treecast.tcp.proof import Trust
 
@@ -19,12 +22,46 @@ _LOOK = 0.05
 _PRINTING = 0.3  # seconds that other ranks have to print, when one has failed
 
 
+class _Starter(NamedTuple):
+    """How a rank is started: the program, what all ranks are told, and the host of each, None for this one."""
+
+    program: Sequence[str]
+    shared: Mapping[str, str]
+    hosts: Sequence[str] | None
+    stdout: int | None
+
+    def start(self, rank: int, **more: str) -> "subprocess.Popen[bytes]":
+        """Start a rank. Raises PlanError when that fails."""
+        environment = {**self.shared, "TREECAST_RANK": str(rank), **more}
+        if self.hosts is not None:
+            return start_there(self.hosts[rank], self.program, environment, self.stdout)
+        line = ending_the_job(self.program)
+        try:
+            return subprocess.Popen(
+                line,
+                env={**os.environ, **environment},
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=self.stdout,
+            )
+        except OSError as error:
+            raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
+
+    def status_of(self, child: "subprocess.Popen[bytes]") -> int | None:
+        """Return the status of a rank, below 0 for a signal; None while it runs."""
+        status = child.poll()
+        if self.hosts is not None and status is not None and 128 < status < 255:  # as its seat says it
+            return 128 - status
+        return status
+
+
 def launch(
-    ranks: int,
+    ranks: int | None,
     program: Sequence[str],
     timeout: float | None = None,
     *,
     respawn: int = 0,
+    hosts: str | None = None,
     environment: Mapping[str, str] | None = None,
     stdout: int | None = None,
 ) -> Ending:
@@ -32,33 +69,37 @@ def launch(
 
     The job ends with the first rank that fails, with its status; after ``timeout`` seconds with 124; and with SIGINT, SIGTERM and
     SIGHUP. A rank that a signal ends (SIGKILL, say) ends nothing: that is what the others survive. Then the status is 0 if
-    some rank ends well. ``respawn``: how many such ranks are started anew, as newcomers (``Comm.admit``). Raises PlanError when
-    nothing starts.
+    some rank ends well. ``respawn``: how many such ranks are started anew, as newcomers (``Comm.admit``). ``hosts``: a file that
+    says on which hosts ranks are started, by ssh, and how many. Raises PlanError when nothing starts.
     """
-    if ranks < 1:
-        raise PlanError(f"{ranks} ranks do nothing: write -n 4, say")
+    where = None if hosts is None else deal_out(hosts, ranks)
+    count = len(where) if where is not None else ranks or 0
+    if count < 1:
+        raise PlanError(f"{count} ranks do nothing: write -n 4, say")
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
     secret = secrets.token_bytes(32)
-    place = Place(ranks, Trust(secret), ("127.0.0.1", 0))
+    addresses = ["127.0.0.1"] if where is None else own_addresses(where)
+    place = Place(count, Trust(secret), ("127.0.0.1" if addresses == ["127.0.0.1"] else "", 0))
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
-        watch = Watch(Path(folder, "status"), ranks)
+        watch = Watch(Path(folder, "status"), count)
         shared = {
-            **os.environ,
             **(environment or {}),
-            "TREECAST_SIZE": str(ranks),
-            "TREECAST_MEET": f"127.0.0.1:{place.port}",
+            "TREECAST_SIZE": str(count),
+            "TREECAST_MEET": ",".join(f"{address}:{place.port}" for address in addresses),
             "TREECAST_SECRET": secret.hex(),
             "TREECAST_JOB": str(watch.status),
         }
-        line = ending_the_job(program)
-        children: dict[int, subprocess.Popen[bytes]] = {}
+        starter, children = _Starter(program, shared, where, stdout), dict[int, subprocess.Popen[bytes]]()
         try:
-            for rank in range(ranks):
-                children[rank] = _start(line, {**shared, "TREECAST_RANK": str(rank)}, stdout)
-            return _wait(children, timeout, watch, _Respawn(line, shared, respawn, stdout))
+            for rank in range(count):
+                children[rank] = starter.start(rank)
+            return _wait(children, timeout, watch, (starter, respawn))
         finally:
             for child in children.values():
+                if child.stdin is not None:
+                    with suppress(OSError):
+                        child.stdin.close()
                 if child.poll() is None:
                     child.terminate()
             for child in children.values():
@@ -66,45 +107,27 @@ def launch(
             place.close()
 
 
-class _Respawn:
-    """Starts ranks anew, as often as is allowed."""
-
-    def __init__(self, line: Sequence[str], shared: Mapping[str, str], left: int, stdout: int | None) -> None:
-        self._line, self._shared, self._left, self._stdout = line, shared, left, stdout
-
-    def start(self, rank: int) -> "subprocess.Popen[bytes] | None":
-        """Return a new process of a rank; None when there have been enough."""
-        if not self._left:
-            return None
-        self._left -= 1
-        return _start(self._line, {**self._shared, "TREECAST_RANK": str(rank), "TREECAST_JOIN": "1"}, self._stdout)
-
-
-def _start(line: Sequence[str], environment: Mapping[str, str], stdout: int | None) -> "subprocess.Popen[bytes]":
-    try:
-        return subprocess.Popen(line, env=environment, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stdout)
-    except OSError as error:
-        raise PlanError(f"{line[0]} cannot be started: {error.strerror}") from None
-
-
 def _wait(
-    children: "dict[int, subprocess.Popen[bytes]]", timeout: float | None, watch: Watch, respawn: _Respawn
+    children: "dict[int, subprocess.Popen[bytes]]",
+    timeout: float | None,
+    watch: Watch,
+    respawn: tuple[_Starter, int],
 ) -> Ending:
     """Wait until all have ended, one has failed, or the time is up; return the status of the job."""
+    starter, left = respawn
     until = None if timeout is None else time.monotonic() + timeout
     while True:
         if watch.status.exists():
             time.sleep(_PRINTING)
             return watch.ending(0)
-        statuses = {rank: child.poll() for rank, child in children.items()}
+        statuses = {rank: starter.status_of(child) for rank, child in children.items()}
         for rank, status in statuses.items():
             if status is not None and status > 0:
                 return watch.ending(status)
-            if status is not None and status < 0 and any(other is None for other in statuses.values()):
-                started = respawn.start(rank)
-                if started is not None:
-                    children[rank] = started
-                    statuses[rank] = None
+            if left and status is not None and status < 0 and any(other is None for other in statuses.values()):
+                left -= 1
+                children[rank] = starter.start(rank, TREECAST_JOIN="1")
+                statuses[rank] = None
         if all(status is not None for status in statuses.values()):
             ended = [status for status in statuses.values() if status is not None]
             return watch.ending(0 if 0 in ended else 128 - min(ended))

@@ -3,6 +3,7 @@ arguments."""
 
 import pickle as _pickle
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,7 @@ class Datatype:
         self.size = self.extent = self.dtype.itemsize
 
     @classmethod
+    @cache
     def fromcode(cls, code: str) -> "Datatype":
         """Return the datatype of a letter of the buffer protocol, or of numpy's. Raises ValueError for none."""
         try:

@@ -6,14 +6,16 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from treecast.cli.arguments import check_numbers
+from treecast.errors import PlanError
 
 
 def launch(
     *program: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    ranks: Annotated[int, Parameter(alias="-n")],
+    ranks: Annotated[int | None, Parameter(alias="-n")] = None,
     timeout: float | None = None,
     tcp: bool = False,
     respawn: int = 0,
+    hosts: str | None = None,
     intact: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Start a program in many ranks, so that the others live on when one dies; end all of it in time.
@@ -32,13 +34,15 @@ def launch(
     program
         The program and its arguments, behind --.
     ranks
-        How many.
+        How many; with --hosts by default as many as the file has room for.
     timeout
         Seconds after which all ranks are ended; the exit status is then 124.
     tcp
         Whether ranks meet by sockets (treecast.tcp) and not by MPI.
     respawn
         With --tcp: how many ranks that a signal has ended are started anew, for Comm.admit to take them in.
+    hosts
+        With --tcp: a file of the hosts on which ranks are started, by ssh: HOST slots=2, a line for each.
     intact
         A rank that is killed is no success: the exit status is then 128 + its signal, also when the others have survived.
     """
@@ -47,7 +51,9 @@ def launch(
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
-        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn)
+        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn, hosts=hosts)
+    elif ranks is None or hosts or respawn:
+        raise PlanError("--hosts and --respawn go with --tcp" if ranks else "how many ranks? write -n 8, say")
     else:
         from treecast.mpi.job.launch import launch as launch_by_mpi
 

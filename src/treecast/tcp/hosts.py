@@ -1,0 +1,92 @@
+"""On which hosts the ranks of a job run: files as MPI, MLX and DeepSpeed write them, and how a rank is started there by ssh."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from treecast import __version__
+from treecast.errors import PlanError
+
+_LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+\S+=\S*)*$")
+
+
+def read_hosts(text: str) -> list[tuple[str, int]]:
+    """Return the hosts of a file, and how many ranks each has room for.
+
+    A line is ``host``, ``host slots=2`` or ``host:2``; # begins a comment. A list in JSON has ``{"ssh": host}`` for each
+    rank. Raises PlanError for others.
+
+    >>> read_hosts("node1 slots=2  # eight cores\\nnode2"), read_hosts('[{"ssh": "a"}, {"ssh": "a"}]')
+    ([('node1', 2), ('node2', 1)], [('a', 1), ('a', 1)])
+    """
+    if text.lstrip().startswith("["):
+        try:
+            return [(str(cast("dict[str, Any]", each)["ssh"]), 1) for each in json.loads(text)]
+        except (ValueError, KeyError, TypeError):
+            raise PlanError('a list of hosts in JSON has {"ssh": "HOST"} for each rank') from None
+    found: list[tuple[str, int]] = []
+    for line in (line.partition("#")[0].strip() for line in text.splitlines()):
+        match = _LINE.match(line)
+        if line and (match is None or line.startswith("-")):
+            raise PlanError(f"{line!r} names no host: write HOST slots=2, a line for each")
+        if line and match is not None:
+            found.append((match[1], int(match[2] or match[3] or 1)))
+    return found
+
+
+def deal_out(file: str, ranks: int | None) -> list[str]:
+    """Return the host of each rank, in the order of the file; by default as many ranks as there is room for."""
+    try:
+        hosts = read_hosts(Path(file).read_text())
+    except OSError as error:
+        raise PlanError(f"the hosts in {file} cannot be read: {error.strerror}") from None
+    places = [host for host, slots in hosts for _ in range(slots)]
+    if ranks is not None and len(places) < ranks:
+        raise PlanError(f"{file} has room for {len(places)} ranks, not for {ranks}: write slots=… behind hosts")
+    if not places:
+        raise PlanError(f"{file} names no host")
+    return places[:ranks]
+
+
+def own_addresses(hosts: Iterable[str]) -> list[str]:
+    """Return the addresses of this machine from which it reaches some hosts; names that only ssh knows are left out."""
+    found: list[str] = []
+    for host in dict.fromkeys(name.rpartition("@")[2] for name in hosts):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((host, 9))
+            except OSError:
+                continue
+            found.append(probe.getsockname()[0])
+    return list(dict.fromkeys(found)) or [socket.gethostname()]
+
+
+def start_there(
+    host: str, line: Sequence[str], environment: Mapping[str, str], stdout: int | None
+) -> "subprocess.Popen[bytes]":
+    """Start a command on a host by ssh. The order, with the secret in it, goes in by its standard input, never by a command line.
+
+    When that input ends, so does the command. Raises PlanError without ssh.
+    """
+    seat = shlex.join([sys.executable, "-m", "treecast.tcp.seat"])
+    try:
+        child = subprocess.Popen(
+            ["ssh", "-o", "BatchMode=yes", host, seat], stdin=subprocess.PIPE, stdout=stdout, start_new_session=True
+        )
+    except OSError as error:
+        raise PlanError(f"ssh cannot be started: {error.strerror}") from None
+    told = {name: value for name, value in environment.items() if name != "TREECAST_JOB"}  # a file of this host
+    order = {"version": __version__, "command": list(line), "environment": told, "folder": os.getcwd()}
+    if child.stdin is not None:
+        with suppress(OSError):  # when it has ended, its status says why
+            child.stdin.write(json.dumps(order).encode() + b"\n")
+            child.stdin.flush()
+    return child
