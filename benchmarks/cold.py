@@ -71,7 +71,7 @@ verify pairs.tc
 verify worm.tc
 verify cover.tc
 simulate hundred.tc --random-faults 2 --seed 1
-simulate gossip.tc --kill-nodes 0b000101@2
+simulate gossip.tc --dead-nodes 0b000101@2
 simulate collect.tc --distributed
 run hundred.tc --input README.md --random-faults 2 --seed 1
 run sum.tc --input README.md

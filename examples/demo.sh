@@ -23,15 +23,15 @@ step "2. Prove it once more: replay it under every set of at most 2 dead nodes o
 show verify "$OUT/plan.tc" --sweep nodes+links
 
 step "3. Run it on the file; nodes 2134 and 4231 die in mid-transfer"
-show run "$OUT/plan.tc" --input "$FILE" --kill-nodes 2134@9 4231@14
+show run "$OUT/plan.tc" --input "$FILE" --dead-nodes 2134@9 4231@14
 
 step "4. The same deaths, when every message goes over one tree only"
 echo '$ treecast plan broadcast star:4 --messages 60 -o one-copy.tc    # its report is left out here'
 "$BIN/treecast" plan broadcast star:4 --messages 60 -o "$OUT/one-copy.tc" > /dev/null 2>&1
-show simulate "$OUT/one-copy.tc" --kill-nodes 2134@9 4231@14 || true
+show simulate "$OUT/one-copy.tc" --dead-nodes 2134@9 4231@14 || true
 
 step "5. The run of step 3, step by step"
-show draw "$OUT/plan.tc" --kind space-time --kill-nodes 2134@9 4231@14
+show draw "$OUT/plan.tc" --kind space-time --dead-nodes 2134@9 4231@14
 
 step "6. A picture of the three edge-disjoint trees"
 show draw "$OUT/plan.tc" -o treecast-demo.png

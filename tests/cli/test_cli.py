@@ -192,7 +192,7 @@ def test_how_to_sweep_says_nothing_without_what_fails(files, ask, flag):
 
 
 def test_simulate(files, answer):
-    status, found = answer("simulate", "plan.tc", "--kill-nodes", "2134@9", "--cut-links", "1234>3214@2")
+    status, found = answer("simulate", "plan.tc", "--dead-nodes", "2134@9", "--cut-links", "1234>3214@2")
     assert status == 0
     assert set(found) >= JOB | {
         "faults", "living", "delivered", "lost", "steps", "transmissions", "verified", "complete_from_step",
@@ -200,7 +200,7 @@ def test_simulate(files, answer):
     assert (found["living"], found["delivered"], found["lost"]) == (23, 23, [])
     assert found["faults"] == ["2134@9", "1234>3214@2"]
     assert found["complete_from_step"]["2134"] is None
-    status, found = answer("simulate", "single.tc", "--kill-nodes", "2134", "3214", "4231")
+    status, found = answer("simulate", "single.tc", "--dead-nodes", "2134", "3214", "4231")
     assert status == 1
     assert found["delivered"] == 1
     assert {"node": "4321", "chunks": [0, 60]} in found["lost"]
@@ -211,7 +211,7 @@ def test_simulate(files, answer):
 
 
 def test_run(files, answer):
-    status, found = answer("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9", "4231@14")
+    status, found = answer("run", "plan.tc", "--input", "data", "--dead-nodes", "2134@9", "4231@14")
     assert status == 0
     assert set(found) >= JOB | {
         "input", "bytes", "sha256", "faults", "living", "delivered", "lost", "steps", "transmissions", "seconds",
@@ -220,7 +220,7 @@ def test_run(files, answer):
     verdicts = {node["node"]: node["verdict"] for node in found["node_reports"]}
     assert {node for node, verdict in verdicts.items() if verdict == "dead"} == {"2134", "4231"}
     assert all(n["sha256"] == found["sha256"] for n in found["node_reports"] if n["verdict"] == "intact")
-    status, found = answer("run", "single.tc", "--input", "data", "--kill-nodes", "2134")
+    status, found = answer("run", "single.tc", "--input", "data", "--dead-nodes", "2134")
     assert status == 1
     assert found["delivered"] < found["living"]
     assert found["lost"]
@@ -298,7 +298,7 @@ def test_draw(files, ask):
     status, out, err = ask("draw", "plan.tc")
     assert (status, err, out.count("(root)")) == (0, "", 3)
     assert ask("draw", "plan.tc", "--tree", "1", "--ascii")[1].isascii()
-    assert "complete @" in ask("draw", "plan.tc", "--kind", "space-time", "--kill-nodes", "2134")[1]
+    assert "complete @" in ask("draw", "plan.tc", "--kind", "space-time", "--dead-nodes", "2134")[1]
     for name in ("picture.svg", "picture.png"):
         assert ask("draw", "plan.tc", "-o", name) == (0, "", "")
         assert (files / name).stat().st_size > 1000
@@ -400,11 +400,11 @@ BAD = [
     (("verify", "plan.tc", "--sweep", "nodes", "--seed=-1"), "-1"),
     (("verify",), "FILE"),
     (("simulate", "early.tc"), "holds a schedule that is wrong: row 3"),
-    (("simulate", "plan.tc", "--kill-nodes", "nobody"), "'nobody' is no node"),
-    (("simulate", "plan.tc", "--kill-nodes", "2134@"), "names no fault"),
-    (("simulate", "plan.tc", "--kill-nodes", "2134@soon"), "names no fault"),
-    (("simulate", "plan.tc", "--kill-nodes", "@5"), "is no node"),
-    (("simulate", "plan.tc", "--kill-nodes", "1234"), "the root 1234 cannot be dead"),
+    (("simulate", "plan.tc", "--dead-nodes", "nobody"), "'nobody' is no node"),
+    (("simulate", "plan.tc", "--dead-nodes", "2134@"), "names no fault"),
+    (("simulate", "plan.tc", "--dead-nodes", "2134@soon"), "names no fault"),
+    (("simulate", "plan.tc", "--dead-nodes", "@5"), "is no node"),
+    (("simulate", "plan.tc", "--dead-nodes", "1234"), "the root 1234 cannot be dead"),
     (("simulate", "plan.tc", "--cut-links", "1234-4321"), "is no link"),
     (("simulate", "plan.tc", "--cut-links", "1234"), "names no link"),
     (("simulate", "plan.tc", "--cut-links", "1234>"), "names no link"),
@@ -416,7 +416,7 @@ BAD = [
     (("simulate", "plan.tc", "--latency=1us", "--rate=-1GB/s"), "-1"),
     (("run", "plan.tc", "--input", "missing"), "'missing' cannot be read"),
     (("run", "plan.tc", "--input", "folder"), "cannot be read"),
-    (("run", "plan.tc", "--input", "data", "--kill-nodes", "1234"), "the root 1234 cannot be dead"),
+    (("run", "plan.tc", "--input", "data", "--dead-nodes", "1234"), "the root 1234 cannot be dead"),
     (("run", "plan.tc"), "--input"),
     (("run", "missing.tc", "--input", "data"), "'missing.tc' cannot be read"),
     (("run", "-", "--input", "-"), "both be standard input"),
@@ -477,7 +477,7 @@ TOKENS = [
     *VERBS, "broadcast", "allgather", "star:4", "star:3", "mesh:2x2", "hypercube:2", "star:99", "tree:2,1", "plan.tc", "plan.tcb",
     "early.tc", "cut.tc", "data", "nothing", "missing", "folder", "-", "--", "-o", "--output", "--json", "--json=x", "--root",
     "--messages", "--copies", "--survive", "--model", "--builder", "--sweep", "--most", "--sample", "--seed", "--keep-going",
-    "--expanded", "--kill-nodes", "--cut-links", "--random-faults", "--bytes", "--latency", "--rate", "--chunk", "--input",
+    "--expanded", "--dead-nodes", "--cut-links", "--random-faults", "--bytes", "--latency", "--rate", "--chunk", "--input",
     "--node", "--tree", "--steps", "--all", "--kind", "--ascii", "--up-to", "--help", "--version", "-h", "--no-json", "--=", "-5",
     "0", "1", "2", "3", "5", "1e3", "nan", "2134", "1234", "2134@3", "1234-2134", "1234>2134@2", "nodes", "links", "nodes+arcs",
     "trees", "space-time", "0:3", ":", "all-port", "whispering,half", "star", "out.tc", "out.tcb", "out.svg", "", " ", "\n", "é",
@@ -487,10 +487,10 @@ TOKENS = [
 USUAL = [
     ["plan", "broadcast", "star:4", "--copies", "2", "--messages", "5", "-o", "out.tc"],
     ["verify", "plan.tc", "--sweep", "nodes", "--most", "1"],
-    ["simulate", "plan.tc", "--kill-nodes", "2134@3", "--cut-links", "1234-2134", "--random-faults", "1"],
+    ["simulate", "plan.tc", "--dead-nodes", "2134@3", "--cut-links", "1234-2134", "--random-faults", "1"],
     ["bounds", "broadcast", "star:4", "--survive", "1"],
     ["draw", "plan.tc", "--kind", "space-time", "--tree", "1"],
-    ["run", "plan.tcb", "--input", "data", "--kill-nodes", "2134"],
+    ["run", "plan.tcb", "--input", "data", "--dead-nodes", "2134"],
     ["show", "plan.tc", "--node", "2134", "--steps", "0:3"],
     ["networks", "star:4"],
     [],
@@ -607,7 +607,7 @@ def in_terminal(*arguments, **environment):
 
 
 def test_in_a_terminal_there_is_chatter_and_colour(files):
-    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9")
+    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--dead-nodes", "2134@9")
     assert status == 0
     assert shown.startswith("verified by streams: 69 rows\n")
     assert re.search("\x1b\\[[0-9;]*32m", shown)
@@ -617,7 +617,7 @@ def test_in_a_terminal_there_is_chatter_and_colour(files):
 
 
 def test_no_color_is_heeded(files):
-    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--kill-nodes", "2134@9", NO_COLOR="1")
+    status, shown = in_terminal("run", "plan.tc", "--input", "data", "--dead-nodes", "2134@9", NO_COLOR="1")
     assert status == 0
     assert not re.search("\x1b\\[[0-9;]*3[0-9]m", shown)
 

@@ -17,7 +17,7 @@ def plan(tmp_path_factory):
 
 @pytest.mark.parametrize("twice", [["2134", "2134@5"], ["2134@5", "2134"]])
 def test_a_fault_that_is_named_twice_happens_at_the_earlier_step(plan, twice, capsys):
-    assert main(["simulate", plan, "--kill-nodes", *twice]) == 0
+    assert main(["simulate", plan, "--dead-nodes", *twice]) == 0
     assert "\nfaults         2134\n" in capsys.readouterr().out
     links = [text.replace("2134", "1234-2134") for text in twice]
     assert treecast.parse_faults("star:4", links=links) == treecast.parse_faults("star:4", links="1234-2134")
@@ -49,7 +49,7 @@ def test_a_root_that_lies_is_refused_as_a_dead_one_is(plan, capsys):
 def test_what_happens_after_the_last_step_is_said(plan, capsys):
     schedule = treecast.load(plan)
     last = schedule.steps - 1
-    assert main(["simulate", plan, "--kill-nodes", f"2134@{last}", "4231@999"]) == 0
+    assert main(["simulate", plan, "--dead-nodes", f"2134@{last}", "4231@999"]) == 0
     assert f"too late       4231@999: after the last step, {last}," in capsys.readouterr().out
     done = treecast.run(schedule, b"some data", ["4231@999"])
     assert describe(done).figures["too_late"] == ["4231@999"]
@@ -62,7 +62,7 @@ def test_what_happens_after_the_last_step_is_said(plan, capsys):
 def test_nobody_is_left(tmp_path, capsys):
     schedule = treecast.plan("allgather", "ring:6")
     treecast.save(schedule, tmp_path / "plan.tc")
-    assert main(["simulate", str(tmp_path / "plan.tc"), "--kill-nodes", *"012345"]) == 1
+    assert main(["simulate", str(tmp_path / "plan.tc"), "--dead-nodes", *"012345"]) == 1
     assert "delivered      NOT to anybody: no node is left" in capsys.readouterr().out
     for carried_out in (treecast.simulate, lambda *given: treecast.run(given[0], b"data", given[1])):
         assert not carried_out(schedule, [f"{v}@{v}" for v in range(6)]).holds

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "verify p.tc --sweep node",
             "--sweep node will not do: write one of nodes, arcs, links, nodes+arcs, nodes+links; did",
         ),
-        ("simulate p.tc --kill-nodes", "--kill-nodes has no value: write one or more behind it"),
+        ("simulate p.tc --dead-nodes", "--dead-nodes has no value: write one or more behind it"),
         ("simulate p.tc --cut-links", "--cut-links has no value: write one or more behind it"),
         ("run p.tc --input p.tc --lying-nodes", "--lying-nodes has no value: write one or more behind it"),
         ("plan broadcst star:3", "did you mean 'broadcast'?"),
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("plan allgather star:3 --initiator 1", "takes initiator (four-phases needs a hypercube;"),
         ("verify p.tc --most 2", "--most says how to sweep"),
         ("verify p.tc --keep-going", "--keep-going says how to sweep"),
-        ("simulate p.tc --kill-nodes 213,312", "'213,312' is no node of star:3: put spaces between nodes"),
+        ("simulate p.tc --dead-nodes 213,312", "'213,312' is no node of star:3: put spaces between nodes"),
         (
             "plan broadcast star:4 --root 1235",
             "a label has each of the symbols 1 to 4 once, as 4321: 5 is none of them",
@@ -183,7 +183,7 @@ def test_edge_lists_may_have_weights_commas_and_marks(text: str, tmp_path: Path)
 def test_a_run_writes_what_every_living_node_received(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(bytes(range(97)))
     assert main(["plan", "scatter", "ring:4", "-o", str(tmp_path / "s.tc")]) == 0
-    for plan, faults, names in ((folder / "p.tc", ["--kill-nodes", "213@1"], 5), (tmp_path / "s.tc", [], 4)):
+    for plan, faults, names in ((folder / "p.tc", ["--dead-nodes", "213@1"], 5), (tmp_path / "s.tc", [], 4)):
         out = tmp_path / plan.stem
         assert main(["run", str(plan), "--input", str(tmp_path / "data.bin"), "--output", str(out), *faults]) == 0
         received = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -203,7 +203,7 @@ def test_a_file_of_a_later_version_says_so(folder: Path, tmp_path: Path, capsys:
 
 @pytest.mark.parametrize(
     ("command", "status"),
-    [("--help", 0), ("plan --help", 0), ("show p.tc", 0), ("run p.tc --input p.tc --kill-nodes 123@1", 1)],
+    [("--help", 0), ("plan --help", 0), ("show p.tc", 0), ("run p.tc --input p.tc --dead-nodes 123@1", 1)],
 )
 def test_a_reader_that_leaves_early_changes_no_verdict(command: str, status: int, folder: Path) -> None:
     reader, writer = os.pipe()

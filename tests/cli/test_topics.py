@@ -62,7 +62,7 @@ def test_each_page_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) ->
         if family.arguments != "PATH"
     )
     assert [row["status"] for row in json.loads(shown(capsys, "exit", "--json"))] == [0, 1, 2, 124, 130]
-    assert "--kill-nodes" in shown(capsys, "faults")
+    assert "--dead-nodes" in shown(capsys, "faults")
     named = {row["builder"] for row in json.loads(shown(capsys, "builders", "--json"))}
     assert {"disjoint-trees", "packed-trees", "cover"} <= named
     assert re.search(r"^text +\.tc +yes +yes", shown(capsys, "files"), re.MULTILINE)

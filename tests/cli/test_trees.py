@@ -87,7 +87,7 @@ def test_out_and_back_again(ask, answer, tmp_path):
         assert (found["delivered"], found["most_held_for_others"]) == (6, 1)
     collected = {p.name: p.read_bytes() for p in (tmp_path / "collected").iterdir()}
     assert collected == {p.name: p.read_bytes() for p in data.iterdir()}
-    status, out, _ = ask("run", at["deal.tc"], "--input", str(data), "--flit", "256", "--kill-nodes", "2@0")
+    status, out, _ = ask("run", at["deal.tc"], "--input", str(data), "--flit", "256", "--dead-nodes", "2@0")
     assert status == 1
     assert "LOST" in out
     status, _, err = ask("run", at["deal.tc"], "--input", str(data), "--flit", "100")

@@ -176,6 +176,11 @@ def test_exports_take_the_costs_of_the_plan() -> None:
         ("simulate plain.tc --startup 1", "simulate plain.tc --latency 1s --rate inf --chunk 1"),
         ("times hypercube:4 --per-byte 1e-9", "times hypercube:4 --rate 1000000000B/s --latency 0 --bytes 1"),
         ("export p.tc --bandwidth 1e9 --latency 1e-6", "export p.tc --rate 1e9B/s --latency 1e-6s"),
+        ("simulate p.tc --kill-nodes 1 2@3 --json", "simulate p.tc --dead-nodes 1 2@3 --json"),
+        (
+            "plan broadcast ring:5 --without-nodes=3 --without-links 0-1 1-2",
+            "plan broadcast ring:5 --dead-nodes 3 --cut-links 0-1 1-2",
+        ),
         ("lab run path:2 --rate 2.5gbit -- prog --rate 1kbit", "lab run path:2 --rate 2.5Gbit/s -- prog --rate 1kbit"),
     ],
 )

@@ -309,7 +309,7 @@ def test_the_command_line_tells_who_is_fooled(ask):
 
 def test_the_command_line_has_dead_and_lying_ones_at_once(ask):
     formats.save(plan("broadcast", "hypercube:4", copies=4), "four.tc")
-    faults = ["--kill-nodes", "0b0001", "--lying-nodes", "0b0010"]
+    faults = ["--dead-nodes", "0b0001", "--lying-nodes", "0b0010"]
     for verb, *more in (("run", "--input", "data"), ("simulate",)):
         status, out, _ = ask(verb, "four.tc", *more, *faults)
         assert status == 0
@@ -333,7 +333,7 @@ def test_the_command_line_runs_and_simulates_every_collective(ask, kind):
         status, out, _ = ask(verb, f"{kind}.tc", *more)
         assert status == 0
         assert "everything to all 6 living nodes" in out
-        status, out, _ = ask(verb, f"{kind}.tc", *more, "--kill-nodes", "213@1")
+        status, out, _ = ask(verb, f"{kind}.tc", *more, "--dead-nodes", "213@1")
         assert status == (0 if kind == "reduce" and "lacks" not in out else 1)
 
 
@@ -341,7 +341,7 @@ def test_the_command_line_runs_and_simulates_every_collective(ask, kind):
     ("name", "arguments", "said"),
     [
         ("allreduce", ["--lying-nodes", "213"], "a sum has one copy"),
-        ("three", ["--lying-nodes", "2134", "--kill-nodes", "1234"], "the root 1234 cannot be dead from the start"),
+        ("three", ["--lying-nodes", "2134", "--dead-nodes", "1234"], "the root 1234 cannot be dead from the start"),
         ("three", ["--lying-links", "1234-4321"], "is no link of star:4"),
         ("three", ["--lying-nodes", "9999"], "9999"),
     ],

@@ -128,7 +128,7 @@ def test_faults_are_shown_as_they_are_simulated(kind, spec, more, dead, cut):
     """What stands at the sources is sent, what is terrible is lost, and who holds what at the end is who the simulator says."""
     schedule = plan(kind, spec, **more)
     trace = replay(schedule, parse_faults(schedule.network, dead, cut))
-    found = json.loads(traced(schedule, kill_nodes=dead, cut_links=cut))
+    found = json.loads(traced(schedule, dead_nodes=dead, cut_links=cut))
     events, labels = found["traceEvents"], schedule.network.labels(range(schedule.network.nodes))
     out = [event for event in events if event["ph"] == "X" and event["tid"] % 2 == 0]
     into = [event for event in events if event["ph"] == "X" and event["tid"] % 2]
@@ -154,7 +154,7 @@ def test_faults_are_shown_as_they_are_simulated(kind, spec, more, dead, cut):
 
 def test_faults_are_written_as_for_simulate(tmp_path, capsys):
     formats.save(plan("broadcast", "star:4", messages=2, copies=2), tmp_path / "plan.tc")
-    line = ["export", str(tmp_path / "plan.tc"), "-o", str(tmp_path / "a.trace.json"), "--kill-nodes", "2134", "3214@2"]
+    line = ["export", str(tmp_path / "plan.tc"), "-o", str(tmp_path / "a.trace.json"), "--dead-nodes", "2134", "3214@2"]
     assert main([*line, "--cut-links", "1234-4231"]) == 0
     assert json.loads((tmp_path / "a.trace.json").read_text())["otherData"]["faults"][:2] == ["2134", "3214@2"]
     assert main([*line, "--cut-links", "1234-9999"]) == 2

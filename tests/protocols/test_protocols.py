@@ -256,6 +256,6 @@ def test_simulate_distributed_that_differs(tmp_path, ask):
 
 
 def test_simulate_distributed_wants_no_faults(file, ask):
-    status, _, err = ask("simulate", file, "--distributed", "--kill-nodes", "1")
+    status, _, err = ask("simulate", file, "--distributed", "--dead-nodes", "1")
     assert status == 2
     assert "without faults" in err

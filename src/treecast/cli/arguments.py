@@ -94,8 +94,8 @@ else:
 class BrokenParts:
     """What of a network is broken, and planned without."""
 
-    without_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that the network is to lack.")] = ()
-    without_links: Annotated[
+    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that the network is to lack.")] = ()
+    cut_links: Annotated[
         tuple[str, ...],
         Several,
         Parameter(help="Links that the network is to lack: A-B both ways, A>B one way (in quotes)."),
@@ -111,12 +111,12 @@ class BrokenOptions(FileOptions, BrokenParts):
         """Return how the network to compare with is spelled: for ``whole``, that of the file with what is missing put back."""
         if compare_with != "whole":
             return compare_with
-        return replace(self, whole=True, without_nodes=(), without_links=()).less(network)
+        return replace(self, whole=True, dead_nodes=(), cut_links=()).less(network)
 
     def less(self, network: str) -> str:
         """Return how a network, as it is asked for, without these parts is spelled."""
         network += spell_asked({name: getattr(self, option.field) for name, option in OPTIONS.items()})
-        for parts, word in ((self.without_links, "links"), (self.without_nodes, "nodes")):
+        for parts, word in ((self.cut_links, "links"), (self.dead_nodes, "nodes")):
             network += f" without {word} {' '.join(parts)}" if parts else ""
         return network
 
@@ -265,7 +265,7 @@ class BytesOptions(DataOptions):
 class FaultOptions:
     """What fails."""
 
-    kill_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
+    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
     cut_links: Annotated[
         tuple[str, ...],
         Several,
@@ -276,13 +276,13 @@ class FaultOptions:
     ] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.kill_nodes or self.cut_links)
+        return bool(self.dead_nodes or self.cut_links)
 
     def read(self, schedule: "Schedule") -> "Faults":
         """Return the faults that are asked for."""
         from treecast.simulation.faults import parse_faults
 
-        return parse_faults(schedule.network, self.kill_nodes, self.cut_links)
+        return parse_faults(schedule.network, self.dead_nodes, self.cut_links)
 
 
 @Parameter(name="*")

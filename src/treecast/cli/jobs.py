@@ -11,7 +11,7 @@ draw star.tc
 export star.tc -o star.graphml
 plan broadcast star.graphml
 plan allgather star:4 --messages 2 -o gather.tc
-simulate gather.tc --kill-nodes 2134@1
+simulate gather.tc --dead-nodes 2134@1
 plan allgather hypercube:4 --copies 2
 plan allgather torus:3x4 --copies 2
 plan alltoall star:4 --copies 2
@@ -20,7 +20,7 @@ plan scatter mesh:3x4 --copies 2
 plan scatter star:4 --copies 2
 plan scatter kautz:2,3 --messages 20
 plan reduce-scatter hypercube:3 --messages 3 -o sums.tc
-simulate sums.tc --kill-nodes 0b101@2
+simulate sums.tc --dead-nodes 0b101@2
 plan allreduce torus:3x3
 plan allreduce mesh:2x3 --builder overlapping-sums
 plan allgather mesh:3x4 --messages 2
@@ -42,9 +42,9 @@ plan broadcast complete:6 --copies 2 --model one-port,combining
 plan allgatherv complete:5 --lengths random:4 --model one-port
 plan allgather hypercube:3 --model whispering --survive 2 -o whispering.tc
 verify whispering.tc --sweep links --most 1
-simulate whispering.tc --kill-nodes 0b101@2
+simulate whispering.tc --dead-nodes 0b101@2
 plan allgather hypercube:7 --model shouting --survive 2 -o shouting.tc
-simulate shouting.tc --kill-nodes 0b0000101@2
+simulate shouting.tc --dead-nodes 0b0000101@2
 verify whispering.tc --model whispering,half
 plan broadcast mesh:3x6 --model wormhole -o mesh.tc
 plan broadcast mesh:2x4 --model wormhole --builder exhaustive

@@ -34,12 +34,18 @@ Renamed = Mapping[str, tuple[str, Callable[[str], str]]]
 """For each old option the new one, and what its value becomes."""
 _NONE: Renamed = {}
 _COSTS: Renamed = {"--startup": ("--latency", _in_seconds), "--per-byte": ("--rate", _per_byte)}
+_FAULTS: Renamed = {
+    "--kill-nodes": ("--dead-nodes", str),
+    "--without-nodes": ("--dead-nodes", str),
+    "--without-links": ("--cut-links", str),
+}
 _OLD: Mapping[str, Renamed] = {
     "simulate": {**_COSTS, "--chunk-bytes": ("--chunk", str)},
     "times": {**_COSTS, "--chunk-bytes": ("--bytes", str)},
     "export": {"--bandwidth": ("--rate", _in_bytes_a_second), "--latency": ("--latency", _in_seconds)},
     "lab": {"--rate": ("--rate", _bits)},
 }
+_STARTING = ("lab", "launch")  # programs with options of their own
 _USUAL = {"--latency": "0", "--rate": "inf", "--chunk": "1", "--bytes": "1"}
 """What old options were where only some of them were given."""
 
@@ -50,7 +56,8 @@ def modern(arguments: list[str]) -> list[str]:
     >>> modern(["simulate", "plan.tc", "--startup=1e-6", "--per-byte", "1e-9", "--chunk-bytes", "4096"])[2:]
     ['--latency', '1e-6s', '--rate', '1000000000B/s', '--chunk', '4096']
     """
-    known: Renamed = _OLD.get(arguments[0] if arguments else "", _NONE)
+    verb = arguments[0] if arguments else ""
+    known = _OLD.get(verb, _NONE) if verb in _STARTING else {**_FAULTS, **_OLD.get(verb, _NONE)}
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words, found, used = list(arguments[:end]), list[str](), set[str]()
     while words:
@@ -65,6 +72,6 @@ def modern(arguments: list[str]) -> list[str]:
             console.warn(f"{old} {value} is now written {new} {found[-1]}")
             used.add(old)
     if used & {*_COSTS, "--chunk-bytes"}:
-        missing = [new for new in dict.fromkeys(new for new, _ in known.values()) if new not in found]
+        missing = [new for new in dict.fromkeys(new for new, _ in known.values()) if new in _USUAL and new not in found]
         found += [word for new in missing for word in (new, _USUAL[new])]
     return found + arguments[end:]

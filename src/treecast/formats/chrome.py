@@ -33,8 +33,8 @@ _NODES = Setting(
     what="Show these nodes only: labels or numbers, with spaces between them (in quotes).",
 )
 _KILL = Setting(
-    name="kill-nodes",
-    keyword="kill_nodes",
+    name="dead-nodes",
+    keyword="dead_nodes",
     what="Nodes that fail: NODE, or NODE@STEP.",
     read=str.split,
     several=True,
@@ -62,7 +62,7 @@ def encode(
     rate: float | None = None,
     nodes: str = "",
     steps: str = ":",
-    kill_nodes: Sequence[str] = (),
+    dead_nodes: Sequence[str] = (),
     cut_links: Sequence[str] = (),
 ) -> bytes:
     """Return the messages of a schedule as events in JSON. Raises FormatError when they are too many to show."""
@@ -74,7 +74,7 @@ def encode(
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     shown = _shown_nodes(schedule.network, nodes), _shown_steps(messages, steps)
     _check_number(messages, *shown)
-    fates = fates_of(messages, kill_nodes, cut_links)
+    fates = fates_of(messages, dead_nodes, cut_links)
     microseconds = 1e6 * int(np.diff(begins).max()) / rate_of(link_cost(schedule, rate=rate))
     events = [*_threads(schedule.network, shown[0]), *_deaths(schedule.network, fates, microseconds, shown[0])]
     events += _events(messages, fates, begins, microseconds, shown)

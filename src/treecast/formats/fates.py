@@ -43,7 +43,7 @@ class Fates:
         return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
 
 
-def fates_of(messages: Messages, kill_nodes: Sequence[str], cut_links: Sequence[str]) -> Fates:
+def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[str]) -> Fates:
     """Return what becomes of each message when nodes and links fail, which are written as ``simulate`` takes them.
 
     Raises
@@ -51,7 +51,7 @@ def fates_of(messages: Messages, kill_nodes: Sequence[str], cut_links: Sequence[
     FaultError, NetworkError
         For what does not exist, and when the root is dead from the start.
     """
-    faults = parse_faults(messages.schedule.network, kill_nodes, cut_links)
+    faults = parse_faults(messages.schedule.network, dead_nodes, cut_links)
     count = len(messages)
     if not len(faults):
         every = np.ones(count, np.bool_)

@@ -24,7 +24,7 @@ DEFAULT = "text"
 """The format of files whose name ends in no suffix of a format, and of bytes that no importer recognises."""
 
 _OF_TEXT = ("", ".txt")
-_RENAMED = {"bandwidth": "rate"}
+_RENAMED = {"bandwidth": "rate", "kill_nodes": "dead_nodes"}
 """Settings that were called otherwise before version 0.2."""
 
 _NO_SCHEDULES = {

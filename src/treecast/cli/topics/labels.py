@@ -21,7 +21,7 @@ def topic() -> Description:
         "A node may also be written as its number, from 0 to N - 1. What could be both is a label.",
         "Several nodes: spaces between them. NODE@STEP: from that step on.",
         "Links: A-B both ways, 'A>B' one way (in quotes), A-B#0 the first of parallel cables.",
-        "Less its broken parts: 'torus:4x4 without links 0,0-0,1 nodes 3,3', or --without-links and --without-nodes.",
+        "Less its broken parts: 'torus:4x4 without links 0,0-0,1 nodes 3,3', or --cut-links and --dead-nodes.",
     )
     figures = [dict(zip(columns, row, strict=True)) for row in rows]
     return Description(figures, tables=(Table(columns=columns, rows=rows, of="families"),), notes=notes)

@@ -41,7 +41,7 @@ def run(
     and gatherv take a folder with a file for each node, and move it flit by flit; allgatherv takes a file or such a folder.
     With --mpi every node is a process of its own, which mpirun starts, and whoever is to be killed is killed.
 
-    Example: treecast run plan.tc --input photo.png --kill-nodes 2143@3 3142@3
+    Example: treecast run plan.tc --input photo.png --dead-nodes 2143@3 3142@3
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def run(
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
             raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
-        kill = (*over.kill, *failing.kill_nodes)
+        kill = (*over.kill, *failing.dead_nodes)
         return _run_over_mpi(file, data, over, as_json, flit=flit, kill=kill, output=output)
     if over.kill:
-        raise TreecastError("--kill kills processes, with --mpi: write --kill-nodes here, or --mpi as well")
+        raise TreecastError("--kill kills processes, with --mpi: write --dead-nodes here, or --mpi as well")
     if file == data == "-":
         raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
     schedule, report = load(file)

@@ -20,7 +20,7 @@ def simulate(
 
     With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled.
 
-    Example: treecast simulate plan.tc --kill-nodes 21345 32145@5 --cut-links 12345-52341
+    Example: treecast simulate plan.tc --dead-nodes 21345 32145@5 --cut-links 12345-52341
 
     Parameters
     ----------
