@@ -99,6 +99,15 @@ def test_the_rule_alone_is_enough(monkeypatch):
     independent_trees.cache_clear()
 
 
+@pytest.mark.parametrize("nodes", [30, 60, pytest.param(100, marks=pytest.mark.long)])
+def test_three_ways_from_the_rim_of_a_wheel(nodes):
+    """Two of them lead round the rim: trees have to be deep."""
+    wheel = nx.wheel_graph(nodes)
+    schedule = plan("broadcast", wheel, root=nodes // 2, survive=2)
+    assert verify(schedule).holds
+    assert sweep(schedule, 1, "nodes").holds
+
+
 @pytest.mark.long
 def test_large_networks_take_no_search():
     where = network(ears(1, 3000))

@@ -25,6 +25,7 @@ from treecast.schedule.trees import TreeSet
 _AT_ONCE = 100  # moves of an attempt, for each node of each tree
 _SHORTENING = 200  # the same of all attempts after the first that finds trees
 _WITH_A_RULE = 8  # times that, of all attempts where a rule gives some
+_DEEP = 4  # attempts to find trees of any depth, where none were found
 _MOST_MOVES = 2**20
 
 
@@ -79,17 +80,26 @@ def independent_trees(
     found, turn, more = ruled, 0, 1
     few = min(_MOST_MOVES, _SHORTENING * trees * network.nodes)
     tried, most = 0, _MOST_MOVES if ruled is None else min(_MOST_MOVES, _WITH_A_RULE * few)
-    while tried < most and (found is None or found.height > least):
+
+    def attempt(target: int, moves: int) -> tuple[int, NDArray[np.int32]]:
+        """Return the moves after which trees were found, or -1, and the arcs of the trees."""
         up, start = pack(network, root, trees, seed + turn, arcs, start=at), number_of_seed(seed + turn)
+        return int(separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start)), up
+
+    while tried < most and (found is None or found.height > least):
         target = least + more if found is None or found is ruled else found.height - 1
-        moves = min(_AT_ONCE * up.size * (more if found is ruled else 1), most - tried)
-        used = int(separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start))
+        moves = min(_AT_ONCE * trees * len(part.node) * (more if found is ruled else 1), most - tried)
+        used, up = attempt(target, moves)
         tried, turn = tried + (moves if used < 0 else used + 1), turn + 1
         if used >= 0:
             found = _trees_of(network, root, up, part, against)
             most = min(most, tried + few)
         elif found is ruled:  # deeper trees are found more easily, and slowly
             more = min(2 * more, network.nodes)
+    last = turn + _DEEP
+    while found is None and turn < last:  # however deep
+        used, up = attempt(network.nodes, _MOST_MOVES // _DEEP)
+        found, turn = _trees_of(network, root, up, part, against) if used >= 0 else None, turn + 1
     return found if found is None or ruled is None else min(found, ruled, key=lambda each: each.height)
 
 
