@@ -115,6 +115,19 @@ def test_a_store_is_a_place_to_meet():
     end_all(jobs)
 
 
+def test_ranks_that_mean_to_survive_different_numbers_do_not_start():
+    place = Place(2, Trust(SECRET), ("127.0.0.1", 0), start=20)
+    where = (("127.0.0.1", place.port),)
+
+    def start(rank):
+        with pytest.raises(PlanError, match="the same survive, not 0 and 1"):
+            start_job(Start(rank, 2, where, False), Options(survive=rank, trust=Trust(SECRET), start=20))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(start, range(2)))
+    place.close()
+
+
 def test_who_does_not_come_is_named():
     place = Place(3, Trust(SECRET), ("127.0.0.1", 0), start=0.3)
     where = (("127.0.0.1", place.port),)

@@ -4,7 +4,7 @@ import atexit
 import json
 import os
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple, TypeVar
 from treecast.errors import PlanError
 from treecast.groups.group import Group
 from treecast.mpi.comm.ending import end_with_the_job
+from treecast.tcp.hosts import own_addresses
 from treecast.tcp.meeting import (
     Arrivals,
     Listener,
     Place,
+    Seat,
     Store,
     TooLateError,
     ask_place,
@@ -31,7 +33,8 @@ from treecast.transport.sockets import Sockets
 T = TypeVar("T")
 _GROUPS = (1 << 16) - 1
 _NAP = 0.05
-_EARLY = 1 << 12  # frames of a group that is not known yet
+_EARLY = 1 << 20  # bytes of frames of groups that are not known yet
+_FRAME = 256  # bytes that one takes beside its own
 
 
 class Options(NamedTuple):
@@ -66,7 +69,7 @@ class Job:
         self.transport, self.arrivals, self._listener = transport, arrivals, listener
         self.next_group = 0
         self._groups: dict[int, Group] = {}
-        self._early: dict[int, list[tuple[int, Key, bytes]]] = {}
+        self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._worker: ThreadPoolExecutor | None = None
@@ -90,8 +93,9 @@ class Job:
         self._groups[group.ident] = group
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
-        for source, key, body in self._early.pop(group.ident, ()):
-            group.hear(source, key, body)
+        early, self._early = self._early, []
+        for source, key, body in early:
+            self._hear(source, key, body)
         return group
 
     def _hear(self, source: int, key: Key, body: bytes) -> None:
@@ -104,10 +108,10 @@ class Job:
         if group is not None:
             group.hear(source, key, body)
             return
-        waiting = self._early.setdefault(key.group, [])
-        if key.group < self.next_group or len(waiting) > _EARLY:
+        room = _EARLY - sum(_FRAME + len(each) for _, _, each in self._early)
+        if key.group < self.next_group or len(body) > room:
             raise ValueError("frames of a group that is none")
-        waiting.append((source, key, body))
+        self._early.append((source, key, body))
 
     def _lose(self, seat: int, proof: bool) -> None:
         for group in list(self._groups.values()):
@@ -235,13 +239,13 @@ def start_job(where: Start, options: Options) -> Job:
         place = _hold(size, options, places[0])
     try:
         listener = Listener(own, options.trust, arrivals.put, (options.trust.host, 0))
-        addresses = [(host, listener.port) for host in own_hosts(places, options.trust)]
+        hosts = own_addresses(host for host, _ in places) if options.trust.secret else ["127.0.0.1"]
+        said = [[(host, listener.port) for host in hosts], options.survive]
         if options.store is not None:
-            table = ask_store(options.store, own, size, addresses)
+            table = ask_store(options.store, own, size, said)
         else:
-            table = ask_place(places, own, addresses, options.trust, until)
-        if len(table) != size:
-            raise PlanError(f"rank {rank} was told of {size} ranks, and the meeting place of {len(table)}")
+            table = ask_place(places, own, said, options.trust, until)
+        _check_alike(table, size)
         if options.join:
             socks = connect_living(table, own, options.trust)
         else:
@@ -269,25 +273,13 @@ def _check_reach(places: Iterable[Address], options: Options) -> None:
         )
 
 
-def own_hosts(places: Iterable[Address], trust: Trust) -> list[str]:
-    """Return the addresses of this host that others can use: those from which it reaches the meeting place."""
-    found: list[str] = []
-    for host, port in places if trust.secret else ():
-        for family, _, _, _, address in _resolved(host, port):
-            with socket.socket(family, socket.SOCK_DGRAM) as probe:
-                try:
-                    probe.connect(address)
-                except OSError:
-                    continue
-                found.append(probe.getsockname()[0])
-    return list(dict.fromkeys(found)) or ["127.0.0.1"]
-
-
-def _resolved(host: str, port: int) -> list[Any]:
-    try:
-        return socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
-    except OSError:
-        return []
+def _check_alike(table: Sequence[Seat], size: int) -> None:
+    """Raise PlanError, at all ranks, when they have started with different options."""
+    if len(table) != size:
+        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
+    said = sorted({seat.survive for seat in table})
+    if len(said) > 1:
+        raise PlanError(f"the ranks of a job say the same survive, not {' and '.join(map(str, said))}")
 
 
 class _Ending:

@@ -31,11 +31,18 @@ class TooLateError(PlanError):
 
 
 class Seat(NamedTuple):
-    """Where a rank can be found: its number, its identity, and its addresses with a port each."""
+    """A rank: its number, its identity, its addresses with a port each, and how many it means to survive in a call."""
 
     rank: int
     identity: str
     addresses: list[tuple[str, int]]
+    survive: int
+
+    @classmethod
+    def read(cls, rank: int, identity: str, said: Any) -> "Seat":
+        """Return the seat that a rank has told of. Raises ValueError for what is none."""
+        addresses, survive = said
+        return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], int(survive))
 
 
 class Store(Protocol):
@@ -144,9 +151,7 @@ class Place:
         self._listener.close()
 
 
-def ask_place(
-    places: Iterable[tuple[str, int]], own: Who, addresses: list[Any], trust: Trust, until: float
-) -> list[Seat]:
+def ask_place(places: Iterable[tuple[str, int]], own: Who, said: Any, trust: Trust, until: float) -> list[Seat]:
     """Tell a meeting place where this rank listens, and return the table of all ranks. Raises PlanError when that fails."""
     tried, why = list(places), "nobody answers"
     while monotonic() < until:
@@ -163,14 +168,11 @@ def ask_place(
             with sock:
                 if who.rank != PLACE:
                     raise PlanError(f"{place[0]}:{place[1]} is no meeting place but rank {who.rank}")
-                send_record(sock, addresses)
+                send_record(sock, said)
                 answer = _read_answer(sock, until)
             if "error" in answer:
                 raise PlanError(f"the job cannot start: {answer['error']}")
-            return [
-                Seat(rank, identity, [(host, port) for host, port in found])
-                for rank, identity, found in answer["table"]
-            ]
+            return [Seat.read(rank, identity, said) for rank, identity, said in answer["table"]]
         sleep(_NAP)
     raise PlanError(f"no meeting place at {', '.join(f'{host}:{port}' for host, port in tried)}: {why}")
 
@@ -182,14 +184,12 @@ def _read_answer(sock: socket.socket, until: float) -> Any:
         raise PlanError(f"the meeting place has gone before all ranks were there: {error}") from None
 
 
-def ask_store(store: Store, own: Who, size: int, addresses: list[Any]) -> list[Seat]:
+def ask_store(store: Store, own: Who, size: int, said: Any) -> list[Seat]:
     """Tell a store where this rank listens, and return the table of all ranks."""
-    store.set(f"treecast/{own.rank}", json.dumps([own.identity.hex(), addresses]))
+    store.set(f"treecast/{own.rank}", json.dumps([own.identity.hex(), said]))
     table: list[Seat] = []
     for rank in range(size):
-        value = store.get(f"treecast/{rank}")
-        identity, found = json.loads(value)
-        table.append(Seat(rank, identity, [(host, port) for host, port in found]))
+        table.append(Seat.read(rank, *json.loads(store.get(f"treecast/{rank}"))))
     return table
 
 
