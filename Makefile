@@ -9,7 +9,7 @@ export FILE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-mpi demo-tcp test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
-.PHONY: bench-quick bench-mpi simgrid arena docs clean
+.PHONY: bench-quick bench-mpi bench-tcp simgrid arena docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -93,6 +93,9 @@ bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, agai
 
 bench-mpi: $(VENV)/.mpi  ## collectives over MPI on 4 and 8 ranks, as ratios to MPI's own calls of the same run
 	$(BIN)/python benchmarks/ways.py $(ARGS)
+
+bench-tcp: $(VENV)/.mpi  ## collectives over sockets beside Open MPI's, in one run
+	$(BIN)/python benchmarks/sockets.py $(ARGS)
 
 simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \

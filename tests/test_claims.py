@@ -488,6 +488,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         )
     },
     "docs/start.md": {"Python 3.11": ADDRESS},
+    "docs/tcp.md": {f"| {call}, ": Measured("make bench-tcp") for call in ("Bcast", "Allgather", "Allreduce")},
     "docs/trees.md": {
         "never single flits": DESIGN,
         "takes fewer than max(B, M) steps": Test(

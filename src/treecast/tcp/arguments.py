@@ -16,6 +16,7 @@ class Reader:
 
     def __init__(self, size: int) -> None:
         self._size = size
+        self._adds = set[tuple[library.Op, library.Datatype]]()  # operations that go with a datatype
 
     def _span(self, argument: Any, writable: bool, vector: bool = False) -> tuple[Span, Place]:
         """Return the entries of an argument, and how they come to it when they are elsewhere. Raises TypeError, ValueError."""
@@ -88,6 +89,7 @@ class Reader:
         """Raise TypeError for an operation that does not go with a datatype."""
         if not isinstance(op, library.Op):
             raise TypeError(f"an operation of treecast.tcp adds, such as SUM, not {type(op).__name__}")
-        if op.is_predefined:
+        if op.is_predefined and (op, datatype) not in self._adds:
             one, other = (library.buffer.allocate(datatype.size, clear=True) for _ in range(2))
             op.Reduce_local([one, 1, datatype], [other, 1, datatype])
+            self._adds.add((op, datatype))

@@ -22,6 +22,7 @@ AHEAD = 8 << 20
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
 _ROOM = 1 << 17
 _JOINED = 16  # pieces that one system call sends
+_JOINED_BYTES = 4096  # up to which a body is copied behind its head
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -81,9 +82,23 @@ class Wire:
 
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; what cannot go out at once is kept."""
-        if not self.is_mute:
+        if self.is_mute:
+            return
+        if self._out or self._streams or len(body) > _JOINED_BYTES:
             self._append(key, memoryview(bytes(body)), None)
             self.flush()
+            return
+        kind, call, stage, about, instance, group = key  # the usual case: all of it goes at once
+        frame = HEAD.pack(kind, instance, about, call, group, stage, len(body)) + body
+        try:
+            sent = self.sock.send(frame)
+        except _AGAIN:
+            sent = 0
+        except OSError:
+            self._be_mute()
+            return
+        if sent < len(frame):
+            self._out.append((memoryview(frame)[sent:], None, 0))
 
     def send(self, key: Key, piece: Piece, ticket: Ticket) -> None:
         """Begin to send a message."""
@@ -102,9 +117,6 @@ class Wire:
     def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
         kind, call, stage, about, instance, group = key
         head = HEAD.pack(kind, instance, about, call, group, stage, len(body))
-        if len(body) <= 4096 and ticket is None:
-            self._out.append((memoryview(head + bytes(body)), None, 0))
-            return
         self._out.append((memoryview(head), None, 0))
         self._out.append((body, ticket, len(body)))
 
@@ -130,9 +142,8 @@ class Wire:
                     sent = self.sock.send(self._out[0][0])
             except _AGAIN:
                 return
-            except OSError:  # what it sent before it ended is still to be read
-                self.is_mute = True
-                self._end_sends()
+            except OSError:
+                self._be_mute()
                 return
             while self._out and sent >= len(self._out[0][0]):
                 piece, ticket, length = self._out.popleft()
@@ -142,6 +153,11 @@ class Wire:
             if sent:
                 piece, ticket, length = self._out[0]
                 self._out[0] = piece[sent:], ticket, length
+
+    def _be_mute(self) -> None:
+        """Send nothing more; what the peer sent before it ended is still to be read."""
+        self.is_mute = True
+        self._end_sends()
 
     def _end_sends(self) -> None:
         for stream in [*self._held.values(), *self._streams]:
