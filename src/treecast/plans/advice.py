@@ -1,6 +1,6 @@
 """Which network to build, and how to send over it: what each takes for so many bytes, beside its degree and its links."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -14,6 +14,7 @@ from treecast.networks import Network, families
 from treecast.networks import network as find_network
 from treecast.plans.choice import serious
 from treecast.plans.fastest import Amount, Search
+from treecast.plans.registry import Builder
 from treecast.plans.request import request
 from treecast.progress import report
 from treecast.schedule.costs import Costs
@@ -144,7 +145,7 @@ def advise(
         # one card goes to a switch, which joins every pair
         machines = ("all-port", "one-port") if where.every_pair_joined else ("all-port",)
         for machine, more in product(machines, range(_MORE + 1)):
-            asked = _Asked(kind, machine, survive + more, amount, costs, most_degree, rate_per)
+            asked = Asked(kind, machine, survive + more, amount, costs, most_degree, rate_per)
             try:
                 option = asked.option(spelling, where)
             except (NetworkError, PlanError) as error:
@@ -164,7 +165,9 @@ def advise(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
+    """A collective that is asked for: under which model, to survive what, of how many bytes, at which costs and degrees."""
+
     kind: str
     machine: str
     survive: int
@@ -175,18 +178,14 @@ class _Asked:
 
     def option(self, spelling: str, where: Network) -> Option | None:
         """Return what the collective takes on one network; None where a node has more links than are asked for."""
-        amount = self.amount
         one_port = find_model(self.machine).ports == "one"
         degree = 1 if one_port else where.ports
         if self.most_degree is not None and degree > self.most_degree:
             return None
-        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, degree)
-        job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
-        block = block_of(job.collective, amount.total, amount.item)
-        search = Search(job, block, amount, costs, most_built=_MOST_BUILT)
-        chosen = search.best_of_all(serious(entries, job.model))
+        search, entries = self.search(where)
+        chosen = search.best_of_all(serious(entries, search.one.model))
         sizes = search.sizes(chosen.messages)
-        steps = round(chosen.seconds / costs.default.step_time(sizes.chunk))
+        steps = round(chosen.seconds / search.costs.default.step_time(sizes.chunk))
         return Option(
             network=spelling,
             ranks=where.rank_count,
@@ -200,6 +199,14 @@ class _Asked:
             seconds=chosen.seconds,
             bound=search.bound,
         )
+
+    def search(self, where: Network) -> tuple[Search, Sequence[Builder]]:
+        """Return the search for the plan that takes the least time on a network, and the builders."""
+        one_port = find_model(self.machine).ports == "one"
+        costs = self.costs if self.rate_per == "link" or one_port else _shared(self.costs, where.ports)
+        job, entries = request(self.kind, where, messages=1, survive=self.survive, model=self.machine)
+        block = block_of(job.collective, self.amount.total, self.amount.item)
+        return Search(job, block, self.amount, costs, most_built=_MOST_BUILT), entries
 
 
 def _shared(costs: Costs, degree: int) -> Costs:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from treecast.cli import console
-from treecast.cli.arguments import BytesOptions, Json, Kind
+from treecast.cli.arguments import BytesOptions, Flag, Json, Kind
 from treecast.errors import TreecastError
 
 
@@ -21,6 +21,13 @@ def advise(
         Literal["link", "node"], Parameter(help="Whether each link carries the whole rate, or a node's links share it.")
     ] = "link",
     sort: Annotated[Literal["time", "links"], Parameter(help="What the options are sorted by.")] = "time",
+    ports: Annotated[
+        int | None,
+        Parameter(
+            show_default=False, help="The ports of a machine: which cables to plug between machines without a switch."
+        ),
+    ] = None,
+    wire: Annotated[Flag, Parameter(help="With --ports: print nothing but the cables to plug.")] = False,
     output: Annotated[
         str | None,
         Parameter(alias="-o", show_default=False, help="Also draw time and degree into this file: SVG, PNG, PDF."),
@@ -29,7 +36,8 @@ def advise(
 ) -> int:
     """Compare networks and plans for a number of ranks, by degree, links, time and the faults that do no harm.
 
-    The options that nothing beats are planned and verified.
+    The options that nothing beats are planned and verified. With --ports, machines are joined without a switch: every graph of
+    up to ten of them is looked at, so that the best is proved to be the best where its plan meets the bounds of the others.
 
     Example: treecast advise broadcast --nodes 60..70 --bytes 16MiB --survive 1 --max-degree 6 --latency 1us --rate 12.5GB/s
     """
@@ -37,6 +45,7 @@ def advise(
     from treecast.description import describe
     from treecast.plans.advice import advise as ask
     from treecast.plans.fastest import amount_of, costs_of
+    from treecast.plans.switchless import cables, switchless
     from treecast.verification.verifier import verify
 
     low, dots, high = nodes.partition("..")
@@ -57,6 +66,12 @@ def advise(
         raise TreecastError(
             "say how much data there is and what sends cost: --bytes 16MiB --latency 1us --rate 12.5GB/s"
         )
+    if ports is not None or wire:
+        if ports is None or len(wanted) > 1:
+            raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")
+        with console.progress("graphs", after=1):
+            best = switchless(collective, wanted[0], ports, much, costs, survive=survive)
+        return console.show(cables(best) if wire else describe(best), as_json)
     with console.progress("networks", after=1):
         found = ask(
             collective, wanted, much, costs, survive=survive, most_degree=max_degree, rate_per=rate_per, sort=sort
