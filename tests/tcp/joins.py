@@ -27,6 +27,17 @@ def main():
     state, step, who = np.zeros(WIDTH), np.zeros(1, int), np.zeros(STEPS, int)
     total, killed, tries = np.zeros(WIDTH), np.zeros(1, int), np.zeros(1, int)
     shared = [state, step, who, killed, tries]
+    send = comm._process.transport.send
+
+    def die_or_send(to, key, piece):
+        """Die at any frame of any call; one rank at a time may."""
+        members = comm.members
+        whole = len(members) == comm.size and not comm.is_new
+        if whole and killed[0] < KILLS and members[step[0] % comm.size] == comm.rank and rng.random() < 0.05:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return send(to, key, piece)
+
+    comm._process.transport.send = die_or_send
 
     def heal():
         """Wait for newcomers, who start slower than these ranks add; they begin here themselves, behind ``admit``."""
@@ -43,9 +54,6 @@ def main():
     if comm.is_new:
         heal()
     while step[0] < STEPS:
-        mayor = comm.members[step[0] % len(comm.members)]
-        if killed[0] < KILLS and len(comm.members) > 2 and rng.random() < 0.3 and mayor == comm.rank:
-            os.kill(os.getpid(), signal.SIGKILL)
         comm.Allreduce(given(comm.rank, int(step[0])), total)
         living = [rank for rank in range(comm.size) if rank not in comm.last.failed]
         killed += len(comm.last.failed) > 0
