@@ -49,9 +49,26 @@ def test_a_job_whose_ranks_are_all_killed_has_failed():
     assert launch(program="os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
 
 
+def test_ranks_go_on_when_their_launcher_is_killed():
+    program = (
+        "print('began', flush=True)\n"
+        "while comm.allreduce(os.getppid() != int(os.environ['LAUNCHER'])) < 3: pass\n"
+        "found = comm.allreduce(1); print(found, flush=True)"
+    )
+    start = (
+        "import os, sys; os.environ['LAUNCHER'] = str(os.getpid()); from treecast.cli import main;"
+        f"sys.exit(main(['launch', '--tcp', '-n', '3', '--', sys.executable, '-c', {HEAD + program!r}]))"
+    )
+    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True) as launcher:
+        assert [launcher.stdout.readline() for _ in range(3)] == ["began\n"] * 3
+        launcher.kill()
+        assert sorted(launcher.stdout.read().split()) == ["3"] * 3
+
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_the_demo_prints_what_its_page_says():
     folder = Path(sys.executable).parent
     done = subprocess.run(
