@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 from treecast.description import Description, Table, count_of, describe
 from treecast.errors import NetworkError, PlanError
 from treecast.networks import Network, families
@@ -22,7 +20,6 @@ _MOST_GRAPHS = 1 << 14  # finished or not, while they are listed
 _PLANNED = 12  # graphs on which plans are made, those with the least bounds first
 _RANDOM = 8  # regular graphs drawn by chance, where not all are looked at
 _SAME = 1 + 1e-9
-_nx: Any = nx  # whose functions have no types
 
 
 @dataclass(frozen=True)
@@ -164,6 +161,9 @@ def _named(table: tuple[tuple[int, ...], ...]) -> Network:
 
 def _some(nodes: int, ports: int) -> Iterator[Network]:
     """Yield the members of families that fit, with all cables that their ports allow, and regular graphs by chance."""
+    import networkx
+
+    nx: Any = networkx  # its functions have no types
     for family in families().values():
         for spelling in family.with_ranks(nodes):
             where = find_network(spelling)
@@ -173,18 +173,21 @@ def _some(nodes: int, ports: int) -> Iterator[Network]:
                 yield _named(tuple(map(tuple, rows)))
     for seed in range(_RANDOM):
         if nodes * ports % 2 == 0 and ports < nodes:
-            graph: Any = _nx.random_regular_graph(ports, nodes, seed=seed)
-            if _nx.is_connected(graph):
+            graph = nx.random_regular_graph(ports, nodes, seed=seed)
+            if nx.is_connected(graph):
                 yield _named(tuple(tuple(int(v in graph[u]) for v in range(nodes)) for u in range(nodes)))
 
 
 def _survives(where: Network) -> tuple[int, int]:
     """Return how many dead nodes, and how many dead cables, leave the others joined."""
-    graph: Any = _nx.Graph()
+    import networkx
+
+    nx: Any = networkx  # its functions have no types
+    graph = nx.Graph()
     for u in range(where.nodes):
         for v in where.neighbors(u):
             graph.add_edge(u, v, weight=where.neighbors(u).count(v))
-    cut, nodes = _nx.stoer_wagner(graph)[0], _nx.node_connectivity(graph)
+    cut, nodes = nx.stoer_wagner(graph)[0], nx.node_connectivity(graph)
     return max(0, int(nodes) - 1), int(cut) - 1
 
 
