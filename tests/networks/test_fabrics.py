@@ -130,3 +130,14 @@ def test_parts_are_named_and_taken(tmp_path: Path) -> None:
     for which in ("2", "host1-2", "leaf1-0"):
         assert treecast.verify(treecast.plan("broadcast", f"{spec} with part {which}"))
         assert treecast.network(f"{spec} with part {which}").labels()[-1] == "host1-2"
+
+
+def test_a_plan_with_bytes_goes_by_the_rate_of_the_file(tmp_path: Path, fabric: Fabric) -> None:
+    spec = written(tmp_path, fabric.text())
+    found, said = (
+        treecast.plan("broadcast", spec, bytes="1MiB", latency="1us", rate=rate) for rate in (None, "400Gbit/s")
+    )
+    assert found == said
+    assert found.costs == said.costs
+    with pytest.raises(treecast.TreecastError, match="say both"):
+        treecast.plan("broadcast", "torus:4x4", bytes="1MiB", latency="1us")

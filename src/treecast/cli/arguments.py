@@ -212,11 +212,19 @@ class TimeOptions:
         Parameter(help="A table of arcs that cost something else: CSV, source,target,latency,rate."),
     ] = None
 
-    def usual(self) -> "Costs | None":
-        """Return what a send costs where the table of costs does not say it; None where nothing is said."""
+    def usual(self, network: "Network | None" = None) -> "Costs | None":
+        """Return what a send costs where the table of costs does not say it; None where nothing is said.
+
+        The file of a network may say the rate; without the network nothing is said then.
+        """
         from treecast.plans.fastest import costs_of
 
-        usual = costs_of(self.latency, self.rate)
+        rate = self.rate
+        if self.latency is not None and rate is None:
+            if network is None:
+                return None
+            rate = network.chunk_rate
+        usual = costs_of(self.latency, rate)
         if usual is None and self.costs is not None:
             raise TreecastError("--costs names arcs that differ: say what the others cost, by --latency and --rate")
         return usual
@@ -225,7 +233,7 @@ class TimeOptions:
         """Return what a send costs on a network; None where nothing is said."""
         from treecast.schedule.costs import read_costs
 
-        usual = self.usual()
+        usual = self.usual(network)
         return usual if usual is None or self.costs is None else read_costs(network, self.costs, usual.default)
 
 

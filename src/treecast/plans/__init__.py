@@ -160,6 +160,9 @@ def plan(
     }
     flits = lengths is not None
     amount = amount_of(bytes, item=item, least_chunk=least_chunk, chunk=chunk, messages=messages, flits=flits)
+    if latency is not None and rate is None:
+        network = place_of(collective, network)
+        rate = network.chunk_rate  # of a file that says so
     costs = costs_of(latency, rate)
     if amount is not None:
         return replace(plan_bytes(collective, network, amount, costs, what), costs=costs)
