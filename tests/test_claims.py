@@ -76,9 +76,13 @@ RELIABILITY = "tests/cli/test_reliability.py"
 MSCCL = "tests/formats/test_msccl.py"
 CLAIMS: dict[str, dict[str, object]] = {
     "README.md": {
-        "messages to 362,880 nodes is planned and verified": SCALE,
+        "from the best that any schedule can do": DEFINITION,
+        "| the best of others |": DEFINITION,
+        "Broadcast of 16 MiB": Measured("make arena"),
+        "Trees for every root": Measured("make bench"),
+        "7,141, none does harm": Test("tests/test_docs.py::test_python_of_the_readme_says_what_its_comments_say"),
+        "no schedule outlives more faults": DEFINITION,
         "Python 3.11": ADDRESS,
-        "in the fewest steps there can be": FEWEST_CALLS,
     },
     "docs/allgather.md": {
         "S_8 takes 40319 steps for seven copies": Test(f"{ALL_PORT}/test_star_labels.py::test_copies_on_eight_symbols"),
@@ -149,7 +153,21 @@ CLAIMS: dict[str, dict[str, object]] = {
             f"{ALL_PORT}/test_broadcast_past_relays.py::test_many_messages_go_down_as_many_trees_as_cuts_allow"
         ),
     },
+    "docs/cluster.md": {
+        "67 steps instead of 34": Test(
+            "tests/test_shown.py::test_a_degraded_fabric_takes_as_many_steps_as_the_page_says"
+        ),
+    },
+    "docs/machines.md": {
+        "The unit is the least rate": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
+        "rounded by more than 5 %": Test("tests/networks/test_machines.py::test_units_are_the_largest_that_fit"),
+        "131,072 names": Test("tests/networks/test_machines.py::test_attacks_are_refused_in_one_line"),
+    },
     "docs/commands.md": {
+        "a time or a rate always has one": Test("tests/cli/test_units.py::test_a_time_is_read_alike_in_every_verb"),
+        "says the least time there can be": Test(
+            "tests/plans/test_bytes.py::test_no_time_is_below_what_the_links_of_a_rank_allow"
+        ),
         "the plan takes the least time: the builder, and the number of chunks": Test(
             "tests/plans/test_fastest.py::test_the_number_of_chunks_is_the_best_of_all"
         ),
@@ -199,6 +217,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "280,960 sets": Prints("verify {S_5} --sweep nodes", "280,960 sets"),
     },
     "docs/formats.md": {
+        "12.5GB/s, 100Gbit/s": DEFINITION,
         **{f"| {spec} |": Measured("make arena") for spec in ("torus:4x4x4", "hypercube:6", "star:5")},
         "| network | collective | bound |": DEFINITION,
         "is behind MPI's: 18.80 ms": Measured("make arena"),

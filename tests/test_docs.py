@@ -55,7 +55,6 @@ def sooner(arguments):
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("README.md", 8),
         ("docs/commands.md", 9),
         ("docs/trees.md", 9),
         ("docs/formats.md", 9),
@@ -86,8 +85,6 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
         else:
             assert program == "treecast"
             assert main(arguments if whole else sooner(arguments)) == 0, arguments
-    if name == "README.md":
-        assert (tmp_path / "picture.svg").stat().st_size > 1000
     capsys.readouterr()
 
 
@@ -118,7 +115,7 @@ def test_every_console_block_stands_on_a_page_whose_commands_run():
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 100
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 90
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

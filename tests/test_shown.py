@@ -1,4 +1,4 @@
-"""The pages on papers, and that on new results, show under each command lines of what it prints."""
+"""The README, the pages on papers, and that on new results, show under each command lines of what it prints."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ import pytest
 from treecast.cli import main
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "docs/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs/new.md", *sorted((ROOT / "docs/papers").glob("*.md"))]
 SECONDS = re.compile(r"\b\d+\.\d\d s\b")
 
 
@@ -47,11 +47,19 @@ def test_commands_print_what_is_shown_below_them(page, tmp_path, monkeypatch, ca
         assert main(arguments) == 0, arguments
         return capsys.readouterr().out
 
-    for example in ("cluster.graphml", "fabric.ibnetdiscover"):
-        shutil.copy(ROOT / "examples" / example, tmp_path)
+    for file in ("README.md", "examples/cluster.graphml", "examples/fabric.ibnetdiscover"):
+        shutil.copy(ROOT / file, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert len(shown(page)) >= 5
     assert differences(page, run) == []
+
+
+def test_a_degraded_fabric_takes_as_many_steps_as_the_page_says(tmp_path, monkeypatch, capsys):
+    shutil.copy(ROOT / "examples/fabric.ibnetdiscover", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    ((_, *arguments),) = [words for words, _ in shown(ROOT / "docs/cluster.md") if "whole" in words]
+    assert main(arguments) == 0
+    assert "67 steps instead of 34" in spaced(capsys.readouterr().out)
 
 
 def test_every_new_result_has_a_number_and_a_command():

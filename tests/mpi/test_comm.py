@@ -90,8 +90,8 @@ def test_the_example_survives_because_of_one_line(treecast, tmp_path):
     text = example.read_text()
     assert len(text.splitlines()) == 20
     (added,) = [line for line in text.splitlines() if "treecast.mpi.wrap" in line]
-    assert f"```\n{added.split('  #')[0]}\n```" in (ROOT / "docs" / "mpi.md").read_text()
-    assert text in (ROOT / "README.md").read_text()
+    for page in ("docs/mpi.md", "README.md"):
+        assert f"```\n{added.split('  #')[0]}\n```" in (ROOT / page).read_text()
     plain = tmp_path / "plain.py"
     plain.write_text(text.replace(added, ""))
     done = treecast("launch", "-n", 4, "--timeout", 100, "--", sys.executable, plain)

@@ -134,7 +134,9 @@ def cables():
 
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
 @pytest.mark.parametrize(
-    ("graph", "against"), [(two_rings, "links"), (two_rings, "arcs"), (cables, "arcs")], ids=lambda each: str(each)
+    ("graph", "against"),
+    [(two_rings, "links"), (two_rings, "arcs"), (cables, "arcs")],
+    ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
 def test_every_collective_against_links_and_arcs(kind, graph, against):
     """As many copies as ways that share no link, or no arc, lead to all; the verifier, single sends and sweeps agree."""
