@@ -1,11 +1,13 @@
 """The communicator on sockets: mpi4py's calls and forms of arguments, their errors, and what comes of them elsewhere."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from tests.tcp.threads import run_ranks
 from treecast import tcp
-from treecast.errors import DeliveryError, PlanError
+from treecast.errors import DeliveryError, Evicted, PlanError
 from treecast.mpi.comm.jobs import JOBS
 from treecast.mpi.comm.objects import OBJECT_JOBS
 
@@ -175,6 +177,27 @@ def test_lengths_that_differ_are_an_error_at_all_and_the_next_call_is_right():
 def test_a_root_that_is_none_is_an_error_at_the_rank_that_names_it():
     found = run_ranks(2, lambda comm: comm.Bcast(np.ones(2), 7))
     assert all("root" in str(error) for error in found)
+
+
+@pytest.mark.parametrize("name", ["Allreduce", "Bcast", "Alltoall"])
+def test_who_is_alive_but_late_counts_as_silent(name):
+    others_are_done = threading.Barrier(3)
+
+    def program(comm):
+        mine, out = np.full(comm.size, 1.0), np.zeros(comm.size)
+        if comm.rank == 2:
+            others_are_done.wait(60)  # it computes
+        getattr(comm, name)(*((mine, 0) if name == "Bcast" else (mine, out)))
+        comm.barrier()
+        if comm.rank == 2:
+            comm.barrier()  # in the last of its calls it may not know yet
+        else:
+            others_are_done.wait(60)
+        return comm.members
+
+    *others, late = run_ranks(3, program, late=0.5)
+    assert others == [(0, 1)] * 2
+    assert isinstance(late, Evicted)
 
 
 def test_a_rank_alone_needs_nobody():

@@ -10,13 +10,13 @@ from treecast.tcp.meeting import Arrivals
 from treecast.transport.sockets import Sockets
 
 
-def run_ranks(size, program, survive=1, deadline=None):
+def run_ranks(size, program, survive=1, deadline=None, late=None):
     """Run a program of a communicator in as many ranks; return what each returned or raised, in their order."""
     pairs = {pair: join() for pair in combinations(range(size), 2)}
 
     def be_rank(rank):
         socks = {a + b - rank: two[rank == b] for (a, b), two in pairs.items() if rank in (a, b)}
-        process = Job(Sockets(rank, size, socks, deadline).start(), Arrivals(), None)
+        process = Job(Sockets(rank, size, socks, deadline).start(), Arrivals(), None, late)
         comm = Comm(process, process.add_group(range(size), survive, 0))
         try:
             found = program(comm)

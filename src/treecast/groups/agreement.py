@@ -11,7 +11,6 @@ agreement of ULFM (Herault et al., SC 2015); majorities of the present members (
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 from treecast.errors import Evicted
 from treecast.groups import members as sets
@@ -51,6 +50,7 @@ class Agreement:
         self.number, self.is_out, self.guarded = 0, False, False
         self.log: dict[tuple[int, int], Decision] = {}
         self.ended, self.byes = dict[int, int](), dict[int, int]()
+        self._asked: tuple[list[int], int, int] = [], 0, 0
         self._states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
@@ -64,6 +64,7 @@ class Agreement:
     def begin(self) -> None:
         """Begin the next call."""
         self.number += 1
+        self._asked = [], 0, 0
         for rank, last in self.byes.items():
             if last < self.number:
                 self.lose(rank, True)
@@ -176,7 +177,8 @@ class Agreement:
             said = pack_state(mine, self.size)
             for rank in asked:
                 self._say(rank, Key(Kind.STATE, self.number, stage, instance=instance), said)
-            yield from self.until(partial(self._have_answered, asked, instance, stage))
+            self._asked = asked, instance, stage
+            yield from self.until(lambda: not self.awaited())
             taken = yield from self._adopt(asked, instance, need, fetch)
             if taken is not None:
                 return taken
@@ -192,14 +194,17 @@ class Agreement:
     def _gone(self) -> tuple[int, tuple[Pair, ...]]:
         return bits_of(self.dead.intersection(self.members)), tuple(sorted(self.pairs))
 
-    def _have_answered(self, asked: Iterable[int], instance: int, stage: int) -> bool:
+    def awaited(self) -> set[int]:
+        """Return the ranks whose state, or decision, this one waits for."""
+        asked, instance, stage = self._asked
         call = self.number
-        return all(
-            rank in self.lost
-            or (rank, call, instance, stage) in self._states
-            or (rank, call, instance) in self._decisions
+        return {
+            rank
             for rank in asked
-        )
+            if rank not in self.lost
+            and (rank, call, instance, stage) not in self._states
+            and (rank, call, instance) not in self._decisions
+        }
 
     def _merge(self, heard: Iterable[State], mine: State) -> bool:
         """Learn from states who has ended and who is silent; return whether all, and this rank by now, say the same."""

@@ -38,7 +38,7 @@ class Group:
     Examples
     --------
     >>> group = Group(transport, range(transport.size), survive=1)           # doctest: +SKIP
-    >>> failed = carry_out(broadcast(group, piece, root=0), transport)       # doctest: +SKIP
+    >>> failed = carry_out(broadcast(group, piece, root=0), transport.wait)  # doctest: +SKIP
     """
 
     def __init__(self, transport: Transport, seats: Iterable[int], ident: int = 0, survive: int = 0) -> None:
@@ -49,8 +49,8 @@ class Group:
         self.refused, self.instance, self.began = "", 0, list(range(self.size))
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
-        self._wants, self._lacks = list[tuple[int, Piece, Ticket]](), set[int]()
-        self._tickets = list[Ticket]()
+        self._wants, self._lacks = list[tuple[int, int, Piece, Ticket]](), set[int]()
+        self._tickets = list[tuple[int, Ticket]]()
         self._kept: dict[int, dict[int, bytes]] = {}
         self._fetched = 0
 
@@ -83,7 +83,7 @@ class Group:
         piece = self._held.get(key.about) if current else self._kept.get(key.call, {}).get(key.about)
         ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), b"" if piece is None else piece)
         if not ticket.over:
-            self._tickets.append(ticket)
+            self._tickets.append((to, ticket))
 
     # -- a call ------------------------------------------------------------------------------------------------------
 
@@ -129,11 +129,13 @@ class Group:
     def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
         """Await the data of a rank from a rank; None takes what comes, and drops it."""
         if place is None or self.refused:
-            self._tickets.append(self.transport.receive(self.seats[source], self._key(stage, about), None))
+            dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
+            self._tickets.append((source, dropped))
             return
         self._places[about] = place
         self._lacks.add(about)
-        self._wants.append((about, place, self.transport.receive(self.seats[source], self._key(stage, about), place)))
+        ticket = self.transport.receive(self.seats[source], self._key(stage, about), place)
+        self._wants.append((source, about, place, ticket))
 
     def lack(self, about: int, place: Piece | None = None) -> None:
         """Lack data that nobody sends by itself; ``place`` is where it goes when somebody gives it."""
@@ -152,15 +154,15 @@ class Group:
         piece = b"" if piece is None or self.refused else piece
         ticket = self.transport.send(self.seats[to], self._key(stage, about), piece)
         if not ticket.over:
-            self._tickets.append(ticket)
+            self._tickets.append((to, ticket))
 
     def exchanged(self) -> Steps[set[int]]:
         """Wait until all that is awaited is there, or cannot come; return whose data is missing."""
         wants, tickets = self._wants, self._tickets
         yield from self.agreement.until(
-            lambda: all(ticket.over for _, _, ticket in wants) and all(ticket.over for ticket in tickets)
+            lambda: all(want[-1].over for want in wants) and all(ticket.over for _, ticket in tickets)
         )
-        for about, place, ticket in wants:
+        for _, about, place, ticket in wants:
             if not ticket.lost and ticket.length == len(place):
                 self._held[about] = place
                 self._lacks.discard(about)
@@ -170,6 +172,12 @@ class Group:
         tickets.clear()
         return set(self._lacks)
 
+    def awaited(self) -> set[int]:
+        """Return the ranks for which this one waits."""
+        sources = {source for source, _, _, ticket in self._wants if not ticket.over}
+        takers = {taker for taker, ticket in self._tickets if not ticket.over}
+        return sources | takers | self.agreement.awaited()
+
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
         number = self.agreement.number
@@ -177,7 +185,7 @@ class Group:
             self._fetched = (self._fetched + 1) % _FETCHES
             key = Key(Kind.DATA, number, _FETCHES + self._fetched, about, 0, self.ident)
             place = self._places[about]
-            self._wants.append((about, place, self.transport.receive(self.seats[giver], key, place)))
+            self._wants.append((giver, about, place, self.transport.receive(self.seats[giver], key, place)))
             self.transport.send(self.seats[giver], key._replace(kind=Kind.FETCH), b"")
         yield from self.exchanged()
 
@@ -235,7 +243,7 @@ class Group:
 
     def _sent(self) -> Steps[None]:
         """Wait until no message of this call needs its memory any more."""
-        yield from self.agreement.until(lambda: all(ticket.over for ticket in self._tickets))
+        yield from self.agreement.until(lambda: all(ticket.over for _, ticket in self._tickets))
         self._tickets.clear()
 
     def _failed(self, missing: int) -> tuple[int, ...]:

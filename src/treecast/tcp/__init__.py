@@ -46,6 +46,7 @@ def init(
     on_error: str = "abort",
     start: float = 300.0,
     join: bool | None = None,
+    late: float | None = None,
 ) -> "Comm":
     """Join a job, and return the communicator of all its ranks.
 
@@ -82,6 +83,9 @@ def init(
         default when TREECAST_JOIN is set, as by ``treecast launch --tcp --respawn``; the process then leaves, with status 0,
         when the job is over already. The meeting place has to be there still.
 
+    late : float, optional
+        Seconds after which a rank that is alive, but does not make the call that the others wait in, counts as silent.
+
     Returns
     -------
     Comm
@@ -108,6 +112,8 @@ def init(
         raise PlanError(f"survive is a number of ranks from 0, not {survive}")
     if deadline is not None and not deadline > 0:
         raise PlanError(f"deadline is a number of seconds above 0, not {deadline}")
+    if late is not None and not late > 0:
+        raise PlanError(f"late is a number of seconds above 0, not {late}")
     if on_error not in ("abort", "die"):
         raise PlanError(f"on_error is 'abort' or 'die', not {on_error!r}")
     trust = Trust(read_secret() if secret is None else secret, None if tls is None else Tls(*tls))
@@ -120,7 +126,7 @@ def init(
         if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
             raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
     is_new = bool(os.environ.get("TREECAST_JOIN")) if join is None else join
-    options = Options(survive, deadline, trust, start, trust_ends, store, on_error, is_new)
+    options = Options(survive, deadline, trust, start, trust_ends, store, on_error, is_new, late)
     try:
         process = start_job(where, options)
         if is_new:

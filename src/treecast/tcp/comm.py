@@ -217,7 +217,8 @@ class Comm:
         self._process.wait_for_begun()
         for array in arrays:
             data = self._ours.reader.receive(array)
-            self._process.run(called(self._group, share(self._group, data.pieces[0], self._is_new)))
+            steps = share(self._group, data.pieces[0], self._is_new)
+            self._process.run(self._group, called(self._group, steps))
             if data.finish is not None:
                 data.finish()
         self._is_new = False
@@ -225,7 +226,7 @@ class Comm:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def _call(self) -> Call:
-        return Call(self._group, self._process.run)
+        return Call(self._group, partial(self._process.run, self._group))
 
     def _carry_out(self, call: Call, read: Callable[[], Any], carry: Callable[[Call, Any], Any]) -> Any:
         """Carry a call out; raise what is wrong with the arguments when the others know it."""

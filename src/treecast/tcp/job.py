@@ -27,7 +27,7 @@ from treecast.tcp.meeting import (
 )
 from treecast.tcp.places import Address, Start
 from treecast.tcp.proof import Trust, Who
-from treecast.transport.base import Key, Kind, Steps, carry_out
+from treecast.transport.base import Key, Kind, Steps, Until, carry_out
 from treecast.transport.sockets import Sockets
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ class Options(NamedTuple):
     store: Store | None = None
     on_error: str = "abort"
     join: bool = False
+    late: float | None = None
 
 
 class Welcome(NamedTuple):
@@ -65,7 +66,9 @@ class Job:
     group has.
     """
 
-    def __init__(self, transport: Sockets, arrivals: Arrivals, listener: Listener | None) -> None:
+    def __init__(
+        self, transport: Sockets, arrivals: Arrivals, listener: Listener | None, late: float | None = None
+    ) -> None:
         self.transport, self.arrivals, self._listener = transport, arrivals, listener
         self.next_group = 0
         self._groups: dict[int, Group] = {}
@@ -74,7 +77,7 @@ class Job:
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._pending: list[Future[Any]] = []
-        self.is_over = False
+        self.is_over, self.late = False, late
         self.welcome: Welcome | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
@@ -169,12 +172,20 @@ class Job:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, group: Group, steps: Steps[T]) -> T:
         """Carry out the steps of a call. Raises PlanError when the job is over."""
         with self.transport.lock:
             if self.is_over:
                 raise PlanError("the job is over: treecast.tcp has ended here")
-            return carry_out(steps, self.transport)
+            return carry_out(steps, lambda until: self._wait(group, until))
+
+    def _wait(self, group: Group, until: Until) -> None:
+        """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
+        self.transport.wait(until, self.late)
+        while not until():
+            for rank in group.awaited():
+                self.transport.shut(group.seats[rank])
+            self.transport.wait(until, self.late)
 
     def begin(self, work: Callable[[], T]) -> "Future[T]":
         """Have work done beside the program, after all that was begun before."""
@@ -254,7 +265,7 @@ def start_job(where: Start, options: Options) -> Job:
         if place is not None:
             place.close()
     transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends)
-    return _ended_at_exit(Job(transport, arrivals, listener), options.on_error)
+    return _ended_at_exit(Job(transport, arrivals, listener, options.late), options.on_error)
 
 
 def _hold(size: int, options: Options, address: Address) -> Place:

@@ -102,10 +102,10 @@ class Transport(Protocol):
         ...
 
 
-def carry_out(steps: Steps[T], transport: Transport) -> T:
+def carry_out(steps: Steps[T], wait: Callable[[Until], None]) -> T:
     """Carry work out, waiting for whatever it waits for; return its result."""
     try:
         while True:
-            transport.wait(next(steps))
+            wait(next(steps))
     except StopIteration as end:
         return end.value
