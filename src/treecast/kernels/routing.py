@@ -33,12 +33,12 @@ def distances_from_all(first, head, sources, far):
                     high += 1
 
 
-@njit(work=lambda tail, head, into, entering, far, of, goal, start, *others: 40 * start[len(of)])
-def route(tail, head, into, entering, far, of, goal, start, order, price, state, load, arc):
+@njit(work=lambda tail, head, into, entering, taken, far, of, goal, start, *others: 40 * start[len(of)])
+def route(tail, head, into, entering, taken, far, of, goal, start, order, price, state, load, arc):
     """Choose ways anew, pair after pair in a certain ``order``; return the state of the random numbers behind.
 
     Pair p leads from the source of row ``of[p]`` of ``far`` to ``goal[p]``, over ``arc[start[p]] … arc[start[p+1]-1]``: -1 where
-    it has no way yet. ``load`` counts the ways over each arc.
+    it has no way yet. Arc a takes the resources ``taken[a]``, and ``load`` counts the ways that take each.
     """
     nodes, last = len(into) - 1, len(price) - 1
     cost, by, layer = np.empty(nodes, np.int64), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
@@ -47,8 +47,8 @@ def route(tail, head, into, entering, far, of, goal, start, order, price, state,
         p = order[i]
         row, begin, stop = of[p], start[p], start[p + 1]
         for j in range(begin, stop):
-            if arc[j] >= 0:
-                load[arc[j]] -= 1
+            for k in range(taken.shape[1] if arc[j] >= 0 else 0):
+                load[taken[arc[j], k]] -= 1
         layer[0], low, high = goal[p], 0, 1
         seen[goal[p]], cost[goal[p]] = i, 0
         while low < high:
@@ -59,7 +59,10 @@ def route(tail, head, into, entering, far, of, goal, start, order, price, state,
                 u = tail[a]
                 if far[row, u] == far[row, v] - 1:
                     state, more = random_below(state, 8)
-                    paid = cost[v] + price[min(load[a], last)] * (512 + more)
+                    each = price[min(load[taken[a, 0]], last)]
+                    for k in range(1, taken.shape[1]):
+                        each += price[min(load[taken[a, k]], last)]
+                    paid = cost[v] + each * (512 + more)
                     if seen[u] != i:
                         seen[u], cost[u] = i, _DEAR
                         layer[high] = u
@@ -69,6 +72,7 @@ def route(tail, head, into, entering, far, of, goal, start, order, price, state,
         u = layer[high - 1]  # the source, which is nearest
         for j in range(begin, stop):
             arc[j] = by[u]
-            load[by[u]] += 1
+            for k in range(taken.shape[1]):
+                load[taken[by[u], k]] += 1
             u = head[by[u]]
     return state

@@ -225,7 +225,7 @@ def builder(name: str, *kinds: str, under: tuple[str, ...], what: str, **more: A
     on = more.pop("on", on_any)
 
     def register(build: Build) -> Build:
-        made = _without_combining(build) if under == ALL_PORT else build
+        made = _without_combining(build) if under == ALL_PORT and not more.get("any_model") else build
         entry = Builder(name=name, what=what, kinds=frozenset(kinds), models=under, on=_reason(on), build=made, **more)
         _ENTRIES[:] = [each for each in _ENTRIES if not _is_older(each, entry)] + [entry]
         for known in (all_builders, _builders_of, _every_option):

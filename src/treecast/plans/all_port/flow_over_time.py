@@ -11,18 +11,21 @@ from math import gcd
 import numpy as np
 
 from treecast.errors import PlanError
+from treecast.models import MODELS, Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
-from treecast.plans.all_port.runs import Runs, built_of, concatenated, listed
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.ways.timetable import Timed, listed
+from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _MOST_SIZE = 2**24  # steps times arcs of a flow
 _MOST_SHORT, _NEAR = 2**19, 1.01  # … where runs are made shorter, until they lose less than so much
 _FEW = 8  # messages that are not joined to runs
+_MACHINE = MODELS[ALL_PORT[0]]
 _MOST_UNITS = 2**13  # of all nodes, where they are not
 
 
@@ -54,22 +57,21 @@ def over_time(job: Job[Network]) -> Built:
     if messages == 1 or (messages <= _FEW and messages * (network.rank_count - 1) <= _MOST_UNITS):
         flow = quickest(network, root, messages, patient=messages == 1)
         if flow is not None:
-            runs, step = _of_flow(job, flow, 0, 1)
-            return built_of(network, runs, step, flow.steps)
+            return Timed(*_of_flow(job, flow, 0, 1), flow.steps).built()
     few = _runs_to_each(network, root, messages)
     each, rest = divmod(messages, few)
     parts = [_of_flow(job, _flow(network, root, few), 0, each)] if each else []
     parts += [_of_flow(job, _flow(network, root, rest), few * each, 1)] if rest else []
-    behind = np.cumsum([0, *(int(step.max()) + 1 for _, step in parts)])
-    runs = concatenated([runs for runs, _ in parts])
-    order = np.concatenate([step + later for (_, step), later in zip(parts, behind.tolist(), strict=False)])
-    began, steps = listed(network, runs, [order])
-    lengths = [int(part.size[0]) for part, _ in parts]
-    if (whole := int(np.dot(np.diff(behind), lengths))) < steps:  # a flow in which each step is as long as a run
+    behind = np.cumsum([0, *(int(step.max()) + 1 for _, _, step in parts)])
+    ways = Ways.joined([part for part, _, _ in parts])
+    order = np.concatenate([step + later for (_, _, step), later in zip(parts, behind.tolist(), strict=False)])
+    found = listed(ways, _MACHINE, [order])
+    lengths = [int(part.lengths[0]) for part, _, _ in parts]
+    if (whole := int(np.dot(np.diff(behind), lengths))) < found.steps:  # a flow in which each step is as long as a run
         later = np.cumsum([0, *(np.diff(behind) * lengths).tolist()])
-        began = np.concatenate([step * part.size[0] + at for (part, step), at in zip(parts, later, strict=False)])
-        steps = whole
-    return built_of(network, runs, began, steps)
+        began = [step * part.lengths[0] + at for (part, _, step), at in zip(parts, later, strict=False)]
+        found = Timed(ways, _MACHINE, np.concatenate(began), whole)
+    return found.built()
 
 
 _NO_ROWS = ("step", "steps", "src", "dst", "port", "tree", "payload")
@@ -100,7 +102,7 @@ def _flow(network: Network, root: int, units: int) -> Flow:
     return found
 
 
-def _of_flow(job: Job[Network], flow: Flow, begun: int, size: int) -> tuple[Runs, Ints]:
+def _of_flow(job: Job[Network], flow: Flow, begun: int, size: int) -> tuple[Ways, Model, Ints]:
     """Return a run of ``size`` chunks for each unit of a flow, from chunk ``begun`` of its node on; and the step of each hop."""
     targets, messages = job.network.rank_count - 1, job.collective.messages
     order = np.lexsort((flow.step, flow.unit))
@@ -109,5 +111,5 @@ def _of_flow(job: Job[Network], flow: Flow, begun: int, size: int) -> tuple[Runs
     place = np.empty_like(by_node)
     place[by_node] = np.tile(np.arange(len(by_node) // targets), targets)
     chunk = flow.end * messages + begun + place * size
-    runs = Runs(first, flow.arc[order], chunk, np.full_like(chunk, size), np.full_like(chunk, -1))
-    return runs, flow.step[order]
+    ways = Ways.of_paths(job.network, first, flow.arc[order], chunk=chunk, size=np.full_like(chunk, size))
+    return ways, _MACHINE, flow.step[order]

@@ -18,10 +18,11 @@ from treecast.lower_bounds import best, bounds
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart
-from treecast.plans.all_port.priced_paths import UNIT, least_load, prices
-from treecast.plans.all_port.runs import Runs, built_of, listed, orders
+from treecast.plans.all_port.priced_paths import UNIT, least_load, orders, prices
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
+from treecast.plans.ways.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
 from treecast.schedule.recipe import Job
 
@@ -87,22 +88,18 @@ def over_priced_ways(job: Job[Network]) -> Built:
     PlanError
         When there are not so many ways.
     """
-    network, messages, found = job.network, job.collective.messages, None
+    network, messages, found = job.network, job.collective.messages, list[Timed]()
     least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value
     for seed in range(_TRIES if network.rank_count > 1 else 1):
-        runs = _runs(job, -(-least_load(job, least) // messages), seed)
-        for keys in orders(network, runs, seed):
-            began, steps = listed(network, runs, keys)
-            if found is None or (steps, len(runs.arc)) < (found[2], len(found[0].arc)):
-                found = runs, began, steps
-        if found is None or found[2] == least:
+        ways = _ways(job, -(-least_load(job, least) // messages), seed)
+        found += [listed(ways, job.model, keys) for keys in orders(ways, job.model, seed)]
+        if min(timed.steps for timed in found) == least:
             break
-    if found is None:
-        raise PlanError(f"no ways were found on {network.spec}")
-    return built_of(network, *found)
+    fewest = min(found, key=lambda timed: (timed.steps, timed.transmissions))
+    return there_and_back(fewest, least=least).built()
 
 
-def _runs(job: Job[Network], share: int, seed: int) -> Runs:
+def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no arc is to carry more than ``share`` runs."""
     from treecast.kernels.ways import priced_ways
 
@@ -130,4 +127,5 @@ def _runs(job: Job[Network], share: int, seed: int) -> Runs:
     arc = np.searchsorted(network.arc(every.tail, every.port), network.arc(arcs.tail[taken], arcs.port[taken]))
     chunk = np.repeat(pairs.block * messages, copies)
     tree = np.tile(np.arange(copies), count)
-    return Runs(starts(length.reshape(-1)), arc, chunk, np.full_like(chunk, messages), tree)
+    size = np.full_like(chunk, messages)
+    return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)

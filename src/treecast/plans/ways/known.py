@@ -24,7 +24,6 @@ from treecast.schedule.recipe import Job
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
-_MOST_WORK = 2**20  # hops that are timed there and back
 _FEW = 2**14  # hops of plans of which all are tried, not the first alone
 
 
@@ -96,8 +95,7 @@ def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, leas
     for each, collective in ways:
         tried = [listed(each, machine, keys) for keys in _orders(each)]
         quickest = min(tried, key=lambda timed: timed.steps)
-        passes = min(5, _MOST_WORK // max(1, len(each)))
-        timed = there_and_back(quickest, least=least, passes=passes)
+        timed = there_and_back(quickest, least=least)
         found.append((timed, collective))
         if timed.steps <= least:
             break
@@ -105,7 +103,8 @@ def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, leas
     return timed.built()._replace(collective=collective)
 
 
-def _least(job: Job[Any]) -> int:
+def least_steps(job: Job[Any]) -> int:
+    """Return the lower bound of the steps of a job; 0 where none is known."""
     try:
         known = bounds(job.collective, job.network, job.copies, job.model, against=job.against)
     except PlanError:
@@ -140,4 +139,4 @@ def list_schedule(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    return _fewest(_ways(job), job.model, _least(job))
+    return _fewest(_ways(job), job.model, least_steps(job))

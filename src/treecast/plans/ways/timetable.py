@@ -17,6 +17,8 @@ from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 
+_MOST_WORK = 2**20  # hops that are timed there and back
+
 
 class Timed(NamedTuple):
     """Ways on a machine, the step in which each hop begins, int64 (hops,), and the number of steps."""
@@ -108,10 +110,10 @@ def there_and_back(timed: Timed, *, least: int = 0, passes: int = 5) -> Timed:
     least
         With how many steps to be content.
     passes
-        How often to go there and back.
+        How often to go there and back; less often where there are many hops.
     """
     found = now = timed
-    for back in [True, False] * passes:
+    for back in [True, False] * min(passes, _MOST_WORK // max(1, len(timed.ways))):
         if found.steps <= least:
             break
         end = now.step + (1 if timed.model.combining else timed.ways.lengths)

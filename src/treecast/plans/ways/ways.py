@@ -5,6 +5,7 @@ all that bring contributions there. Copies are a property of ways alone: the num
 times.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,7 +33,7 @@ class Ways:
     payload : int64 (hops,)
         What goes over it: a number in ``payloads``.
     payloads : Payloads
-        Ranges of chunks, of which no two have a chunk in common.
+        Ranges of chunks.
     tree : int64 (hops,)
         The tree that it belongs to; -1: none.
     turn : int64 (hops,)
@@ -95,6 +96,36 @@ class Ways:
         return np.bincount(taken.ravel(), weights.ravel(), minlength=wanted.resources).astype(np.int64)
 
     @staticmethod
+    def of_paths(
+        network: Network, first: Ints, arc: Ints, *, chunk: Ints, size: Ints, tree: Ints | None = None
+    ) -> "Ways":
+        """Return the ways of runs of chunks that go along paths.
+
+        Run i carries the chunks ``chunk[i] … chunk[i]+size[i]-1`` over ``arc[first[i]] … arc[first[i+1]-1]``. ``tree`` numbers
+        the ways of a chunk where it has several.
+        """
+        run = np.repeat(np.arange(len(chunk)), np.diff(first))
+        before = np.flatnonzero(run[1:] == run[:-1])
+        number = np.full_like(run, -1) if tree is None else tree[run]
+        payloads = Payloads.of_ranges(chunk, chunk + size)
+        return Ways(network, arc, run, payloads, number, np.zeros_like(run), before, before + 1)
+
+    @staticmethod
+    def joined(parts: "Sequence[Ways]") -> "Ways":
+        """Return the ways of several, one behind the other."""
+        hops, payloads = (starts([len(each) for each in column]) for column in (parts, [w.payloads for w in parts]))
+        return Ways(
+            parts[0].network,
+            np.concatenate([part.arc for part in parts]),
+            np.concatenate([part.payload + at for part, at in zip(parts, payloads.tolist(), strict=False)]),
+            Payloads.concatenated([part.payloads for part in parts]),
+            np.concatenate([part.tree for part in parts]),
+            np.concatenate([part.turn for part in parts]),
+            np.concatenate([part.before + at for part, at in zip(parts, hops.tolist(), strict=False)]),
+            np.concatenate([part.after + at for part, at in zip(parts, hops.tolist(), strict=False)]),
+        )
+
+    @staticmethod
     def of_schedule(schedule: Schedule, *, most: int = 2**18, scale: int = 1) -> "Ways":
         """Return the ways of a schedule: whoever brought a chunk to a node first has brought it.
 
@@ -138,7 +169,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     row, atom, src, dst, at, chunk, owner, tree = np.stack([row, atom, src, dst, at, chunk, owner, tree])[:, kept]
     # a finished sum waits at its owner for all contributions
     finished = np.where((atom >= sums) & (src == owner) & (sums > 0), sums * network.nodes, 0)
-    before, after = _pairs(at + dst, at + src - finished)
+    before, after = pairs_of(at + dst, at + src - finished)
     arcs = arcs_of(network)
     numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
     return Ways(
@@ -153,7 +184,7 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     )
 
 
-def _pairs(brings: Ints, needs: Ints) -> tuple[Ints, Ints]:
+def pairs_of(brings: Ints, needs: Ints) -> tuple[Ints, Ints]:
     """Return all pairs of hops of which the first brings what the second needs."""
     order = np.argsort(brings, kind="stable")
     first = np.searchsorted(brings[order], needs, side="left")
