@@ -305,7 +305,7 @@ def builders(collective: str, network: Any) -> list[Builder]:
     --------
     >>> import treecast
     >>> [builder.name for builder in treecast.builders("broadcast", "star:4")]
-    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'list-schedule', 'spt', 'spg']
+    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'list-schedule', 'rarest-first', 'spt', 'spg']
     """
     return _builders(collective, find_network(network))
 

@@ -169,6 +169,7 @@ def test_builders_come_default_first():
         "shortest-path-tree",
         "breadth-first-tree",
         "list-schedule",
+        "rarest-first",
         "spt",
         "spg",
     ]

@@ -144,6 +144,38 @@ def test_every_collective_has_a_plan_on_every_machine_of_larger_networks(kind, w
     judged(plan(kind, where, model=machine))
 
 
+@pytest.mark.parametrize("machine", [name for name in MACHINES if not model(name).combining])
+@pytest.mark.parametrize("kind", ["broadcast", "reduce", "allgather", "allreduce"])
+@pytest.mark.parametrize("where", SMALL)
+def test_an_exchange_is_right_on_every_machine(kind, where, machine):
+    assert judged(plan(kind, where, model=machine, messages=3, builder="rarest-first")) > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        ("broadcast mesh:4x4 one-port 60", 73),
+        ("broadcast mesh:4x4 all-port,half 8", 9),
+        ("broadcast ring:8 all-port,half 8", 9),
+        ("broadcast fat-tree:4 one-port 8", 23),
+        ("allgather mesh:4x4 one-port 1", 18),
+        ("alltoall mesh:4x4 one-port 1", 47),
+        ("alltoall mesh:4x4 one-port,half 1", 90),
+    ],
+)
+def test_steps_on_machines_between(words, most):
+    """Ways of all-port plans take up to twice as many."""
+    kind, where, machine, messages = words.split()
+    assert judged(plan(kind, where, model=machine, messages=int(messages))) <= most
+
+
+def test_an_exchange_is_refused_where_it_would_take_long():
+    with pytest.raises(PlanError, match="looks at every chunk at every arc in every step"):
+        plan("allgather", "torus:8x8", messages=9, model="one-port", builder="rarest-first")
+    with pytest.raises(PlanError, match="a message is one chunk"):
+        plan("allgather", "path:3", model="one-port,combining", builder="rarest-first")
+
+
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
 def test_copies_keep_their_certificate(kind, machine):

@@ -1,0 +1,108 @@
+"""Plans for any machine by exchange, step by step: whatever is free carries the rarest chunk that the other end lacks.
+
+Communication model: whatever is asked for, where a message is one chunk and nodes keep what they relay.
+Disjoint trees use the arcs of a root as they fill, and an exchange uses all of them from the first step on. So it is good for
+some ten messages, and for one port. The arcs are asked by the rarity of what they would carry, or by how much their heads lack.
+What is equal goes by chance, several times. Then the ways are timed from the end and from the start again.
+"""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.errors import PlanError
+from treecast.models import takes
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.plans.built import Built
+from treecast.plans.registry import builder
+from treecast.plans.trees.packed import number_of_seed
+from treecast.plans.ways.known import least_steps
+from treecast.plans.ways.timetable import Timed, there_and_back
+from treecast.plans.ways.ways import Ways, pairs_of
+from treecast.schedule import Payloads
+from treecast.schedule.recipe import Job
+
+_MOST_WORK = 2**25  # arcs, chunks and steps of all tries, multiplied
+_TRIES = 8
+
+
+def _work(job: Job[Network]) -> int:
+    chunks = job.collective.chunks
+    return job.network.arcs * chunks * (chunks + job.network.nodes)
+
+
+def _fits(job: Job[Network]) -> str:
+    if job.model.combining:
+        return "is for models under which a message is one chunk"
+    if _work(job) > _MOST_WORK:
+        return f"looks at every chunk at every arc in every step, {_work(job):,} times, and {_MOST_WORK:,} at most"
+    return ""
+
+
+@builder(
+    "rarest-first",
+    "broadcast",
+    "allgather",
+    "allgatherv",
+    under=(),
+    any_model=True,
+    fits=_fits,
+    orbit=False,
+    rank=100,
+    what="step by step, what is free carries the rarest chunk that the other end lacks; timed from both ends again",
+)
+def rarest_first(job: Job[Network]) -> Built:
+    """Any machine on which a message is one chunk: the fewest steps of some exchanges, timed from both ends again.
+
+    It is not proved how near the bound this is: each schedule shows it.
+    """
+    least, found = least_steps(job), list[Timed]()
+    tries = max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
+    for seed, by_need in list(product(range(1, _TRIES), (False, True)))[:tries]:
+        found.append(there_and_back(_exchanged(job, seed, by_need), least=least))
+        if found[-1].steps <= least:
+            break
+    return min(found, key=lambda timed: (timed.steps, timed.transmissions)).built()
+
+
+def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
+    """Return what one exchange sends, and when, without what nobody needs."""
+    from treecast.kernels.rarest import spread
+
+    network, collective, arcs = job.network, job.collective, arcs_of(job.network)
+    wanted, chunks = takes(job.model, network), collective.chunks
+    has, wants = np.zeros((network.nodes, chunks), np.bool_), np.zeros(network.nodes, np.bool_)
+    for node, first, stop in collective.given():
+        has[node, first:stop] = True
+    wants[network.ranks] = True
+    sent, busy = np.empty((network.nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
+    columns = (arcs.tail, arcs.head, wanted.resource, wanted.key, busy, has, wants)
+    count, steps = spread(*columns, by_need, number_of_seed(seed), 4 * (chunks + network.nodes), sent)
+    if steps < 0:
+        raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end")
+    step, arc, chunk = sent[:count].astype(np.int64).T[:, _needed(network, wants, *sent[:count, 1:].T)]
+    at = chunk * network.nodes
+    pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
+    payloads = Payloads.of_ranges(np.arange(chunks), np.arange(1, chunks + 1))
+    ways = Ways(network, arc, chunk, payloads, np.full_like(arc, -1), np.zeros_like(arc), *pairs)
+    return Timed(ways, job.model, step, int(step.max(initial=-1)) + 1)
+
+
+def _needed(network: Network, wants: NDArray[np.bool_], arc: Ints, chunk: Ints) -> NDArray[np.bool_]:
+    """Return which sends, given in the order of their steps, bring a node what it wants or sends on: relays want nothing."""
+    arcs = arcs_of(network)
+    needed = wants[arcs.head[arc]]
+    if not needed.all():
+        tail: list[int] = arcs.tail[arc].tolist()
+        head: list[int] = arcs.head[arc].tolist()
+        passed = set[tuple[int, int]]()
+        chunks: list[int] = chunk.tolist()
+        for i in reversed(range(len(chunks))):
+            c = chunks[i]
+            needed[i] |= (head[i], c) in passed
+            if needed[i]:
+                passed.add((tail[i], c))
+    return needed
