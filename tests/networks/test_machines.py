@@ -1,7 +1,10 @@
 """What machines print: every kind of file gives the machine that it describes, and nothing but a machine or one line."""
 
+import random
 import re
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -401,14 +404,17 @@ _PIECES = [
 ]
 
 
-def edited(data: bytes, draw: Any) -> bytes:
-    """Return bytes of which some are altered, left out, doubled, swapped or cut off."""
-    for _ in range(draw(st.integers(1, 3))):
-        at, length = draw(st.integers(0, len(data))), draw(st.integers(0, 60))
-        kind = draw(st.integers(0, 4))
-        piece = [draw(st.sampled_from(_PIECES)), b"", data[at : at + length] * 2, data[at : at + length][::-1], b""][
-            kind
-        ]
+def edited(data: bytes, whole: Callable[[int, int], int]) -> bytes:
+    """Return bytes of which some are altered, left out, doubled, turned round or cut off, as ``whole`` draws numbers."""
+    for _ in range(whole(1, 3)):
+        at, length, kind = whole(0, len(data)), whole(0, 60), whole(0, 4)
+        piece = [
+            _PIECES[whole(0, len(_PIECES) - 1)],
+            b"",
+            data[at : at + length] * 2,
+            data[at : at + length][::-1],
+            b"",
+        ][kind]
         data = data[:at] + piece + (b"" if kind == 4 else data[at + length :])
     return data
 
@@ -419,10 +425,27 @@ def test_edited_files_are_read_or_refused_in_one_line(
 ) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))
     path = tmp_path_factory.getbasetemp() / name
-    path.write_bytes(edited(FILES[name].encode(), data.draw))
+    path.write_bytes(edited(FILES[name].encode(), lambda low, high: data.draw(st.integers(low, high))))
     said = ""
     try:
         file(str(path) + data.draw(st.sampled_from(["", " with part 2", " with whole yes", " with links all"])))
     except NetworkError as error:
         said = str(error)
     assert "\n" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_ten_thousand_edits(tmp_path: Path, name: str) -> None:
+    """No edit of a file ends in anything but a network or one line; each takes two seconds of the processor at most."""
+    chance, whole = random.Random(name), FILES[name].encode()
+    for _ in range(10_000):
+        data = edited(whole, chance.randint)
+        (tmp_path / name).write_bytes(data)
+        began, said = time.process_time(), ""
+        try:
+            file(str(tmp_path / name) + chance.choice(["", " with part 2", " with whole yes", " with links all"]))
+        except NetworkError as error:
+            said = str(error)
+        assert "\n" not in said
+        assert time.process_time() - began < 2

@@ -1,0 +1,20 @@
+"""Which files of machines are read as networks, and which machines are known by name."""
+
+from treecast.asked import OPTIONS
+from treecast.description import Description, Table
+from treecast.discovery import decorators
+
+
+def topic() -> Description:
+    """Return every kind of file, the options of files, and the machines."""
+    kinds = sorted((each["0"], each["what"]) for each in decorators("treecast.networks", "reader"))
+    known = sorted((f"machine:{each['0']}", each["what"]) for each in decorators("treecast.networks", "known"))
+    options = [(f"--{name}", each.what) for name, each in OPTIONS.items()]
+    notes = ("The first bytes of a file tell what it is; --format decides where two kinds would do.",)
+    figures = {"files": dict(kinds), "options": dict(options), "machines": dict(known)}
+    tables = (
+        Table(columns=("kind of file", "what prints it"), rows=kinds, of="kinds"),
+        Table(columns=("option", "what it says"), rows=options, of="options"),
+        Table(columns=("machine", "what it is"), rows=known, of="machines"),
+    )
+    return Description(figures, tables=tables, notes=notes)
