@@ -35,7 +35,7 @@ export async function start(text) {
 }
 
 /** Works out what several views need whenever something was replayed. */
-function derive(app) {
+export function derive(app) {
   let before = null,
     calm = null;
   app.rowShown = (row) => {

@@ -1,28 +1,32 @@
 // The network: all links pale, those of the trees in their colours, and what moves in the step shown, thick with its chunks.
 
-import { $, chunkRange, colourName, dashes, drawn, sendsAt, statusOf, table, tableBelow } from "./page_parts.js";
+import { apart, beside, curve, head, middle, pictureOf } from "./geometry.js";
+import {
+  $,
+  chunkRange,
+  colourName,
+  dashes,
+  drawn,
+  ranges,
+  sendsAt,
+  statusOf,
+  table,
+  tableBelow,
+} from "./page_parts.js";
 import { change, toggleArc, toggleNode } from "./state.js";
 import { W } from "./words.js";
 
-const WIDE = 1000,
-  HIGH = 640,
-  MARGIN = 46,
-  MOST_LABELS = 1000,
+const MOST_LABELS = 1000,
   MOST_CHUNKS = 80;
 
 export function networkView(app) {
   const { job } = app,
     svg = $("map");
-  const at = Array.from({ length: job.nodes }, (_, u) => [
-    MARGIN + (job.x[u] / 10000) * (WIDE - 2 * MARGIN),
-    MARGIN + (job.y[u] / 10000) * (HIGH - 2 * MARGIN),
-  ]);
-  const radius = Math.max(2.5, Math.min(19, nearest(at) * 0.42));
-  app.aside = Math.min(3.2, radius * 0.25);
-  svg.style.setProperty("--thick", Math.max(1.2, Math.min(5, radius * 0.4)).toFixed(1));
+  const picture = pictureOf(job),
+    { at, radius, aside, thick, links, bent, frame } = picture;
+  svg.setAttribute("viewBox", frame.map((side) => side.toFixed(1)).join(" "));
+  svg.style.setProperty("--thick", thick.toFixed(1));
   svg.style.setProperty("--thin", Math.max(0.5, Math.min(1.6, radius * 0.15)).toFixed(1));
-  const links = linksOf(job),
-    bent = bendings(links, at, radius);
   const layers = ["idle", "trees", "way", "cut", "sends", "nodes", "chunks"].map((name) =>
     drawn("g", { "data-layer": name }),
   );
@@ -40,9 +44,10 @@ export function networkView(app) {
     drawnStep = "";
   app.views.push((_, again) => {
     const hidden = `${app.source} ${[...app.hidden]}`;
-    if (drawnPart !== app.part || drawnTrees !== hidden) trees.replaceChildren(...treeLines(app, between));
+    if (drawnPart !== app.part || drawnTrees !== hidden)
+      trees.replaceChildren(...treeLines(app, (u, v) => between(u, v, aside / 2)));
     if (again || drawnStep !== `${app.step} ${hidden}`) {
-      const [lines, words] = movingLines(app, between, at, bent);
+      const [lines, words] = movingLines(app, picture);
       sends.replaceChildren(...lines);
       chunks.replaceChildren(...words);
     }
@@ -66,75 +71,6 @@ export function networkView(app) {
     }
     showTable();
   });
-}
-
-function nearest(at) {
-  const step = Math.ceil(at.length / 200);
-  let least = 200;
-  for (let u = 0; u < at.length; u += step) {
-    at.forEach(([x, y], v) => {
-      if (u !== v) least = Math.min(least, Math.hypot(x - at[u][0], y - at[u][1]));
-    });
-  }
-  return least;
-}
-
-/** Returns every link once, as [node, node], and arcs that have no arc back. */
-function linksOf(job) {
-  const seen = new Set(),
-    found = [];
-  for (let u = 0; u < job.nodes; u++) {
-    for (let p = 0; p < job.ports; p++) {
-      const v = job.neighbor[u * job.ports + p];
-      if (v < 0 || seen.has(v * job.nodes + u) || seen.has(u * job.nodes + v)) continue;
-      seen.add(u * job.nodes + v);
-      found.push([u, v]);
-    }
-  }
-  return found;
-}
-
-/** Returns how far links are bent that would run through another node: Map(u · nodes + v, part of the length). */
-function bendings(links, at, radius) {
-  const bent = new Map();
-  if (links.length * at.length > 3e6) return bent;
-  for (const [u, v] of links) {
-    const [ax, ay] = at[u],
-      dx = at[v][0] - ax,
-      dy = at[v][1] - ay,
-      far = dx * dx + dy * dy || 1;
-    const crossed = at.some(([x, y], w) => {
-      if (w === u || w === v) return false;
-      const along = ((x - ax) * dx + (y - ay) * dy) / far;
-      return along > 0.02 && along < 0.98 && Math.hypot(ax + along * dx - x, ay + along * dy - y) < radius * 0.8;
-    });
-    if (!crossed) continue;
-    const by = Math.min(0.18, 34 / Math.sqrt(far) + 0.04);
-    bent.set(u * at.length + v, by);
-    bent.set(v * at.length + u, -by);
-  }
-  return bent;
-}
-
-function middle([ax, ay], [bx, by], bend) {
-  return [(ax + bx) / 2 - (by - ay) * bend, (ay + by) / 2 + (bx - ax) * bend];
-}
-
-/** Returns two points moved to the right of the way from one to the other, so that ways there and back lie side by side. */
-function beside(a, b, aside) {
-  if (!aside) return [a, b];
-  const dx = b[0] - a[0],
-    dy = b[1] - a[1],
-    by = aside / (Math.hypot(dx, dy) || 1);
-  return [a, b].map(([x, y]) => [x - dy * by, y + dx * by]);
-}
-
-function curve(a, b, bend) {
-  const from = `M${a[0].toFixed(1)} ${a[1].toFixed(1)}`,
-    to = `${b[0].toFixed(1)} ${b[1].toFixed(1)}`;
-  if (!bend) return `${from}L${to}`;
-  const [x, y] = middle(a, b, 2 * bend);
-  return `${from}Q${x.toFixed(1)} ${y.toFixed(1)} ${to}`;
 }
 
 function shapeOf(app, u, x, y, radius, parent) {
@@ -188,7 +124,7 @@ function treeLines(app, between) {
     const tree = part.tree[r];
     if (app.hidden.has(tree) || !app.rowShown(r)) continue;
     if (!lines.has(tree)) lines.set(tree, new Set());
-    for (const [u, v] of stretches(part, r)) lines.get(tree).add(between(u, v, app.aside / 2));
+    for (const [u, v] of stretches(part, r)) lines.get(tree).add(between(u, v));
   }
   return [...lines].map(([tree, all]) =>
     drawn("path", {
@@ -200,38 +136,64 @@ function treeLines(app, between) {
   );
 }
 
-function movingLines(app, between, at, bent) {
+function movingLines(app, { at, bent, aside, thick, radius, frame }) {
   const { part, job } = app,
-    groups = new Map(),
-    words = new Map();
+    arcs = new Map();
   for (const { row, chunk, flag } of sendsAt(app, app.step)) {
-    const tree = part.tree[row],
-      key = flag === 1 ? "lost" : flag === 3 ? "control" : tree;
-    if (!groups.has(key)) groups.set(key, []);
-    for (const [u, v] of stretches(part, row)) groups.get(key).push(between(u, v, app.aside));
-    const u = part.src[row],
-      v = part.dst[row],
-      key2 = u * job.nodes + v;
-    if (!words.has(key2)) words.set(key2, { at: stretches(part, row)[0] ?? [u, v], list: [] });
-    words.get(key2).list.push(chunk < 0 ? "·" : chunk);
+    const kind = flag === 1 ? "lost" : flag === 3 ? "control" : part.tree[row];
+    stretches(part, row).forEach(([u, v], i) => {
+      const key = u * job.nodes + v;
+      if (!arcs.has(key)) arcs.set(key, { u, v, kinds: new Set(), chunks: new Set() });
+      arcs.get(key).kinds.add(kind);
+      if (i === 0) arcs.get(key).chunks.add(chunk); // of a route: where it begins
+    });
   }
-  const lines = [...groups].map(([key, all]) => {
-    if (key === "lost") return drawn("path", { class: "lost", d: all.join("") });
-    if (key === "control")
-      return drawn("path", { class: "moving", d: all.join(""), stroke: "var(--soft)", "stroke-dasharray": "1 8" });
-    return drawn("path", { class: "moving", d: all.join(""), stroke: `var(${colourName(key)})` });
+  const shafts = new Map(),
+    words = [];
+  for (const [key, { u, v, kinds, chunks }] of arcs) {
+    const bend = bent.get(key) ?? 0,
+      wide = Math.min(thick, (0.85 * radius) / kinds.size);
+    [...kinds].forEach((kind, i) => {
+      const [from, to] = beside(at[u], at[v], kinds.size > 1 ? (i + 0.5) * wide : aside);
+      const like = `${kind} ${wide}`;
+      if (!shafts.has(like)) shafts.set(like, { kind, wide, lines: [], heads: [] });
+      shafts.get(like).lines.push(curve(from, to, bend));
+      shafts.get(like).heads.push(head(from, to, bend, radius, wide));
+    });
+    if (chunks.size) words.push({ text: chunkWords(chunks), ends: beside(at[u], at[v], aside), bend });
+  }
+  const drawnShafts = [...shafts.values()].map(({ kind, wide, lines, heads }) => {
+    const lost = kind === "lost",
+      control = kind === "control",
+      ink = `var(${lost ? "--bad" : control ? "--soft" : colourName(kind)})`;
+    const dash = control ? "1 8" : undefined,
+      style = `--thick: ${wide.toFixed(1)}`;
+    return [
+      drawn("path", {
+        class: lost ? "lost" : "moving",
+        stroke: ink,
+        "stroke-dasharray": dash,
+        style,
+        d: lines.join(""),
+      }),
+      drawn("path", { class: "head", fill: ink, d: heads.join("") }),
+    ];
   });
-  const some = words.size <= MOST_CHUNKS ? [...words.values()] : [];
+  const shown = words.length <= MOST_CHUNKS ? apart(words, frame, radius) : [];
   return [
-    lines,
-    some.map(({ at: [u, v], list }) => {
-      const [from, to] = beside(at[u], at[v], app.aside);
-      const [mx, my] = middle(from, to, bent.get(u * job.nodes + v) ?? 0);
-      const x = mx + 0.3 * (to[0] - mx),
-        y = my + 0.3 * (to[1] - my); // nearer to where it goes
-      return drawn("text", { class: "chunk", x: x.toFixed(1), y: y.toFixed(1) }, W.few(list, 2));
-    }),
+    drawnShafts.flat(),
+    shown.map(({ text, x, y }) => drawn("text", { class: "chunk", x: x.toFixed(1), y: y.toFixed(1) }, text)),
   ];
+}
+
+function chunkWords(chunks) {
+  const sorted = [...chunks].filter((chunk) => chunk >= 0).sort((one, other) => one - other);
+  return sorted.length
+    ? ranges(
+        sorted.map((chunk) => [chunk, chunk + 1]),
+        2,
+      )
+    : "·";
 }
 
 function cross(at, u, v, bent, job) {

@@ -56,18 +56,26 @@ export function arcName(job, arc) {
 }
 
 export function chunkRange(job, payload) {
-  const ranges = [];
-  for (let i = job.payloadStart[payload]; i < job.payloadStart[payload + 1]; i++) {
-    const a = job.payloadAtom[i],
-      last = ranges[ranges.length - 1];
-    if (last && last[1] === job.bounds[a]) last[1] = job.bounds[a + 1];
-    else ranges.push([job.bounds[a], job.bounds[a + 1]]);
-  }
+  const atoms = [...job.payloadAtom.subarray(job.payloadStart[payload], job.payloadStart[payload + 1])];
   return (
-    W.few(
-      ranges.map(([first, stop]) => (stop - first > 1 ? `${first}–${stop - 1}` : `${first}`)),
+    ranges(
+      atoms.map((a) => [job.bounds[a], job.bounds[a + 1]]),
       4,
     ) || "control"
+  );
+}
+
+/** Returns runs of chunks, [first, stop], in words: those behind one another as one. */
+export function ranges(runs, most) {
+  const joined = [];
+  for (const [first, stop] of runs) {
+    const last = joined[joined.length - 1];
+    if (last && last[1] === first) last[1] = stop;
+    else joined.push([first, stop]);
+  }
+  return W.few(
+    joined.map(([first, stop]) => (stop - first > 1 ? `${first}–${stop - 1}` : `${first}`)),
+    most,
   );
 }
 
