@@ -79,6 +79,14 @@ def test_who_was_left_behind_never_goes_on_alone(monkeypatch):
         assert left_behind() == "differ"
 
 
+def test_a_decision_that_few_have_heard_of_is_no_base_for_a_majority(monkeypatch):
+    """Found among 100,000 orders: two of five put one out, and three the two; each part went on, the first as half of four."""
+    order = 63_651
+    assert World(order).run() == "fine"
+    monkeypatch.setattr(Agreement, "_may_differ", lambda self, call, members: False)
+    assert World(order).run() == "differ"
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_orders_show_what_is_wrong_with_a_rule_left_out(monkeypatch, name):
     monkeypatch.setattr(*MUTANTS[name])

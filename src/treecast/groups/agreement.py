@@ -6,8 +6,10 @@ decided answers those who still ask. An end of a connection proves a death; sile
 and needs a majority.
 
 So if two ranks return from a call, and neither has put the other out, they return the same. No clock is used for that: a wrong
-suspicion costs a member, not agreement. Sources: lazy reliable broadcast; early-deciding flooding consensus; the early-returning
-agreement of ULFM (Herault et al., SC 2015); majorities of the present members (Jajodia, Mutchler 1990).
+suspicion costs a member, not agreement. That a decision is known to its maker alone does not matter for that. But until
+enough have entered a later call with it, a majority has to be one of the members before it as well, or two parts could go
+on. Sources: lazy reliable broadcast; early-deciding flooding consensus; the early-returning agreement of ULFM (Herault et
+al., SC 2015); majorities of the present members (Jajodia, Mutchler 1990).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,6 +50,7 @@ class Agreement:
         self.members = list(range(size))
         self.dead, self.pairs, self.lost = set[int](), set[Pair](), set[int]()
         self.number, self.is_out, self.guarded = 0, False, False
+        self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
         self.ended, self.byes = dict[int, int](), dict[int, int]()
         self._asked: tuple[list[int], int, int] = [], 0, 0
@@ -94,7 +97,7 @@ class Agreement:
         elif source in self.lost:
             return
         elif kind == Kind.STATE:
-            self._note_end(source, call - 1)
+            self.note_end(source, call - 1)
             if (call, key.instance) in self.log:
                 self._tell(source, call, key.instance)
             elif call >= self.number:
@@ -102,16 +105,17 @@ class Agreement:
         elif kind == Kind.DECIDED and call >= self.number:
             self._decisions[source, call, key.instance] = read_decision(body, self.size)
         elif kind == Kind.ENDED:
-            self._note_end(source, call)
+            self.note_end(source, call)
         elif kind == Kind.LEFT:
             self.lose(source, True)
         elif kind == Kind.BYE:
             self.byes[source] = call
-            self._note_end(source, call)
+            self.note_end(source, call)
             if call < self.number:
                 self.lose(source, True)
 
-    def _note_end(self, rank: int, call: int) -> None:
+    def note_end(self, rank: int, call: int) -> None:
+        """Learn that a rank has ended a call, and that this one was a member for it afterwards."""
         self.ended[rank] = max(self.ended.get(rank, 0), call)
 
     def admit(self, ranks: Iterable[int]) -> None:
@@ -243,8 +247,18 @@ class Agreement:
         return Decision(action, bits_of(set(self.members) - set(left)), lacking, refused, given)
 
     def _may_go_on(self, left: Sequence[int], rest: Sequence[int]) -> bool:
-        """Return whether a part is the greater one: of all members, also of those that are not in the rest, being dead."""
-        return sets.may_go_on(left, self.members)
+        """Return whether a part is the greater one: of all members, also of those that are not in the rest, being dead.
+
+        And of the members before an earlier decision, as long as so many of these may have decided otherwise that they could
+        go on.
+        """
+        self._bases = [(call, members) for call, members in self._bases if self._may_differ(call, members)]
+        return all(sets.may_go_on(left, members) for members in (self.members, *(base for _, base in self._bases)))
+
+    def _may_differ(self, call: int, members: Sequence[int]) -> bool:
+        """Return whether those of whom nothing later has come could have gone on by themselves after a call."""
+        other = [rank for rank in members if rank != self.rank and self.ended.get(rank, 0) < call]
+        return sets.may_go_on(other, members)
 
     def _adopt(
         self, asked: Iterable[int], instance: int, need: Callable[[], Need], fetch: Fetch
@@ -273,6 +287,8 @@ class Agreement:
             self._tell(rank, self.number, instance)
         out = ranks_of(made.out)
         if out:
+            if not self.dead.issuperset(out):  # a death is the same for all, and leaves no majority to others
+                self._bases.append((self.number, self.members))
             self.members = [rank for rank in self.members if rank not in out]
             self.pairs = {pair for pair in self.pairs if set(pair) <= set(self.members)}
             for rank in out:

@@ -162,7 +162,9 @@ class Group:
         yield from self.agreement.until(
             lambda: all(want[-1].over for want in wants) and all(ticket.over for _, ticket in tickets)
         )
-        for _, about, place, ticket in wants:
+        for source, about, place, ticket in wants:
+            if not ticket.lost:
+                self.agreement.note_end(source, self.agreement.number - 1)
             if not ticket.lost and ticket.length == len(place):
                 self._held[about] = place
                 self._lacks.discard(about)
