@@ -201,6 +201,15 @@ def test_all_messages_of_a_source_go_together_where_messages_combine():
     assert verify(many).holds
 
 
+@pytest.mark.parametrize("where", ["star:4", "petersen", "tree:2,3"])
+@pytest.mark.parametrize("kind", ["allgather", "alltoall"])
+def test_a_stronger_machine_takes_no_more_steps_where_messages_combine(kind, where):
+    met, free = (
+        plan(kind, where, model=name, builder="list-schedule").steps for name in ("whispering", "one-port,combining")
+    )
+    assert free <= met
+
+
 def test_many_messages_go_in_blocks():
     schedule = plan("broadcast", "petersen", model="one-port", messages=10**6)
     assert verify(schedule).holds

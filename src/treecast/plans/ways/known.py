@@ -14,7 +14,7 @@ import numpy as np
 from treecast.collectives import Collective
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
-from treecast.models import MODELS, Model
+from treecast.models import MODELS, Model, model
 from treecast.networks import Network
 from treecast.plans.built import Built
 from treecast.plans.registry import Builder, builder, builders, every_port
@@ -89,15 +89,20 @@ def _orders(ways: Ways) -> list[list[Any]]:
     return [[ways.turn - ways.heights], [-ways.below], [np.arange(len(ways))]]
 
 
+def _machines(machine: Model) -> list[Model]:
+    """Return the machines for which to time ways: where messages combine, to meet one partner in a step may take less."""
+    may_meet = machine.combining and not machine.normal <= model("whispering")
+    return [machine, model("whispering")] if may_meet and machine.ports == "one" else [machine]
+
+
 def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, least: int) -> Built:
     """Return the schedule of the fewest steps of some ways, which are tried until ``least`` steps are enough."""
     found = list[tuple[Timed, Collective | None]]()
-    for each, collective in ways:
-        tried = [listed(each, machine, keys) for keys in _orders(each)]
+    for (each, collective), own in ((pair, own) for pair in ways for own in _machines(machine)):
+        tried = [listed(each, own, keys) for keys in _orders(each)]
         quickest = min(tried, key=lambda timed: timed.steps)
-        timed = there_and_back(quickest, least=least)
-        found.append((timed, collective))
-        if timed.steps <= least:
+        found.append((there_and_back(quickest, least=least), collective))
+        if found[-1][0].steps <= least:
             break
     timed, collective = min(found, key=lambda each: (each[0].steps, each[0].transmissions))
     return timed.built()._replace(collective=collective)
