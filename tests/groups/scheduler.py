@@ -312,12 +312,16 @@ class World:
         if fate == "kill":
             self._kill(rank)
         elif fate == "stop":
-            self.stopped ^= {rank} - self.killed
+            self._wake(rank) if rank in self.stopped else self.stopped.update({rank} - self.killed)
         elif fate == "part":
             part = set(rng.sample(range(size), rng.randint(1, size - 1)))
             self.cuts |= {frozenset(pair) for pair in combinations(range(size), 2) if len(part & set(pair)) == 1}
         else:
             self._suspect(rank, rng.choice([other for other in range(size) if other != rank]))
+
+    def _wake(self, rank):
+        self.stopped.remove(rank)
+        self.ranks[rank].go_on()  # its messages may be over by now
 
     def _kill(self, rank):
         if rank in self.killed:
@@ -352,9 +356,7 @@ class World:
         if silent:
             self._suspect(*self.rng.choice(silent))
         elif self.stopped:
-            woken = min(self.stopped)
-            self.stopped.remove(woken)
-            self.ranks[woken].go_on()
+            self._wake(min(self.stopped))
         else:
             return False
         return True
