@@ -120,10 +120,13 @@ def test_copies_are_not_patched() -> None:
     assert patched(before, before.network.without(nodes=[3])) is None
 
 
-def test_a_patch_is_taken_where_nothing_can_be_planned_anew() -> None:
+def test_a_patch_is_taken_unless_a_new_plan_takes_fewer_steps() -> None:
     before = planned("one-port")
     found = treecast.repair(before, dead_nodes=[3], cut_links=["1-2"])
-    assert found.patched
+    patch = patched(before, before.network.without(nodes=["3"], links=["1-2"]))
+    assert patch is not None
+    assert found.schedule.steps <= patch.schedule.steps
+    assert found.patched == (found.schedule.steps == patch.schedule.steps)
     assert treecast.verify(found.schedule)
     said = describe(found)
     assert said.lines["kept"] == f"{found.difference.kept} of 88 rows"
