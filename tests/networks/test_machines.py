@@ -219,6 +219,24 @@ def test_tenstorrent(tmp_path: Path) -> None:
     assert nx.is_isomorphic(nx.Graph(torus), nx.grid_graph([4, 6], periodic=True))
 
 
+def test_tenstorrent_files_that_belong_together(tmp_path: Path) -> None:
+    first = FILES["chips.yaml"]
+    cable = "[{chip: 3, chan: 4}, {remote_chip_id: 99, chan: 4}]"
+    ids = "{0: 97, 1: 98, 2: 99, 3: 100}"
+    second = first.replace("{0: 77, 1: 78, 2: 79, 3: 80}", ids).replace(
+        cable, "[{chip: 2, chan: 4}, {remote_chip_id: 80, chan: 4}]"
+    )
+    (tmp_path / "a.yaml").write_text(first)
+    (tmp_path / "b.yaml").write_text(second)
+    found = treecast.network(f"{tmp_path / 'a.yaml'},{tmp_path / 'b.yaml'}")
+    alone = {"chip0-chip1": 2, "chip1-chip2": 1, "chip2-chip3": 1}
+    both = {f"{i}/{u}-{i}/{v}": n for i in range(2) for ends, n in alone.items() for u, v in [ends.split("-")]}
+    assert joined(found) == both | {"0/chip3-1/chip2": 1}
+    (tmp_path / "c.conf").write_text(SLURM)
+    with pytest.raises(NetworkError, match="several files are read together where"):
+        treecast.network(f"{tmp_path / 'a.yaml'},{tmp_path / 'c.conf'}")
+
+
 def test_hwloc(tmp_path: Path) -> None:
     over = read(tmp_path, "pcie.xml", " with keep-relays yes")
     assert set(over.labels(over.ranks)) == {"nvml0", "nvml1"}

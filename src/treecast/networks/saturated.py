@@ -5,6 +5,8 @@ from functools import cache
 
 Table = tuple[tuple[int, ...], ...]
 """How many cables join each two nodes, row by row."""
+State = tuple[Table, tuple[int, ...]]
+"""A graph, and those of its nodes that have all their cables."""
 
 
 def saturated(nodes: int, ports: int, parallel: bool = True, most: int = 1 << 14) -> list[Table]:
@@ -32,8 +34,8 @@ def saturated(nodes: int, ports: int, parallel: bool = True, most: int = 1 << 14
     >>> len(saturated(6, 2)), len(saturated(6, 3)), len(saturated(6, 3, parallel=False))
     (1, 10, 4)
     """
-    start: Table = tuple((0,) * nodes for _ in range(nodes))
-    ahead, seen, found = [(start, ())], {(start, ())}, set[Table]()
+    start: State = tuple((0,) * nodes for _ in range(nodes)), ()
+    ahead, seen, found = list[State]([start]), set[State]([start]), set[Table]()
     while ahead:
         table, done = ahead.pop()
         used = [sum(row) for row in table]
@@ -89,11 +91,11 @@ def _maximal_so_far(table: Table, done: tuple[int, ...], ports: int, parallel: b
 
 
 @cache
-def _canonical(table: Table, done: tuple[int, ...]) -> tuple[Table, tuple[int, ...]]:
+def _canonical(table: Table, done: tuple[int, ...]) -> State:
     """Return a graph and some of its nodes under the names that all its copies have."""
     nodes = len(table)
     colours = _refined(table, [int(u in done) for u in range(nodes)])
-    best: tuple[Table, tuple[int, ...]] | None = None
+    best: State | None = None
     ahead = [colours]
     while ahead:
         colours = ahead.pop()

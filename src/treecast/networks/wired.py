@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,9 +22,11 @@ from treecast.networks.reading.joined import joined
 from treecast.networks.reading.links import MOST_ARCS, Parts
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
 from treecast.networks.reading.registry import read_file
+from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
 
 _MOST_NODES = 1 << 18
+_MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
 
 
 class Wired(Graph):
@@ -258,7 +261,10 @@ def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A0
 def _read(path: str, asked: Asked) -> Machine | Parts:
     if not path:
         raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
+    several = [path] if "," not in path or Path(path).exists() else path.split(",")
     try:
+        if len(several) > 1:
+            return together([found for each in several if isinstance(found := read_file(each, asked.format), Machine)])
         return read_file(path, asked.format)
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -279,7 +285,8 @@ def file(path: str) -> Network:
     if isinstance(found, Parts):
         if asked == Asked(format=asked.format):
             graph = Graph.made(f"file:{path}", found)
-            graph.remedy = "" if graph.connected else _remedy(machine_of(found), graph.both_ways)
+            if not graph.connected and graph.arcs <= _MOST_SAID:
+                graph.remedy = _remedy(machine_of(found), graph.both_ways)
             return graph
         found = machine_of(found)
     try:

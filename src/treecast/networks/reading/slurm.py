@@ -170,7 +170,7 @@ _KINDS: dict[str, Callable[[_Tree, Any], None]] = {
 }
 
 
-@reader("slurm-yaml", what="Slurm's topology.yaml", recognises=matches(rb"^\s*-\s+topology\s*:"))
+@reader("slurm-yaml", what="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
 def machine_of_yaml(data: bytes) -> Machine:
     """Return the machines of a topology.yaml: the one that is the cluster's default, and all of them by name."""
     named, usual = dict[str, Machine](), ""

@@ -4,6 +4,7 @@ Source: tt-umd's cluster descriptors; the rates are those of the vendor's produc
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from treecast.description import count_of
@@ -53,13 +54,60 @@ def machine_of(data: bytes) -> Machine:
     )
     if not rate and links:
         complaints.append(Complaint("no rate is known of such chips"))
-    facts = {
+    facts: dict[str, Any] = {
+        "to_others": [_to_other(each) for each in remote],
         "chips": len(chips),
         "connections": len(connections),
         "remote": len(remote),
         "mmio": len(row(said.get("chips_with_mmio"), "chips_with_mmio")),
     }
     return Machine("Tenstorrent's cluster descriptor", nodes, links, facts, complaints)
+
+
+def together(machines: Sequence[Machine]) -> Machine:
+    """Return the machines of several descriptors as one: chips of file i are called ``i/chip0`` and so on, from 0.
+
+    Parameters
+    ----------
+    machines
+        What the files say. A cable to a chip of another file is known by the number that is that chip's alone.
+
+    Raises
+    ------
+    ValueError
+        When a file is no cluster descriptor.
+    """
+    nodes, links, chips = dict[str, Node](), list[Link](), dict[str, str]()
+    for place, each in enumerate(machines):
+        if "to_others" not in each.facts:
+            raise ValueError("several files are read together where they are Tenstorrent's cluster descriptors only")
+        nodes |= {f"{place}/{name}": node for name, node in each.nodes.items()}
+        links += [link._replace(u=f"{place}/{link.u}", v=f"{place}/{link.v}") for link in each.links]
+        chips |= {other: f"{place}/{name}" for name, node in each.nodes.items() for other in node.also}
+    rate = max((link.rate for link in links), default=0.0)
+    cables, lost = dict[frozenset[tuple[str, int]], tuple[str, str]](), 0
+    for place, each in enumerate(machines):
+        for chip, port, other, its_port in each.facts["to_others"]:
+            here, there = f"{place}/chip{chip}", chips.get(other)
+            if there is None:
+                lost += 1
+            else:
+                cables[frozenset(((here, port), (there, its_port)))] = (here, there)
+    links += [Link(u, v, rate) for u, v in cables.values()]
+    left = [Complaint(f"{count_of(lost, 'cable')} to chips of another file", (), "left out")] if lost else []
+    facts = {"files": len(machines), "chips": len(nodes), "cables_between": len(cables)}
+    return Machine("Tenstorrent's cluster descriptors", nodes, links, facts, left)
+
+
+def _to_other(cable: Any) -> tuple[int, int, str, int]:
+    """Return a cable to another file: its chip and port here, and the number and port of the chip there."""
+    ends = [table(end, "an end") for end in row(cable, "a cable") if isinstance(end, dict)]
+    here = next((end for end in ends if "chip" in end), None)
+    there = next((end for end in ends if "remote_chip_id" in end), None)
+    if here is None or there is None:
+        raise ValueError("a cable to a remote device is written [{chip: 0, chan: 8}, {remote_chip_id: 7, chan: 0}]")
+    ports = [_number(end.get("chan"), "chan") for end in (here, there)]
+    return _chip(here.get("chip")), ports[0], text(there["remote_chip_id"], "remote_chip_id"), ports[1]
 
 
 def _chip(value: Any) -> int:
