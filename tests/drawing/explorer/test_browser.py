@@ -78,6 +78,23 @@ PLANS = {
 
 
 @pytest.mark.parametrize("name", PLANS)
+def test_network_and_time_are_seen_together(tab, tmp_path, name):
+    """At 1400 x 900, without scrolling; and on a telephone nothing goes beyond the screen sideways."""
+    kind, network, options = PLANS[name]
+    address = written(treecast.plan(kind, network, **options), tmp_path)
+    tab.open(address, size=(1400, 900))
+    corners = "['map', 'time-canvas'].map((id) => document.getElementById(id).getBoundingClientRect())"
+    low, high = (
+        f"{corners}.map((box) => Math.{of}(box.{side}))" for of, side in (("floor", "top"), ("ceil", "bottom"))
+    )
+    assert min(tab.ask(low)) >= 0
+    assert max(tab.ask(high)) <= 900
+    tab.open(address, size=(390, 800))
+    assert tab.ask("document.documentElement.scrollWidth") <= 390
+    assert tab.errors == []
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_random_clicks_do_what_python_does(tab, tmp_path, name):
     """Kills, cuts and steps at random; after each the page starves whom the simulator starves."""
     kind, network, options = PLANS[name]

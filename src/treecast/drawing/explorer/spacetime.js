@@ -51,7 +51,7 @@ function drawTime(app, canvas, page, view) {
     width = canvas.parentElement.clientWidth,
     scale = devicePixelRatio || 1;
   const lines = Math.max(view.order.length, 1),
-    high = Math.max(150, Math.min(520, lines * 15)) + TOP + 18;
+    high = Math.max(150, Math.min(440, lines * 15)) + TOP + 18;
   canvas.width = width * scale;
   canvas.height = high * scale;
   canvas.style.height = `${high}px`;
