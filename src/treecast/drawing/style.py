@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def dashes(tree: int) -> Any:
     return (0, pattern) if pattern else "-"
 
 
+def short_spec(network: Network) -> str:
+    """Return how a network is spelled in a title: a file by its name alone, and the end of a long spelling left out."""
+    spec = Path(network.spec).name if network.spec.startswith("file:") else network.spec
+    spec = spec.removeprefix("file:")
+    return spec if len(spec) <= 40 else spec[:39] + "…"
+
+
 def short_label(network: Network, node: int) -> str:
     """Return the label of a node; where it is too long for a picture, with a part left out, so that no two are alike."""
     label = network.label(node)
@@ -103,8 +111,7 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
             + ", ".join(named[:_MOST_FAULTS])
             + ("" if len(named) <= _MOST_FAULTS else f" and {len(named) - _MOST_FAULTS} more")
         )
-    spec = network.spec if len(network.spec) <= 40 else network.spec[:39] + "…"
-    heading(figure, f"{collective.kind} on {spec}{source}{more}", "  ·  ".join(numbers))
+    heading(figure, f"{collective.kind} on {short_spec(network)}{source}{more}", "  ·  ".join(numbers))
 
 
 def heading(figure: Any, text: str, more: str) -> None:

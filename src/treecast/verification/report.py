@@ -143,7 +143,7 @@ def _(report: Report) -> Description:
     if waking := waking_of(schedule):
         lines["waking"] = str(waking)
     for what, measured in (("steps", report.steps), ("transmissions", report.transmissions)):
-        lines[what] = [f"{measured:,}{_ratio(report, what, measured)}", *spell_bounds(report.bounds, what)]
+        lines[what] = [f"{measured:,}{beside_bound(report, what, measured)}", *spell_bounds(report.bounds, what)]
     if report.distance is not None:
         lines["total distance"] = [spell_distance(report), *spell_bounds(report.bounds, "tcd")]
     if report.depth_contention is not None:
@@ -192,7 +192,8 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _ratio(report: Report, what: str, measured: int) -> str:
+def beside_bound(report: Report, what: str, measured: int) -> str:
+    """Return how steps or transmissions stand to the best bound, as words that go on behind their number."""
     if not report.bounds:
         return ""
     bound, under = best(report.bounds, what).value, tightest(report.bounds, what)

@@ -86,7 +86,7 @@ NETWORKS = (
     ),
     *("circulant:16,1,5", "hyperx:3x3x3", "random-regular:24,4,1"),
 )
-LETTER = 6.6  # the width of one of 11 pixels
+TALL, LETTER = 13, 7.8  # pixels, and how wide they are
 
 
 def rails(hosts=4, cards=8):
@@ -135,7 +135,7 @@ def box(tag, look, words, thick):
     at = np.array([float(side) for side in moved])
     if tag == "circle":
         return at[None], float(look["r"])
-    size = float(look.get("font-size", 11))
+    size = float(look.get("font-size", TALL))
     half = np.array([0.6 * size * len(words) / 2, size / 2])
     return np.stack([at - half, at + half]), 0.0
 
@@ -171,7 +171,7 @@ def test_no_label_of_a_chunk_lies_on_another(pictures):
             for one, other in itertools.combinations(chunks, 2):
                 gap = [abs(float(one[1][side]) - float(other[1][side])) for side in "xy"]
                 wide = LETTER * (len(one[2]) + len(other[2])) / 2
-                assert gap[0] >= wide or gap[1] >= 11, (schedule.network.spec, step, one, other)
+                assert gap[0] >= wide or gap[1] >= TALL, (schedule.network.spec, step, one, other)
     assert labels > 1000
 
 

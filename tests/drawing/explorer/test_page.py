@@ -86,6 +86,18 @@ def test_the_page_names_the_digest_of_the_file(tmp_path):
     assert facts_of(treecast.plan("broadcast", nx.Graph([("a>b", "c")])))["digest"] == ""
 
 
+@pytest.mark.parametrize("sort", SORTS)
+def test_the_page_says_of_the_bound_what_the_report_says(sort):
+    schedule = planned(sort)
+    assert f"{schedule.steps:,}{facts_of(schedule)['beside']}\n" in f"{treecast.verify(schedule)}\n"
+
+
+def test_a_file_is_called_by_its_name(tmp_path):
+    nx.write_graphml(nx.petersen_graph(), tmp_path / "rail.graphml")
+    text = page(treecast.plan("broadcast", tmp_path / "rail.graphml"))
+    assert "<title>broadcast on rail.graphml</title>" in text
+
+
 def test_frames_go_out_in_a_zip_file(tmp_path):
     script = f"""
         import {{ zipOf }} from "{MODULES}/saving.js";

@@ -31,7 +31,7 @@ for (const {{ data, cases, single }} of JSON.parse(fs.readFileSync(0, "utf8"))) 
     const run = replay(part, {{ nodes: new Map(nodes), arcs: new Map(arcs) }});
     const {{ base, offset, length, lacking }} = run;
     const lies = liars && judgeLies(part, new Map(liars), run);
-    return {{ base, offset, length, lacking, lies, arrival: [...run.arrival], done: [...run.done] }};
+    return {{ base, offset, length, lacking, lies, living: run.living, arrival: [...run.arrival], done: [...run.done] }};
   }}));
 }}
 console.log(JSON.stringify(found));
@@ -78,6 +78,7 @@ def compare(sorts, seeds):
         trace = replay(schedule, faults)
         mine, theirs = expected_arrivals(trace, (schedule, source), found)
         assert mine == theirs, (sort, faults)
+        assert found["living"] == trace.living.sum(), (sort, faults)
         if not schedule.orbit:
             assert found["lacking"] == sorted({node for node, _, _ in trace.lost}), (sort, faults)
             assert found["done"] == trace.completion.tolist(), (sort, faults)

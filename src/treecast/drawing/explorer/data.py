@@ -19,6 +19,7 @@ from treecast.formats.native.text import digest_of
 from treecast.lower_bounds import best
 from treecast.schedule import Schedule
 from treecast.schedule.atoms import cut_into_atoms
+from treecast.verification.report import beside_bound
 from treecast.verification.verifier import verify
 
 MOST_NODES = 5_000
@@ -101,6 +102,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "part": collective.kind,
         "network": network.spec,
         "nodes": network.nodes,
+        "member": schedule.collective.member,
         "ports": network.ports,
         "labels": network.labels(np.arange(network.nodes)),
         "model": schedule.model.name,
@@ -118,6 +120,7 @@ def facts_of(schedule: Schedule) -> dict[str, Any]:
         "sparing": schedule.sparing,
         "lengths": collective.lengths is not None,
         "span": report.steps,
+        "beside": beside_bound(report, "steps", report.steps),
         "transmissions": report.transmissions,
         "least": least,
         "holds": report.holds,

@@ -3,7 +3,7 @@
 const WIDE = 1000,
   HIGH = 640,
   MARGIN = 46,
-  TALL = 14; // of a line of words
+  TALL = 15; // of a line of words
 
 /** Returns all that the picture of a job keeps: places, links, how these are bent, sizes, and the frame around them. */
 export function pictureOf(job) {
@@ -136,11 +136,20 @@ export function head(a, b, bend, radius, thick) {
 export function apart(words, [left, top, width, height], radius) {
   const found = [];
   for (const { text, ends, bend } of words) {
-    const wide = 7.4 * text.length + 4;
+    const wide = 8.7 * text.length + 4;
     const [[ax, ay], [bx, by]] = ends,
       first = 1 - (radius + 22) / (Math.hypot(bx - ax, by - ay) || 1); // before the head
-    for (const part of [Math.max(0.4, Math.min(0.65, first)), 0.5, 0.35, 0.8, 0.2]) {
-      const [px, py] = along(...ends, bend, part);
+    const usual = Math.max(0.4, Math.min(0.65, first)),
+      out = wide / 2 + 4;
+    for (const [part, off] of [
+      [usual, 0],
+      [usual, out],
+      [0.5, out],
+      [0.35, 0],
+      [0.8, 0],
+      [0.2, 0],
+    ]) {
+      const [px, py] = along(...beside(...ends, off), bend, part);
       const x = Math.max(left + wide / 2, Math.min(px, left + width - wide / 2)),
         y = Math.max(top + TALL / 2, Math.min(py, top + height - TALL / 2));
       if (found.some((one) => Math.abs(one.x - x) < (one.wide + wide) / 2 && Math.abs(one.y - y) < TALL)) continue;

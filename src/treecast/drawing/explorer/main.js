@@ -84,9 +84,8 @@ function heading(job) {
   const parts = [
     `${W.many(job.nodes, "node")} · M = ${W.many(job.messages, "message")} · ${job.copies > 1 ? `x = ${job.copies} ways, ${job.against.slice(0, -1)}-disjoint` : "one copy"} · ${job.model} · `,
     el("b", {}, W.many(job.span, "step")),
+    job.beside,
   ];
-  if (bound && job.span > bound[1]) parts.push(` = ${(job.span / bound[1]).toPrecision(4)} × the bound`);
-  else if (bound) parts.push(", the lower bound");
   const verdict = job.holds
     ? el("span", { class: "yes" }, "✓ verified")
     : el("span", { class: "no" }, "✗ not verified");
@@ -230,7 +229,8 @@ function say(app) {
     ...[...app.arcs].map(([arc, step]) => W.fault(arcName(job, arc), step)),
   ];
   const before = names.length ? W.faults(names) : W.nothingFails;
-  let text = run.holds ? W.everybody(before, run.living) : W.starving(before, run.lacking.map(label), run.living);
+  const living = W.many(run.living, `living ${job.member}`);
+  let text = run.holds ? W.everybody(before, living) : W.starving(before, run.lacking.map(label), living);
   let good = run.holds;
   if (app.lies) {
     text += W.lies(app.lies.fooled.map(label), app.lies.undecided.map(label), app.lies.right.length);

@@ -8,6 +8,7 @@ from string import Template
 
 from treecast.drawing.explorer.data import columns_of, facts_of, packed, why_none
 from treecast.drawing.registry import View, picture
+from treecast.drawing.style import short_spec
 from treecast.schedule import Schedule
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z_]+)\.js";\n', re.MULTILINE)
@@ -43,9 +44,9 @@ def page_of(schedule: Schedule, view: View) -> str:
             "nodes": list(view.faults.nodes.items()),
             "arcs": [(u * ports + port, step) for (u, port), step in view.faults.arcs.items()],
         }
-    title = f"{schedule.collective.kind} on {schedule.network.spec}"
+    title = f"{schedule.collective.kind} on {short_spec(schedule.network)}"
     return Template(_read("page.html")).substitute(
-        title=escape(title if len(title) < 90 else title[:89] + "…"),
+        title=escape(title),
         style=_read("style.css").strip(),
         script=joined("main").strip(),
         data=packed(facts, columns_of(schedule)),

@@ -179,7 +179,7 @@ function judge(run, faults) {
       run.lacking.push(v);
     }
   }
-  run.living = job.nodes - faults.nodes.size;
+  run.living = job.nodes - job.relay.length - [...faults.nodes.keys()].filter((v) => !job.isRelay[v]).length;
   run.holds = run.lacking.length === 0;
   return run;
 }

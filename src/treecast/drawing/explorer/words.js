@@ -10,9 +10,8 @@ export const W = {
   nothingFails: "Nothing fails",
   fault: (name, step) => (step ? `${name} from step ${step}` : `${name} from the start`),
   faults: (names) => `${many(names.length, "fault")} (${few(names, 4)})`,
-  everybody: (before, living) => `${before}: all ${many(living, "living node")} get everything.`,
-  starving: (before, names, living) =>
-    `${before}: ${names.length} of ${many(living, "living node")} lack something: ${few(names, 8)}.`,
+  everybody: (before, living) => `${before}: all ${living} get everything.`,
+  starving: (before, names, living) => `${before}: ${names.length} of ${living} lack something: ${few(names, 8)}.`,
   rootDead: (name) => `${name} is the root: dead from the start, it would deliver nothing. Kill it at a later step.`,
   lies: (fooled, undecided, right) =>
     ` By majority, ${many(right, "honest node")} elect what is right` +
