@@ -5,7 +5,9 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from tests.drawing.explorer.test_network_view import rails
 from treecast.drawing.figures.network import draw_network, used_arcs
 from treecast.drawing.figures.plan_view import PlanView, beside, links_of
 from treecast.drawing.pictures import draw
@@ -105,3 +107,51 @@ def test_large_networks_have_dots():
     figure = draw_network(plan("broadcast", "star:6"))
     assert len(by_gid(figure, "nodes").get_offsets()) == 720
     assert "labels left out: no room" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_petersens_graph_is_a_pentagon_around_a_pentagram():
+    at = PlanView.of(network("petersen"), 0).at
+    points = (at - at.mean(axis=0)) @ np.array([1, 1j])
+    far = np.abs(points)
+    assert np.allclose(far[:5], far[0])
+    assert np.allclose(far[5:], far[0] / 2)
+    assert np.allclose(np.angle(points[:5]), np.angle(points[5:]))
+    for u, v in network("petersen").to_networkx().edges:
+        turn = abs(np.degrees(np.angle(points[v] / points[u])))
+        assert turn == pytest.approx(0 if abs(u - v) == 5 else 72 if u < 5 else 144, abs=1e-6)
+
+
+@pytest.mark.parametrize("spec", ["dragonfly:4,2", "dragonfly:4,2,2", "dragonfly:2,1", "dragonfly:3,1,3"])
+def test_groups_of_a_dragonfly_stand_apart(spec):
+    where = network(spec)
+    at, group = (
+        PlanView.of(where, 0).at,
+        np.array([int(label.split(".")[0]) for label in where.labels(range(where.nodes))]),
+    )
+    centre = np.stack([at[group == g].mean(axis=0) for g in range(group.max() + 1)])
+    far = np.hypot(*(at[:, None] - centre[None]).transpose(2, 0, 1))
+    assert (far.argmin(axis=1) == group).all()
+    assert len(np.unique(at.round(6), axis=0)) == where.nodes
+
+
+def test_switches_of_hosts_stand_below_and_rails_above():
+    where = rails()
+    height = dict(zip(where.labels(range(where.nodes)), PlanView.of(where, 0).at[:, 1].tolist(), strict=True))
+    ranks = {y for label, y in height.items() if label[0] == "h"}
+    assert len(ranks) == 1
+    assert {y > max(ranks) for label, y in height.items() if label.startswith("nvswitch")} == {True}
+    assert {y < min(ranks) for label, y in height.items() if label.startswith("rail")} == {True}
+
+
+def test_every_line_ends_in_the_boxes_of_its_nodes():
+    """Eight trees over links of capacity 9: the boxes are those that matplotlib draws."""
+    figure = draw_network(plan("broadcast", rails(), messages=64))
+    axes = figure.axes[0]
+    FigureCanvasAgg(figure).draw()  # boxes get their size
+    boxes = [text.get_bbox_patch().get_window_extent() for text in axes.texts]
+    trees = [artist for artist in figure.findobj() if str(artist.get_gid()).startswith("arcs-")]
+    assert len(trees) == 8
+    for tree in trees:
+        for path in tree.get_paths():
+            for end in axes.transData.transform(path.vertices[[0, -1]]):
+                assert any(box.contains(*end) for box in boxes)

@@ -1,7 +1,7 @@
 """Where the nodes of a network stand in a picture of it, y downwards.
 
-What a network says of itself chooses: coordinates of a grid, copies of a smaller self, layers above its ranks, a tree, a ring.
-Anything else stands so that nodes are as far apart as they are in the network, as nearly as that can be.
+A network says where it stands: places that everyone knows, coordinates of a grid, copies of a smaller self, layers above its
+ranks, a tree, a ring. Anything else stands so that nodes are as far apart as they are in the network, as nearly as can be.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks import Network
+from treecast.networks.circle import circle
 from treecast.networks.core import Ints
 from treecast.ragged import places as places_within
 
@@ -39,30 +40,27 @@ def places_of(network: Network, root: int) -> tuple[Ints, Ints]:
 def layout_of(network: Network, root: int) -> Layout:
     """Return where each node stands, in units of the picture's own; ``root`` stands on top where there is a tree."""
     if network.nodes < 3 or network.every_pair_joined:
-        return Layout(_circle(network.nodes), True)
+        return Layout(circle(network.nodes), True)
     if network.grid is not None:
         return Layout(_on_grid(network.grid.coordinates(np.arange(network.nodes)), network.grid.wraps), True)
     if network.seen_alike and (nested := _nested(network)) is not None:
         return Layout(nested, True)
+    if network.drawn_at is not None:
+        return Layout(network.drawn_at, True)
     if network.relays is not None:
-        return Layout(_in_layers(network, _hops(network, network.ranks), falling=True), False)
+        return Layout(_in_layers(network, _by_kind(network), falling=True), False)
     if network.arcs == 2 * (network.nodes - 1) and network.connected:
         return Layout(_in_layers(network, _hops(network, np.array([root])), falling=False), False)
     if network.nodes <= _MOST_STRESSED:
         return Layout(_by_distance(network), True)
-    return Layout(_circle(network.nodes), True)
-
-
-def _circle(nodes: int) -> Places:
-    angle = 2 * np.pi * np.arange(nodes) / max(nodes, 1) - np.pi / 2
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return Layout(circle(network.nodes), True)
 
 
 def _on_grid(coordinates: Ints, wraps: bool) -> Places:
     """Return grids inside grids: the last axis goes right, the one before down, the third from last right again."""
     axes = [axis for axis in coordinates if int(axis.max()) > 0]
     if len(axes) == 1:
-        return _circle(len(axes[0]))[axes[0]] if wraps else _snake(axes[0])
+        return circle(len(axes[0]))[axes[0]] if wraps else _snake(axes[0])
     points, width = np.zeros((len(coordinates[0]), 2)), np.array([1.0, 1.0])
     slant = 0.06 if len(axes) > 2 else 0.0  # so that links of different axes do not cover one another
     for number, axis in enumerate(reversed(axes)):
@@ -120,7 +118,7 @@ def _ring(neighbor: Ints) -> tuple[Ints, Places]:
         walk.append(node)
         port = 1 - port
     order = np.argsort(walk)
-    return np.array(walk)[order], _circle(len(walk))[order]
+    return np.array(walk)[order], circle(len(walk))[order]
 
 
 def _grown(network: Network, neighbor: Ints, members: Ints) -> tuple[Ints, list[int]]:
@@ -146,7 +144,7 @@ def _arranged(copies: int, depth: int, size: Places) -> Places:
         far = float(size[depth % 2]) + 1.0 + 0.15 * depth
         return np.array([[0.0, 0.0], [far, slant] if depth % 2 == 0 else [slant, far]])
     apart = max(float(size.max()) * 1.55, 1.0)
-    return _circle(copies) * (apart * 0.5 / np.sin(np.pi / copies))
+    return circle(copies) * (apart * 0.5 / np.sin(np.pi / copies))
 
 
 def _hops(network: Network, starts: Ints) -> Ints:
@@ -165,6 +163,24 @@ def _hops(network: Network, starts: Ints) -> Ints:
     return np.where(far < 0, far.max() + 1, far)
 
 
+def _by_kind(network: Network) -> Ints:
+    """Return the layer of each node: ranks 0, relays by how far from ranks they are, and those of another kind below, -1.
+
+    Where relays beside ranks are of several kinds, those with the fattest links stand below, as the switches inside a host
+    do; of equally fat ones those that no further relay stands behind.
+    """
+    layer, table = _hops(network, network.ranks), network.neighbor_table().astype(np.int64)
+    first = np.flatnonzero(layer == 1)
+    kinds = list[tuple[int, bool]]()
+    for relay in first.tolist():
+        near = layer[table[relay][table[relay] >= 0]]
+        _, cables = np.unique(table[relay][table[relay] >= 0][near == 0], return_counts=True)
+        kinds.append((int(cables.max(initial=0)), not bool((near == 2).any())))
+    if len(set(kinds)) > 1:
+        layer[first[[kind == max(kinds) for kind in kinds]]] = -1
+    return layer
+
+
 def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
     """Return nodes in layers, each near the middle of its neighbours; ``falling``: layer 0 stands at the bottom."""
     table = network.neighbor_table().astype(np.int64)
@@ -172,7 +188,7 @@ def _in_layers(network: Network, layer: Ints, falling: bool) -> Places:
     dst = table[src, port]
     x = np.zeros(network.nodes)
     for turn in range(12):
-        for at in range(int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
+        for at in range(int(layer.min()), int(layer.max()) + 1)[:: 1 if turn % 2 else -1]:
             mine = np.flatnonzero(layer == at)
             if turn == 0:
                 x[mine] = (places_within(np.array([len(mine)])) + 0.5) / len(mine)
@@ -192,7 +208,7 @@ def _by_distance(network: Network) -> Places:
     far = np.maximum((far + far.T) / 2, 1e-9)
     weight = 1 / np.maximum(far, 0.5) ** 2
     np.fill_diagonal(weight, 0)
-    points: Places = _circle(network.nodes) * far.max() / 2
+    points: Places = circle(network.nodes) * far.max() / 2
     for _ in range(_TURNS):
         gap = points[:, None] - points[None]
         apart = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-9)

@@ -150,6 +150,11 @@ class Network(Nodes, Described):
         """The network itself where its nodes have coordinates on a mesh or torus, else None."""
         return None
 
+    @property
+    def drawn_at(self) -> NDArray[np.float64] | None:
+        """Where everyone draws its nodes, right and down: float64 (N, 2); None where pictures are to find places."""
+        return None
+
     def levels(self, u: int) -> tuple[int, ...]:
         """Return how many ranks are 0, 1, 2 … arcs away from ``u``. Raises NetworkError when they are too many to count."""
         if self.nodes > _MOST_COUNTED:

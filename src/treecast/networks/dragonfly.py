@@ -7,8 +7,10 @@ from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.errors import NetworkError
+from treecast.networks.circle import circle
 from treecast.networks.core import Ints
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
@@ -72,6 +74,21 @@ class Dragonfly(Graph):
             relays = np.arange(count + own) >= count
             names = [f"{router}.{host}" for router in names for host in range(hosts)] + names
         super().__init__(spec, names, arcs, relays)
+        self._shape = groups, routers, hosts
+
+    @property
+    def drawn_at(self) -> NDArray[np.float64]:
+        """Groups on a circle, the routers of each on a smaller one, and hosts outside their routers."""
+        groups, routers, hosts = self._shape
+        far = 1.9 if hosts else 1.0
+        centre = circle(groups) * (1.5 * far / np.sin(np.pi / groups))
+        router = np.tile(circle(routers), (groups, 1))
+        fan = (np.arange(hosts) - (hosts - 1) / 2) * np.pi / max(routers * hosts, 1)
+        turn = np.array([[np.cos(fan), np.sin(fan)], [-np.sin(fan), np.cos(fan)]]).transpose(2, 0, 1)
+        host = far * np.einsum("ri,hij->rhj", router, turn).reshape(-1, 2)
+        return np.concatenate(
+            [host + np.repeat(centre, routers * hosts, axis=0), router + np.repeat(centre, routers, axis=0)]
+        )
 
 
 def _arcs(routers: int, links: int) -> Ints:

@@ -6,6 +6,10 @@ Source: Petersen, "Sur le théorème de Tait" (1898); Holton & Sheehan, "The Pet
 
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from treecast.networks.circle import circle
 from treecast.networks.family import family
 from treecast.networks.graph import Graph
 from treecast.networks.members import listing
@@ -26,6 +30,11 @@ class Petersen(Graph):
     def __init__(self) -> None:
         links = [link for i in range(5) for link in ((i, (i + 1) % 5), (i, i + 5), (i + 5, (i + 2) % 5 + 5))]
         super().__init__("petersen", [str(u) for u in range(10)], [*links, *((v, u) for u, v in links)])
+
+    @property
+    def drawn_at(self) -> NDArray[np.float64]:
+        """A pentagon around a pentagram."""
+        return np.concatenate([2 * circle(5), circle(5)])
 
 
 @family(

@@ -17,7 +17,7 @@ from treecast.networks.core import Ints
 MOST_NODES = 2000
 _WIDEST, _HIGHEST, _LEAST = 13.0, 9.0, 3.2  # inches
 _LABELLED = 0.075  # the least inches between two nodes for each character of a label
-_LAYER = 1.1  # inches between layers
+_LAYER = 1.1  # inches between layers, at least
 _BESIDE = 0.055  # inches between arcs over one link
 _MOST_COMPARED = 4_000_000  # links x nodes: where links may run through nodes
 Floats = NDArray[np.float64]
@@ -58,7 +58,8 @@ class PlanView(NamedTuple):
             np.maximum.at(widest, layer, wanted)
             wide = min(_WIDEST, max(1.15 * float((count * widest).max()), 3.0))
             layers = max(float(np.ptp(points[:, 1])), 1e-9)
-            at = points * (wide / max(float(points[:, 0].max()), 1e-9), min(_LAYER, _HIGHEST / layers))
+            high = max(_LAYER, wide / 6)  # else slanted links would run through their neighbours
+            at = points * (wide / max(float(points[:, 0].max()), 1e-9), min(high, _HIGHEST / layers))
             tight = int(np.argmax(count * widest))
             wanted, room = float(widest[tight]), wide / float(count[tight])
         font = min(8.0, 8.0 * room / wanted)
@@ -70,9 +71,9 @@ class PlanView(NamedTuple):
         )
 
     def curves(self, src: Ints, dst: Ints, aside: Floats) -> Floats:
-        """Return arcs as curves of three points, float64 (arcs, 3, 2), so many inches ``aside``.
+        """Return arcs as curves of three points, float64 (arcs, 3, 2), so many inches ``aside`` in their middle.
 
-        Aside is to the right of the way from the smaller node to the larger one.
+        Aside is to the right of the way from the smaller node to the larger one. All end within the marks of nodes.
         """
         low, high = np.minimum(src, dst), np.maximum(src, dst)
         begin, end = self.at[low], self.at[high]
@@ -80,8 +81,10 @@ class PlanView(NamedTuple):
         length = np.maximum(np.hypot(*way.T), 1e-9)[:, None]
         across = np.column_stack([-way[:, 1], way[:, 0]]) / length
         bend = np.array([self.bend.get(pair, 0.0) for pair in zip(low.tolist(), high.tolist(), strict=True)])
-        over = across * aside[:, None]
-        middle = (begin + end) / 2 + across * length * 2 * bend[:, None] + over
+        reach = 0.009 * self.font if self.font else 0.7 * self.radius  # half the height of a label's box, in inches
+        ends = np.clip(aside, -reach, reach)
+        over = across * ends[:, None]
+        middle = (begin + end) / 2 + across * length * 2 * bend[:, None] + across * (2 * aside - ends)[:, None]
         forth = np.stack([begin + over, middle, end + over], axis=1)
         return np.where((src == low)[:, None, None], forth, forth[:, ::-1])
 
