@@ -133,6 +133,8 @@ def box(tag, look, words, thick):
         return np.concatenate([*curves(look["d"]), np.empty((0, 2))]), 0.0 if look["class"] == "head" else thick / 2
     moved = re.findall(r"-?[\d.]+", look["transform"]) if "transform" in look else (look["x"], look["y"])
     at = np.array([float(side) for side in moved])
+    if "transform" in look:
+        at[1] += float(look.get("y", 0))  # of a label below its node
     if tag == "circle":
         return at[None], float(look["r"])
     size = float(look.get("font-size", TALL))

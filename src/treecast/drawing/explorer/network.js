@@ -17,6 +17,7 @@ import { change, toggleArc, toggleNode } from "./state.js";
 import { W } from "./words.js";
 
 const MOST_LABELS = 1000,
+  LEAST_LETTERS = 8, // smaller ones cannot be read
   MOST_CHUNKS = 80;
 
 export function networkView(app) {
@@ -35,7 +36,7 @@ export function networkView(app) {
   const between = (u, v, aside = 0) => curve(...beside(at[u], at[v], aside), bent.get(u * job.nodes + v) ?? 0);
   if (job.nodes <= 1000)
     idle.append(drawn("path", { class: "idle", d: links.map(([u, v]) => between(u, v)).join("") }));
-  const shapes = at.map(([x, y], u) => shapeOf(app, u, x, y, radius, nodes));
+  const shapes = at.map((_, u) => shapeOf(app, u, at, radius, nodes));
   listen(app, svg, at, shapes, { links, bent, radius });
   const showTable = tableBelow("network", () => stepTable(app));
   let roving = -1,
@@ -73,9 +74,16 @@ export function networkView(app) {
   });
 }
 
-function shapeOf(app, u, x, y, radius, parent) {
+/** Tells whether a label has room below its node: no other node is as near as the label is wide, nor does it leave the page. */
+function roomBelow(at, u, letters) {
+  const wide = 6.6 * letters;
+  return wide < 80 && at.every(([x, y], v) => v === u || Math.hypot(x - at[u][0], y - at[u][1]) > wide + 8);
+}
+
+function shapeOf(app, u, at, radius, parent) {
   const { job } = app,
-    label = job.labels[u];
+    label = job.labels[u],
+    [x, y] = at[u];
   const small = Math.min(radius * 0.95, (radius * 3.1) / Math.max(label.length, 2));
   const shape = drawn("g", {
     class: "node",
@@ -85,7 +93,10 @@ function shapeOf(app, u, x, y, radius, parent) {
     transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
   });
   shape.append(drawn("circle", { r: radius.toFixed(1) }));
-  if (job.nodes <= MOST_LABELS && small > 2.2) {
+  const labelled = job.nodes <= MOST_LABELS;
+  if (labelled && small < LEAST_LETTERS && roomBelow(at, u, label.length)) {
+    shape.append(drawn("text", { class: "below", "font-size": 11, y: (radius + 9).toFixed(1) }, label));
+  } else if (labelled && small > 2.2) {
     shape.append(drawn("text", { "font-size": small.toFixed(1) }, label));
   }
   parent.append(shape);
