@@ -134,7 +134,7 @@ def box(tag, look, words, thick):
     moved = re.findall(r"-?[\d.]+", look["transform"]) if "transform" in look else (look["x"], look["y"])
     at = np.array([float(side) for side in moved])
     if "transform" in look:
-        at[1] += float(look.get("y", 0))  # of a label below its node
+        at[1] += float(look.get("y", 0))  # of a label above or below its node
     if tag == "circle":
         return at[None], float(look["r"])
     size = float(look.get("font-size", TALL))

@@ -74,8 +74,8 @@ export function networkView(app) {
   });
 }
 
-/** Tells whether a label has room below its node: no other node is as near as the label is wide, nor does it leave the page. */
-function roomBelow(at, u, letters) {
+/** Tells whether a label has room above or below its node: no other node is as near as the label is wide, nor does it leave the page. */
+function roomBeside(at, u, letters) {
   const wide = 6.6 * letters;
   return wide < 80 && at.every(([x, y], v) => v === u || Math.hypot(x - at[u][0], y - at[u][1]) > wide + 8);
 }
@@ -94,8 +94,10 @@ function shapeOf(app, u, at, radius, parent) {
   });
   shape.append(drawn("circle", { r: radius.toFixed(1) }));
   const labelled = job.nodes <= MOST_LABELS;
-  if (labelled && small < LEAST_LETTERS && roomBelow(at, u, label.length)) {
-    shape.append(drawn("text", { class: "below", "font-size": 11, y: (radius + 9).toFixed(1) }, label));
+  if (labelled && small < LEAST_LETTERS && roomBeside(at, u, label.length)) {
+    shape.append(
+      drawn("text", { class: "beside", "font-size": 11, y: ((y < 320 ? -1 : 1) * (radius + 9)).toFixed(1) }, label),
+    );
   } else if (labelled && small > 2.2) {
     shape.append(drawn("text", { "font-size": small.toFixed(1) }, label));
   }
