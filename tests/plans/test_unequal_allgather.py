@@ -481,7 +481,7 @@ def test_files_say_how_many_bytes_there_are(tmp_path, capsys):
     for more, words in (
         (["--flit", "100", "--chunk", "200"], "leave the others out"),
         (["--bytes", "1MB"], "leave the others out"),
-        (["--flit", "0"], "a flit of 0 bytes carries nothing"),
+        (["--flit", "0"], "'0' is no number of bytes"),
     ):
         assert main([*what, *more]) == 2
         assert words in capsys.readouterr().err

@@ -51,9 +51,9 @@ def best_separator(network: Network) -> Separator | None:
     --------
     >>> from treecast.networks import network
     >>> best_separator(network("torus:3x5x7"))
-    Separator(nodes=45, others=60, arcs=30)
+    Separator(nodes=45, others=60, arcs=30, late=0)
     >>> best_separator(network("tree:2,3"))
-    Separator(nodes=8, others=7, arcs=1)
+    Separator(nodes=8, others=7, arcs=1, late=0)
     """
     if network.grid is not None:
         return _across_axis(network.grid)

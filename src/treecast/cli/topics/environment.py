@@ -16,6 +16,15 @@ VARIABLES = (
     ("OMPI_ALLOW_RUN_AS_ROOT", "launch", "1, as OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: mpirun works for root"),
     ("OMPI_COMM_WORLD_RANK", "mpirun", "the rank of a process"),
     ("OMPI_COMM_WORLD_SIZE", "mpirun", "as PMIX_RANK or PMI_RANK: the program runs under MPI"),
+    ("PMI_SIZE", "mpiexec, srun", "how many ranks there are"),
+    ("TREECAST_RANK", "launch --tcp", "the rank of a process, of TREECAST_SIZE"),
+    ("TREECAST_MEET", "launch --tcp, you", "host:port where ranks over sockets meet"),
+    ("TREECAST_JOIN", "launch --tcp --respawn", "1: the rank takes the seat of a dead one"),
+    (
+        "TREECAST_SECRET",
+        "launch --tcp, you",
+        "what ranks over sockets prove to know; or TREECAST_SECRET_FILE, where it stands",
+    ),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
 )
 """Their names, who sets them, and what they say."""
