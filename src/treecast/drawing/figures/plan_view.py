@@ -145,5 +145,15 @@ def _bends(at: Floats, links: Ints, radius: float) -> dict[tuple[int, int], floa
         through = (off < 0.8 * radius) & (along > 0.02) & (along < 0.98)
         through[[u, v]] = False
         if through.any():
-            found[u, v] = min(0.16, 0.32 / float(np.sqrt(far[i])) + 0.03)
+            bend = min(0.16, 0.32 / float(np.sqrt(far[i])) + 0.03)
+            others = np.delete(at, [u, v], axis=0)
+            found[u, v] = min((bend, -bend), key=lambda each: _met(begin[i], way[i], each, others, radius))
     return found
+
+
+def _met(begin: Floats, way: Floats, bend: float, others: Floats, radius: float) -> int:
+    """Return how many nodes a bent link would run through."""
+    t = np.linspace(0.1, 0.9, 9)[:, None]
+    points = begin + t * way + 4 * t * (1 - t) * bend * np.array([-way[1], way[0]])
+    gap = points[:, None] - others
+    return int((np.hypot(gap[..., 0], gap[..., 1]) < radius).any(axis=0).sum())
