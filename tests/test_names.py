@@ -85,7 +85,9 @@ ALLOWED = (
         "channel", "src/treecast/drawing/figures/scene.py", r"\.channels\(", "it asks the network for wormhole routes"
     ),
     Allowed("channel", "src/treecast/formats/msccl/*", "", "MSCCL's word"),
-    Allowed("channel", "src/treecast/formats/mscclpp.py", "", "MSCCL++'s word"),
+    Allowed("channel", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word"),
+    Allowed("packet", "src/treecast/formats/mscclpp/*", "", "MSCCL++'s word: data with a flag"),
+    Allowed("packet", "docs/formats.md", r"packets?", "MSCCL++'s word: data with a flag"),
     Allowed("channel", "docs/formats.md", "", "MSCCL's word"),
     Allowed("failure", "src/treecast/mpi/*", "", "MPI's word: the failure of a process"),
     Allowed("failure", "docs/mpi.md", "", "MPI's word: the failure of a process"),

@@ -133,7 +133,7 @@ def verify(
     -------
     Report or FileVerdict
         It is true when no rule is broken. Steps and transmissions are measured, and stand beside the lower bounds. A file of
-        MSCCL, GOAL or SimGrid is judged by the rules of its own format, as by the command line.
+        MSCCL, MSCCL++, GOAL or SimGrid is judged by the rules of its own format, as by the command line.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from tests.interpreters.memory import WrongError
 from tests.interpreters.mscclpp import interpret
 from treecast import formats
 from treecast.errors import FormatError
+from treecast.formats.mscclpp.judge import judge_plan
 from treecast.formats.past_relays import past_relays
 from treecast.plans import plan
 
@@ -39,7 +40,9 @@ def test_every_byte_is_delivered_or_the_limit_is_named(kind, spec):
             with pytest.raises(FormatError, match=words):
                 formats.encode(schedule, "mscclpp")
             return
-    carry_out(past_relays(schedule), formats.encode(schedule, "mscclpp"), (1,))
+    data = formats.encode(schedule, "mscclpp")
+    assert judge_plan(data)
+    carry_out(past_relays(schedule), data, (1,))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,9 @@ def test_every_byte_is_delivered_or_the_limit_is_named(kind, spec):
 )
 def test_these_fit(kind, spec, more):
     schedule = plan(kind, spec, **more)
-    carry_out(schedule, formats.encode(schedule, "mscclpp"), range(6))
+    data = formats.encode(schedule, "mscclpp")
+    assert judge_plan(data)
+    carry_out(schedule, data, range(6))
 
 
 def test_copies_are_kept_in_scratch_or_left_out():
@@ -68,6 +73,7 @@ def test_copies_are_kept_in_scratch_or_left_out():
     ]
     assert puts[0] <= 3 * 7 < puts[1]
     for found in (few, many):
+        assert judge_plan(json.dumps(found).encode())
         carry_out(schedule, json.dumps(found))
 
 

@@ -2,11 +2,12 @@
 
 A GPU has buffers i, o, s of so many chunks; channels to others, of which the n-th to a GPU is joined with the n-th of
 that GPU back; remote buffers (rank, type); semaphores. Ids in a threadblock's operations are places in its own lists:
-of its channels, which are places in the GPU's, and of its remote buffers. ``put`` copies to a remote buffer. ``signal``
-raises the channel's count at the other end, ``wait`` waits for it and lowers it. ``sem_release`` and ``sem_acquire`` do
-so within a GPU. ``copy`` copies, ``re`` adds up its sources. Only ``nop`` lets all threads of a block meet: what was
-put, copied or added before a signal or release needs one between, and so does what is put, copied or added behind a
-wait or acquire. Threadblocks take turns by chance.
+of its channels, which are places in the GPU's, and of its remote buffers. ``put`` copies to a remote buffer.
+``signal`` raises the channel's count at the other end, ``wait`` waits for it and lowers it. ``sem_release`` and
+``sem_acquire`` do so within a GPU. ``rlxsignal`` and ``rlxwait`` do as these, and tell nothing of data. ``copy``
+copies, ``re`` adds up its sources. Only ``nop`` lets all threads of a block meet: what was put, copied or added
+before a signal or release needs one between, and so does what is put, copied or added behind a wait or acquire.
+Nothing is put to a GPU that has not begun. Threadblocks take turns by chance.
 """
 
 import json
@@ -18,7 +19,7 @@ import numpy as np
 from tests.interpreters.memory import WrongError
 
 MOST_OPS, MOST_CHANNELS, MOST_AT_ONCE, MOST_SEMAPHORES = 64, 16, 8, 16
-WORDS = {"put", "nop", "signal", "wait", "copy", "re", "sem_release", "sem_acquire"}
+WORDS = {"put", "nop", "signal", "wait", "rlxsignal", "rlxwait", "copy", "re", "sem_release", "sem_acquire"}
 TOP = {
     "name", "collective", "protocol", "inplace", "num_threads_per_block", "use_double_scratch_buffer", "buffer_alignment",
     "min_message_size", "max_message_size", "gpus",
@@ -39,6 +40,7 @@ class Run:
         self.gpus, self.random, self.kind, self.root = found["gpus"], random.Random(seed), kind, root
         n = self.n = len(self.gpus)
         self.memory, self.size, self.peers = {}, {}, []
+        self.begun = set()
         self.counts, self.semaphores = Counter(), {}
         self.loop = max(max(gpu["input_chunks"], gpu["output_chunks"]) for gpu in self.gpus)
         self.data = np.random.default_rng(5).integers(0, 256, (n, self.loop, 8), np.uint8)
@@ -117,17 +119,19 @@ class Run:
             if name == "re":
                 count = len(targets)
                 sources = [sum(sources[k::count][1:], sources[k]) for k in range(count)]
+            if any(target[0] not in self.begun for target in targets if target[0] != g):
+                raise WrongError("something is put to a gpu that has not begun")
             for target, value in zip(targets, sources, strict=True):
                 self.memory[target] = value
             block["wrote"] = True
-        elif name in ("signal", "wait"):
+        elif name in ("signal", "wait", "rlxsignal", "rlxwait"):
             for channel in op["channel_ids"]:
                 peer, nth = pick(block["channels"], channel)
-                key = (g, peer, nth) if name == "signal" else (peer, g, nth)
-                if name == "wait" and not self.counts[key]:
+                key = (g, peer, nth) if name.endswith("signal") else (peer, g, nth)
+                if name.endswith("wait") and not self.counts[key]:
                     return False
-                self.counts[key] += 1 if name == "signal" else -1
-            block["came"] |= name == "wait"
+                self.counts[key] += 1 if name.endswith("signal") else -1
+            block["came"] |= name.endswith("wait")
         else:
             need = Counter(op["semaphore_ids"])
             if name == "sem_acquire" and any(pick(self.semaphores[g], one) < count for one, count in need.items()):
@@ -139,6 +143,7 @@ class Run:
         if name in ("signal", "sem_release") and block["wrote"]:
             raise WrongError("others are told before all threads have written")
         block["at"] += 1
+        self.begun.add(g)
         return True
 
     def run(self):

@@ -18,6 +18,8 @@ class FileVerdict(Described):
         What was judged, and where.
     counts : dict from str to int
         The breaches of each rule that was judged; rules that make no sense where another is broken are left out.
+    warnings : tuple of str
+        The rules that a file may break and hold all the same.
     notes : tuple of str
         What people should know besides.
     busiest : int or None
@@ -33,6 +35,7 @@ class FileVerdict(Described):
     collective: str
     network: str
     counts: dict[str, int]
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     busiest: int | None = None
     busiest_arc: tuple[int, int] = (-1, -1)
@@ -41,8 +44,8 @@ class FileVerdict(Described):
 
     @property
     def holds(self) -> bool:
-        """Whether no rule is broken."""
-        return not any(self.counts.values())
+        """Whether no rule is broken but such as only warn."""
+        return not any(count for rule, count in self.counts.items() if rule not in self.warnings)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -74,6 +77,8 @@ def describe_verdict(
         What the busiest arc carries, in the singular.
     """
     said: object = f"holds ({', '.join(verdict.counts)})"
+    if verdict.holds and any(verdict.counts.values()):
+        said = [said, *map(str, breaches)]
     if not verdict.holds:
         broken = ", ".join(f"{rule} ({count:,})" for rule, count in verdict.counts.items() if count)
         said = [f"BROKEN: {broken}", *map(str, breaches)]

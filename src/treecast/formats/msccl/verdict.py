@@ -1,4 +1,4 @@
-"""The verdict on an MSCCL file: which rules it breaks, where, and its figures beside the lower bound."""
+"""The verdict on an MSCCL file, XML or JSON: which rules it breaks, where, and its figures beside the lower bound."""
 
 from dataclasses import asdict, dataclass
 
@@ -42,6 +42,8 @@ class Verdict(FileVerdict):
         What was judged.
     gpus, blocks, steps : int
         The sizes of the file.
+    unit : str
+        How the file calls its steps.
     breaches : tuple of Breach
         The first few of each rule.
     messages, chain : int or None
@@ -54,18 +56,19 @@ class Verdict(FileVerdict):
     blocks: int
     steps: int
     breaches: tuple[Breach, ...]
+    unit: str = "step"
     messages: int | None = None
     chain: int | None = None
 
     def __repr__(self) -> str:
-        return f"<Verdict on {self.name!r}: {self.said}, {count_of(self.steps, 'step')}>"
+        return f"<Verdict on {self.name!r}: {self.said}, {count_of(self.steps, self.unit)}>"
 
 
 @describe.register
 def _(verdict: Verdict) -> Description:
     lines: dict[str, object] = {
         "file": f"{verdict.name}: {verdict.collective} over {count_of(verdict.gpus, 'gpu')}, "
-        f"{count_of(verdict.blocks, 'threadblock')}, {count_of(verdict.steps, 'step')}",
+        f"{count_of(verdict.blocks, 'threadblock')}, {count_of(verdict.steps, verdict.unit)}",
         "network": verdict.network,
     }
     if verdict.chain is not None:

@@ -1,8 +1,10 @@
 """An execution plan of MSCCL++ in JSON: what each threadblock of each GPU puts into others' buffers, signals, awaits and adds.
 
-A threadblock for each arc and end. One puts chunks straight to where they belong and signals; the other awaits the signal. Parts
-of sums are put into scratch, and added there. Where a threadblock needs what another has received, a semaphore of the two counts
-it. All waits follow the order of messages, so nothing waits in a circle. Experimental: no program of theirs has read it yet.
+A threadblock for each arc and end, and a channel for each arc. One puts chunks straight to where they belong and signals;
+the other awaits the signal. Before, that one tells that its GPU has begun: nothing may be put into its buffers earlier.
+Parts of sums are put into scratch, and added there. Where a threadblock needs what another has received, a semaphore of the
+two counts it. All waits follow the order of messages, so nothing waits in a circle. Experimental: no program of theirs has
+read it yet.
 """
 
 import json
@@ -23,6 +25,7 @@ from treecast.formats.settings import COPIES
 from treecast.schedule import Schedule
 
 _MOST_OPS = 64
+_BEGINNING = 2  # operations of a threadblock before its messages, at most
 _MOST_SEMAPHORES = 16
 _OPS = "operations of a threadblock"
 _KEYS = -(2**40)  # of places in scratch where parts of sums arrive: below all others
@@ -106,9 +109,10 @@ class _Plan:
         """Return the threadblocks at both ends of each arc; parallel arcs are told apart."""
         ends, used = dict[Arc, tuple[_Block, _Block]](), defaultdict[tuple[int, int], int](int)
         for src, dst, port in sorted(arcs):
-            cable = used[src, dst]
+            cable = 2 * used[src, dst] + (src > dst)
             used[src, dst] += 1
-            ends[src, dst, port] = _Block(dst, cable), _Block(src, cable)
+            begun = [{"name": "rlxwait", **_JOINED}, _NOP], [{"name": "rlxsignal", **_JOINED}]
+            ends[src, dst, port] = _Block(dst, cable, begun[0]), _Block(src, cable, begun[1])
             self.blocks[src].append(ends[src, dst, port][0])
             self.blocks[dst].append(ends[src, dst, port][1])
             for one, other in ((src, dst), (dst, src)):
@@ -217,6 +221,7 @@ class _Plan:
     def gpu(self, node: int) -> dict[str, Any]:
         """Return a GPU as the plan says it. It is joined with each peer once, more often where arcs are parallel."""
         first, last, spare = self.buffers.sizes(node)
+        first, last = first or self.buffers.loop, last or self.buffers.loop  # the loader divides by both
         peers = [(peer, cable) for peer, count in sorted(self.cables[node].items()) for cable in range(count)]
         remote = sorted({part for block in self.blocks[node] for part in block.remote})
         blocks = list[dict[str, Any]]()
@@ -253,7 +258,7 @@ def _local(place: Place, count: int) -> dict[str, Any]:
 
 def _too_much(schedule: Schedule, what: str, found: int, most: int) -> FormatError:
     """Return the error that names a limit, and what would fit."""
-    fit = schedule.collective.messages * most // found if what == _OPS else 0
+    fit = schedule.collective.messages * (most - _BEGINNING) // found if what == _OPS else 0
     fits = (
         f"{count_of(fit, 'message')} would, or MSCCL XML (--to msccl)"
         if fit

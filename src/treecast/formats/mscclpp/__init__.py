@@ -1,0 +1,1 @@
+"""Plans of MSCCL++: writing them, and judging those that anybody wrote."""

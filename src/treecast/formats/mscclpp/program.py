@@ -1,0 +1,181 @@
+"""A plan of MSCCL++ as it was read: every number that names a channel, a buffer or a GPU is replaced by what it names."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from treecast.formats.msccl.verdict import Breach, Broken
+
+BUFFERS = "ios"
+SHOWN = 20
+"""How many breaches of each rule are described; all are counted."""
+End = tuple[int, str, int]
+"""A channel as one of its GPUs sees it: GPU, type, and its number there."""
+Where = tuple[int, ...]
+"""GPU, threadblock and operation; within a pipeline the operation in it as well."""
+
+WAITS = ("wait", "rlxwait")
+SIGNALS = ("signal", "rlxsignal")
+PORT_SIGNALS = ("pws", "pwsf")
+PUTS = ("put", *PORT_SIGNALS, "ppkt", "rppkt")
+
+
+class Form(NamedTuple):
+    """The places that an operation takes: l on this GPU, r on another, s on all of a group; a capital has packets.
+
+    ``sources`` and ``targets`` have a letter for the first place, the second, …; the last stands for all further ones if
+    ``more``. ``sums`` says that all sources are added up, and ``each`` that the k-th source goes to the k-th target.
+    """
+
+    sources: str
+    targets: str
+    sums: bool = False
+    each: bool = False
+    more: tuple[bool, bool] = (False, False)
+
+
+_PAIRS = (True, True)
+FORMS = {
+    "copy": Form("l", "l"),
+    "put": Form("l", "r", each=True, more=_PAIRS),
+    "pws": Form("l", "r", each=True, more=_PAIRS),
+    "pwsf": Form("l", "r", each=True, more=_PAIRS),
+    "get": Form("r", "l", each=True, more=_PAIRS),
+    "re": Form("ll", "l", sums=True, more=(True, False)),
+    "res": Form("ll", "lr", sums=True, more=_PAIRS),
+    "rre": Form("lr", "l", sums=True, more=(True, False)),
+    "rres": Form("lr", "lr", sums=True, more=_PAIRS),
+    "ppkt": Form("l", "R", each=True, more=_PAIRS),
+    "cpkt": Form("l", "L"),
+    "upkt": Form("L", "l"),
+    "rppkt": Form("L", "R", more=(False, True)),
+    "repkt": Form("lL", "l", sums=True, more=(True, False)),
+    "respkt": Form("lL", "lR", sums=True, more=_PAIRS),
+    "recpkt": Form("lL", "lL", sums=True, more=(True, False)),
+    "recspkt": Form("lL", "lLR", sums=True, more=_PAIRS),
+    "gstore": Form("l", "s"),
+    "glres": Form("s", "s", sums=True),
+    "gstorepkt": Form("L", "S"),
+}
+PORT_PACKETS = Form("L", "R", each=True, more=_PAIRS)
+"""``ppkt`` on a port: what it puts are packets before."""
+
+
+class Piece(NamedTuple):
+    """A place that an operation uses. ``owners``: whose buffers, several where a switch joins them."""
+
+    owners: tuple[tuple[int, str], ...]
+    first: int
+    size: int
+    packed: bool
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation.
+
+    Parameters
+    ----------
+    name, where
+        Which it is, and where it stands.
+    by
+        The type of its channels, or nothing.
+    ends
+        Its channels.
+    semaphores
+        Its semaphores: GPU and number.
+    barrier, blocks
+        The barrier, and how many threadblocks it is for.
+    sources, targets
+        Its places.
+    part
+        Which part of how many of each place it works on.
+    adds
+        How it adds up: sum, max or min.
+    chunks, unit, inner
+        Of a pipeline: over how many chunks it goes, in pieces of how many bytes, with which operations.
+    """
+
+    name: str
+    where: Where
+    by: str = ""
+    ends: tuple[End, ...] = ()
+    semaphores: tuple[tuple[int, int], ...] = ()
+    barrier: int = -1
+    blocks: int = 0
+    sources: tuple[Piece, ...] = ()
+    targets: tuple[Piece, ...] = ()
+    part: tuple[int, int] = (0, 1)
+    adds: str = "sum"
+    chunks: int = 0
+    unit: int = 0
+    inner: tuple["Op", ...] = ()
+
+    @property
+    def form(self) -> Form | None:
+        """Which places it takes; None where it moves nothing."""
+        return PORT_PACKETS if self.name == "ppkt" and self.by == "port" else FORMS.get(self.name)
+
+    @property
+    def by_proxy(self) -> bool:
+        """Whether single threads hand it to a proxy, which moves it later."""
+        return self.name in PUTS and self.by == "port"
+
+    @property
+    def flagged(self) -> bool:
+        """Whether all threads move packets, each of which is awaited by its flag."""
+        form = self.form
+        return (
+            form is not None
+            and not self.by_proxy
+            and (form.sources + form.targets) != (form.sources + form.targets).lower()
+        )
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU: chunks of its three buffers, the other end of each of its channels, semaphores as they begin, threadblocks."""
+
+    chunks: tuple[int, int, int]
+    semaphores: tuple[int, ...]
+    blocks: tuple[tuple[Op, ...], ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A plan: ``other`` has the other end of each channel that has one."""
+
+    name: str
+    collective: str
+    inplace: bool
+    reuses: bool
+    long: bool
+    gpus: tuple[Gpu, ...]
+    other: dict[End, End]
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """All operations, without those within pipelines."""
+        return tuple(op for gpu in self.gpus for block in gpu.blocks for op in block)
+
+
+def spell(where: Where) -> str:
+    """Return where something is as the file's keys lead to it."""
+    keys = ("gpus", "threadblocks", "ops", "ops")
+    return ".".join(f"{key}[{number}]" for key, number in zip(keys, where, strict=False))
+
+
+class PlanBreach(Breach):
+    """A breach whose text says where it is, as the file's keys lead there."""
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.text}"
+
+
+def note(found: dict[str, Broken], rule: str, where: Where, text: str) -> None:
+    """Note a breach of a rule; one that is noted already, as in an earlier turn of a pipeline, counts once."""
+    gpu, block, step = (*where, -1, -1, -1)[:3]
+    said = f"{spell(where)}: {text}" if where else text
+    count, shown = found.get(rule, (0, []))
+    breach = PlanBreach(rule, said, gpu, block, step)
+    if breach not in shown:
+        found[rule] = count + 1, [*shown, breach][:SHOWN]

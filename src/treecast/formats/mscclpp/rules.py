@@ -1,0 +1,140 @@
+"""Rules ``race``, ``begun``, ``ended`` and ``relaxed`` of plans of MSCCL++: whether what shares a place is ordered."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from treecast.errors import FormatError
+from treecast.formats.mscclpp.order import ORDERED, RELAXED, TOLD, Order
+from treecast.formats.mscclpp.program import note, spell
+from treecast.formats.mscclpp.unrolling import Span
+
+_MOST_PAIRS = 2**21
+_FRAGMENTS = ("test",)  # collectives of plans that show single operations, and begin and end as they like
+
+
+class Use(NamedTuple):
+    """A use of units ``lo`` to ``hi`` of a buffer: by which operation, and from which node to which.
+
+    ``cell``: the first of the nodes of its packets, or -1. ``flagged``: it waits for flags of packets, or sets them.
+    """
+
+    at: tuple[int, int]
+    writes: bool
+    lo: int
+    hi: int
+    begin: int
+    end: int
+    cell: int
+    flagged: bool
+    segment: int
+
+    def cells(self, unit: int) -> tuple[int, int]:
+        """Return from which node to which it uses a unit."""
+        cell = self.cell + unit - self.lo
+        return (self.begin, self.end) if self.cell < 0 else (cell, cell)
+
+
+def check_uses(order: Order) -> None:
+    """Note the breaches of ``race``, ``begun``, ``ended`` and ``relaxed``."""
+    uses = defaultdict[int, list[Use]](list)
+    for store, use in _uses(order):
+        uses[store].append(use)
+    for store, own in sorted(uses.items()):
+        _check_store(order, store, own)
+        blocks = [j for j, gpu in enumerate(order.run.plan.owners) if gpu == store // 3]
+        begun, ends = 0, 0
+        for j in blocks:
+            begun, ends = begun | order.follow(order.first[j], ORDERED), ends | 1 << order.last[j]
+        for use in own if order.run.plan.program.collective not in _FRAGMENTS else ():
+            if not use.flagged and order.run.plan.owners[use.at[0]] != store // 3:
+                _check_times(order, store, use, (begun, ends))
+
+
+def _uses(order: Order) -> Iterator[tuple[int, Use]]:
+    """Yield each use of a buffer, in plain places: packets take two of them."""
+    for at, nodes in order.nodes.items():
+        step = order.run.plan.steps[at[0]][at[1]]
+        for writes, side in ((False, step.reads), (True, step.writes)):
+            for slot, place in enumerate(side):
+                own = min(slot, len(nodes.begin) - 1)
+                for span in place:
+                    flagged = span.packed and (writes or step.op.flagged or step.op.name == "rppkt")
+                    cell = -1 if span.packed else nodes.cell
+                    times = 2 if span.packed else 1
+                    ends = nodes.begin[own], nodes.end[own]
+                    here = Span(span.store, span.lo * times, span.hi * times, span.packed)
+                    yield span.store, Use(at, writes, here.lo, here.hi, *ends, cell, flagged, nodes.segment)
+
+
+def _check_store(order: Order, store: int, uses: list[Use]) -> None:
+    """Judge the uses of a buffer, pair by pair, once for all units that the same operations use."""
+    cuts = sorted({cut for use in uses for cut in (use.lo, use.hi)})
+    opens = defaultdict[int, list[Use]](list)
+    for use in uses:
+        if use.hi > use.lo:
+            opens[use.lo].append(use)
+    active, judged, pairs = list[Use](), set[tuple[Use, Use]](), 0
+    for lo, hi in pairwise(cuts):
+        active = [use for use in active if use.hi > lo] + opens[lo]
+        pairs += len(active) * (len(active) - 1) // 2
+        if pairs > _MOST_PAIRS:
+            raise FormatError(f"more than {_MOST_PAIRS:,} pairs of uses of one buffer are too many to judge")
+        for k, one in enumerate(active):
+            for other in active[:k]:
+                if not (one.writes or other.writes) or (one.flagged and other.flagged):
+                    continue
+                if one.at == other.at and one.lo == other.lo and one.writes != other.writes:
+                    continue  # each thread writes where it has read
+                if (one, other) in judged and one.cell < 0 and other.cell < 0:
+                    continue
+                judged.add((one, other))
+                _check_pair(order, store, (one, other), range(lo, hi))
+
+
+def _check_pair(order: Order, store: int, pair: tuple[Use, Use], units: range) -> None:
+    run = order.run
+    one, other = pair
+    if _ordered(order, one, other, units) or _ordered(order, other, one, units):
+        return
+    ops = [run.plan.steps[use.at[0]][use.at[1]].op for use in pair]
+    place = run.contents.name(store, units[0])
+    if one.at[0] == other.at[0] and one.segment == other.segment and {len(op.ends) for op in ops} == {0}:
+        text = f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and no nop stands between"
+        note(run.found, "race", ops[0].where, text)
+        return
+    relaxed = any(order.reaches(a.end, b.begin, RELAXED) for a, b in (pair, pair[::-1]))
+    rule, why = ("relaxed", "only relaxed signals order them") if relaxed else ("race", "nothing orders them")
+    note(run.found, rule, ops[0].where, f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and {why}")
+
+
+def _ordered(order: Order, before: Use, after: Use, units: range) -> bool:
+    """Return whether one use comes before another: what is written must be published, what is read only be over."""
+    if order.reaches(before.end, after.begin, TOLD if before.writes else ORDERED):
+        return True
+    if before.writes or (before.cell < 0 and after.cell < 0):
+        return False
+    return all(order.reaches(before.cells(unit)[1], after.cells(unit)[0], ORDERED) for unit in units)
+
+
+def _check_times(order: Order, store: int, use: Use, times: tuple[int, int]) -> None:
+    """Judge that another GPU's buffer is used after it has begun, and before it has ended.
+
+    ``times``: the nodes that come after the beginning of any of its threadblocks, and the ends of these, as bits.
+    """
+    run, (begun, ends) = order.run, times
+    op = run.plan.steps[use.at[0]][use.at[1]].op
+    place = run.contents.name(store, use.lo)
+    cells = [use.cells(unit) for unit in range(use.lo, use.hi)] if use.cell >= 0 else []
+    if not begun >> use.begin & 1 and not (cells and all(begun >> begin & 1 for begin, _ in cells)):
+        note(run.found, "begun", op.where, f"{op.name} uses {place}, which may not have begun")
+    if order.follow(use.end, TOLD if use.writes else ORDERED) & ends:
+        return
+    if cells and not use.writes and all(order.follow(end, ORDERED) & ends for _, end in cells):
+        return
+    if use.writes and order.follow(use.end, RELAXED) & ends:
+        text = f"{op.name} writes to {place}, and only relaxed signals tell gpu {store // 3}"
+        note(run.found, "relaxed", op.where, text)
+    else:
+        note(run.found, "ended", op.where, f"{op.name} uses {place}, which may have ended")
