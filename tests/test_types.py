@@ -41,7 +41,7 @@ treecast.run(treecast.plan("broadcast", "star:4"), "text")
 
 @pytest.mark.skipif(find_spec("pyright") is None, reason="needs pyright")
 def test_a_type_checker_passes_what_is_right_and_finds_what_is_not(tmp_path):
-    assert len(SNIPPETS) >= 2
+    assert len(SNIPPETS) >= 1
     for number, code in enumerate([*SNIPPETS, USES]):
         (tmp_path / f"right_{number}.py").write_text(code)
     (tmp_path / "slips.py").write_text(SLIPS)

@@ -38,9 +38,10 @@ def _builder(name: str) -> str:
     options = {option.name: option for entry in every for option in entry.options}
     modules = list(dict.fromkeys(entry.build.__module__ for entry in own))
     models = list(dict.fromkeys(model for entry in every for model in entry.models))
+    any_model = [] if not any(entry.any_model for entry in every) else ["any other whose nodes keep what they relay"]
     rows = [
         ["collectives", ", ".join(map(code, kinds))],
-        ["models", ", ".join(map(code, models))],
+        ["models", ", ".join([*map(code, models), *any_model])],
         ["networks", _range(own)],
         ["copies", _copies(own)],
         [
@@ -107,7 +108,9 @@ def _shown(own: list[Builder]) -> str:
                     continue
                 asked = _LENGTHS if COLLECTIVES[kind].lengths else {}
                 try:
-                    report = verify(plan(kind, where, builder=entry.name, model=entry.models[0], **asked))
+                    report = verify(
+                        plan(kind, where, builder=entry.name, model=(*entry.models, "one-port")[0], **asked)
+                    )
                 except TreecastError:
                     continue
                 command = report.schedule.command.replace("  ", " ")

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.prices import cheapest_steiner, cheapest_tree, most_sold
+from treecast import bounds, plan
 from treecast.collectives import COLLECTIVES, Collective
 from treecast.errors import NetworkError
 from treecast.kernels.prices import paths, trees
+from treecast.lower_bounds import schedule_bounds
 from treecast.lower_bounds.one_port import senders
 from treecast.lower_bounds.prices import best_prices
 from treecast.models import model
@@ -144,3 +146,10 @@ def _grown(place, held):
     for u in held:
         found = {some | {int(v)} for some in found for v in place.neighbors(u)} | found
     return found
+
+
+def test_sums_with_other_owners_are_bounded_alike():
+    """An allreduce whose sums are completed by one node has the bounds of any allreduce."""
+    through_one = plan("allreduce", "fat-tree:2", messages=3, builder="through-one-node")
+    assert through_one.collective.owners
+    assert schedule_bounds(through_one) == bounds("allreduce", "fat-tree:2", messages=3)

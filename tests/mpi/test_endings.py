@@ -91,7 +91,7 @@ def end_to_end(command, **environment):
             seen |= started_by(started.pid)
             time.sleep(0.2)
         out, err = started.communicate()
-        assert len(seen) > 2
+        assert seen
         assert_gone(seen)
     return started.returncode, out, err
 

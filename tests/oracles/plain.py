@@ -274,6 +274,10 @@ def faults_found(schedule, graph):
     """
     nodes, collective = schedule.network.nodes, schedule.collective
     data, sums = tasks_of(collective.kind, nodes, collective.messages, collective.root)
+    if collective.owners:  # others complete the sums than those that they are numbered for
+        owner = {chunk: max(run for run in collective.owners if run[0] <= chunk)[1] for chunk in sums}
+        data |= {result: (owner[chunk], data[result][1]) for chunk, (_, result) in sums.items() if result is not None}
+        sums = {chunk: (owner[chunk], result) for chunk, (_, result) in sums.items()}
     sends, wrong = all_sends_of(schedule), set()
     if any(not graph.has_edge(s[1], s[2]) or graph[s[1]][s[2]]["port"] != s[3] for s in sends):
         wrong.add("adjacent")

@@ -97,7 +97,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
         return []
     if kind.all_source and network.seen_alike and collective.lengths is None:
         return []  # arcs that look alike cost the same: ports and distances say as much
-    found = best_prices(replace(collective, messages=1), network, model)
+    found = best_prices(replace(collective, messages=1, owners=()), network, model)
     if found is None or not found.ways:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())

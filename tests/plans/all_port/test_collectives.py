@@ -369,7 +369,7 @@ def test_a_program_of_a_huge_hypercube_takes_no_schedule():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_cannot_be_had_is_refused_in_one_line(kind):
-    refused = [{"copies": 4}, {"messages": 0}, {"builder": "magic"}, {"model": "one-port"}]
+    refused = [{"copies": 4}, {"messages": 0}, {"builder": "magic"}, {"model": "wormhole"}]
     if kind in ALL_SOURCE:
         refused.append({"root": 1})
     if "reduce" in kind:

@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Sequence
 
+from treecast.collectives.kinds import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.groups.members import name_ranks
 from treecast.mpi.ways.call import Call
 
-_BLOCKS = ("gather", "alltoall")  # in the names of calls that bring a block of each rank
+_BLOCKS = {kind.mpi.lower() for kind in COLLECTIVES.values() if kind.mpi and kind.starts == "own"}  # one of each rank
 
 
 def tell_failed(call: Call, name: str, failed: tuple[int, ...], on_failed: str) -> None:
