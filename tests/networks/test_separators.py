@@ -50,7 +50,7 @@ def test_prices_are_paid_by_every_flow():
         prices = best_prices(where)
         schedule = plan("alltoall", where, builder="priced-paths")
         load = np.zeros(where.nodes * where.ports, np.int64)
-        np.add.at(load, schedule.rows.src * where.ports + schedule.rows.port, 1)
+        np.add.at(load, schedule.rows.src * where.ports + schedule.rows.port, schedule.rows.steps)
         assert Fraction(prices.ways, prices.arcs) <= load.max() <= schedule.steps
     narrow = best_prices(network(nx.barbell_graph(4, 0)))
     assert narrow.ways / narrow.arcs > 14  # of 16, by the one arc between two halves
