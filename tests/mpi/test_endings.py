@@ -57,7 +57,7 @@ def started_by(pid):
     return found
 
 
-def assert_gone(those, seconds=5.0):
+def assert_gone(those, seconds=30.0):
     """Wait until nothing is left of some processes."""
     until = time.monotonic() + seconds
     while left := those & set(processes()):
@@ -106,11 +106,10 @@ def check_signals(numbers, program):
         assert all(len(each) >= 6 for each in seen)
         for job, number in zip(jobs, numbers, strict=True):
             job.send_signal(number)
-        began = time.monotonic()
         for job, number in zip(jobs, numbers, strict=True):
-            assert job.wait(10) == (-number if number == signal.SIGKILL else 128 + number)
+            assert job.wait(60) == (-number if number == signal.SIGKILL else 128 + number)
         for each in seen:
-            assert_gone(each, 5 - (time.monotonic() - began))
+            assert_gone(each)
 
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
