@@ -128,7 +128,7 @@ def test_the_search_forbids_nothing_that_a_plan_does(kind):
 
 
 @pytest.mark.parametrize("one_port", [False, True])
-@pytest.mark.parametrize(("shapes", "nodes", "least"), [(graphs, 5, 900), (digraphs, 4, 3500)])
+@pytest.mark.parametrize(("shapes", "nodes", "least"), [(graphs, 5, 800), (digraphs, 4, 3500)])
 @pytest.mark.long
 def test_on_all_small_networks(shapes, nodes, least, one_port):
     assert all_of(shapes(nodes), nodes, one_port) > least

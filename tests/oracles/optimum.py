@@ -8,6 +8,8 @@ data does, and a message of a sum carries all of them that its sender has. That 
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise, product
 
+import networkx as nx
+
 
 class Place:
     """Nodes 0 … n - 1 and arcs between them; with ``one_port`` a node sends and hears over one of them in a step."""
@@ -49,7 +51,11 @@ class Place:
 
     @cached_property
     def room(self):
-        return len(self.nodes) if self.one_port else len(self.arcs)
+        """How many sends a step has at the most: with one port as many as arcs that share no tail and no head."""
+        if not self.one_port:
+            return len(self.arcs)
+        ports = nx.Graph([(("out", u), ("in", v)) for u, v in self.arcs])
+        return len(nx.max_weight_matching(ports, maxcardinality=True))
 
 
 # --- what spreads: each message carries one chunk ---
