@@ -82,7 +82,6 @@ def init(
         Whether this is a newcomer in the seat of a rank that has failed: it waits for ``Comm.admit`` of the others. By
         default when TREECAST_JOIN is set, as by ``treecast launch --tcp --respawn``; the process then leaves, with status 0,
         when the job is over already. The meeting place has to be there still.
-
     late : float, optional
         Seconds after which a rank that is alive, but does not make the call that the others wait in, counts as silent.
 
@@ -134,9 +133,8 @@ def init(
     except TooLateError as error:
         if join:
             raise
-        sys.stderr.write(
-            f"treecast: {error}\n"
-        )  # the launcher has started it anew, and the job has ended well meanwhile
+        # the launcher has started it anew, and the job has ended well meanwhile
+        sys.stderr.write(f"treecast: {error}\n")
         raise SystemExit(0) from None
     return Comm(process, process.add_group(range(where.size), survive, 0))
 
