@@ -6,8 +6,10 @@ their decorators as text, which needs no import of numpy.
 
 import ast
 import re
+import warnings
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import walk_packages
@@ -16,7 +18,7 @@ from typing import Any
 
 @cache
 def import_all(package: str) -> None:
-    """Import every module below a package, so that all entries in them are registered.
+    """Import every module below a package, and those of other packages, so that all entries in them are registered.
 
     Parameters
     ----------
@@ -25,6 +27,17 @@ def import_all(package: str) -> None:
     """
     for module in walk_packages(import_module(package).__path__, f"{package}."):
         import_module(module.name)
+    for name in _of_others():
+        try:
+            import_module(name)
+        except Exception as error:  # another package's mistake is to end no plan of ours
+            warnings.warn(f"the extension {name} of treecast is left out: {error}", stacklevel=2)
+
+
+@cache
+def _of_others() -> tuple[str, ...]:
+    """Return the modules that installed packages name as entry points of the group ``treecast``."""
+    return tuple(sorted({point.module for point in entry_points(group="treecast")}))
 
 
 def decorators(package: str, name: str) -> list[dict[str, Any]]:

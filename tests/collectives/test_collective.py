@@ -23,6 +23,7 @@ UNROOTED = {
     "allreduce": mpi.allreduce,
 }  # fmt: skip
 OF_LENGTHS = {"scatterv": mpi.scatterv, "gatherv": mpi.gatherv, "allgatherv": mpi.allgatherv}
+OF_PAIRS = {"alltoallv": mpi.alltoallv}
 SMALL = [(nodes, messages, root) for nodes in range(1, 6) for messages in (1, 2, 3) for root in range(nodes)]
 
 
@@ -57,7 +58,7 @@ def check(collective, task):
 
 
 def test_every_kind_is_held_against_a_definition():
-    assert set(COLLECTIVES) == {*ROOTED, *UNROOTED, *OF_LENGTHS, "multicast"}
+    assert set(COLLECTIVES) == {*ROOTED, *UNROOTED, *OF_LENGTHS, *OF_PAIRS, "multicast"}
 
 
 @pytest.mark.parametrize("kind", ROOTED)
@@ -83,6 +84,20 @@ def test_kinds_with_lengths(kind):
                     lengths = Lengths(np.array(flits), np.array(order))
                     collective = Collective(kind, nodes, 1, root, lengths=lengths)
                     check(collective, OF_LENGTHS[kind](nodes, flits, root, order))
+
+
+@pytest.mark.parametrize("kind", OF_PAIRS)
+def test_kinds_with_a_length_for_each_pair(kind):
+    for nodes, most in ((1, 3), (2, 2), (3, 1)):
+        for flits in product(range(most + 1), repeat=nodes**2):
+            lengths = Lengths(np.array(flits), np.arange(nodes**2))
+            collective = Collective(kind, nodes, 1, lengths=lengths)
+            counts = np.reshape(flits, (nodes, nodes))
+            check(collective, OF_PAIRS[kind](nodes, counts))
+            assert np.array_equal(collective.demands(), counts - np.diag(np.diag(counts)))
+            for some in permutations(range(nodes), max(1, nodes - 1)):
+                among = collective.lengths_among(np.array(some)).flits.reshape(len(some), -1)
+                assert among.tolist() == [[counts[u, v] for v in some] for u in some]
 
 
 def test_multicast():
@@ -117,7 +132,8 @@ def test_the_part_of_every_node_is_a_translate_of_node_zeros(kind, spec):
 def instance(kind, nodes=4, root=1):
     """A collective of a kind, with lengths or targets where it takes them."""
     row = COLLECTIVES[kind]
-    lengths = Lengths.of([v if v != root else 0 for v in range(nodes)]) if row.lengths else None
+    blocks = nodes ** (1 + (row.blocks == "pair"))
+    lengths = Lengths.of([v if v != root else 0 for v in range(blocks)]) if row.lengths else None
     targets = tuple(v for v in range(nodes) if v != root)[1:] if row.targets else ()
     return Collective(kind, nodes, 1 if row.lengths else 3, 0 if row.all_source else root, targets, lengths)
 
@@ -179,12 +195,16 @@ def test_chunks_lie_in_one_block_each(kind, nodes, messages, draws):
         (("multicast", 3, 1, 0, (2, 1)), "ascending order"),
         (("multicast", 3, 1, 0, (0, 1)), "without the root"),
         (("multicast", 3, 1, 0, (1, 3)), "a target is no node"),
-        (("scatterv", 3, 1), "a scatterv, gatherv or allgatherv, and nothing else, needs lengths"),
+        (("scatterv", 3, 1), "a scatterv, gatherv, allgatherv or alltoallv, and nothing else, needs lengths"),
         (
             ("scatter", 3, 1, 0, (), Lengths.of([0, 1, 1])),
-            "scatterv, gatherv or allgatherv, and nothing else, needs lengths",
+            "scatterv, gatherv, allgatherv or alltoallv, and nothing else, needs lengths",
         ),
         (("gatherv", 3, 1, 0, (), Lengths.of([0, 1])), "2 lengths are given for 3 nodes"),
+        (
+            ("alltoallv", 3, 1, 0, (), Lengths.of([0, 1, 1])),
+            "3 lengths are given for 3 nodes: one for each pair of them",
+        ),
         (("gatherv", 3, 1, 1, (), Lengths.of([0, 1, 1])), "its own length is 0"),
         (("gatherv", 3, 2, 0, (), Lengths.of([0, 1, 1])), "takes lengths instead of a number of messages"),
         (("alltoall", 2**31, 2**31 - 1), "too many chunks"),

@@ -127,6 +127,7 @@ def test_a_full_disk(tmp_path):
     assert python(SUM, before=no_room, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
 
 
+@pytest.mark.long
 def test_a_cache_cut_short(tmp_path):
     assert python(SUM, NUMBA_CACHE_DIR=str(tmp_path)) == "[0, 1, 2, 3]\n"
     kept = [file for file in tmp_path.rglob("*.nb?") if file.name.startswith("trees.depths")]
@@ -143,6 +144,7 @@ def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "True\n"
 
 
+@pytest.mark.long
 def test_a_terminal_is_told_once_what_takes_so_long(tmp_path):
     leader, follower = pty.openpty()
     code = SUM + "from treecast.kernels.streams import branches\nwith policy('compile'): branches(depth, depth)"
@@ -223,7 +225,7 @@ def test_arrays_come_back_as_arrays():
         ("annealing.anneal", [np.zeros(10**7, np.int64)]),
         ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
         ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
-        ("matching.spread", [np.zeros((5040, 6), np.int32), None, 6, 0, None]),
+        ("rarest.spread", [None, None, np.zeros(30240, np.int32), *[None] * 5, np.zeros((5040, 6), np.bool_)]),
     ],
 )
 def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):

@@ -232,6 +232,7 @@ def test_arcs_that_lead_one_way_are_with_arcs_reversed():
         assert best(bounds(Collective(kind, 4, 1), where, 1, model("all-port,half")), "steps").value > 0
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     "spec", ["hypercube:2", "hypercube:3", "hypercube:4", "star:3", "star:4", "torus:3x3", "ring:5", "mesh:2x3"]
 )

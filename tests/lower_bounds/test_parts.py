@@ -76,7 +76,10 @@ def packages():
     return network(graph)
 
 
-@pytest.mark.parametrize(("where", "messages", "parts", "steps"), [(packages(), 6, 4, 15), (packages(), 60, 4, 144)])
+@pytest.mark.parametrize(
+    ("where", "messages", "parts", "steps"),
+    [(packages(), 6, 4, 15), pytest.param(packages(), 60, 4, 144, marks=pytest.mark.long)],
+)
 def test_weak_cables_between_packages_are_what_counts(where, messages, parts, steps):
     (bound,) = by_parts("allreduce", where, messages)
     assert f"between {parts} parts" in bound.source

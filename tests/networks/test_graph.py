@@ -233,7 +233,7 @@ def test_an_edge_list_by_hand(tmp_path: Path) -> None:
         (nx.Graph([(1, 2, {"capacity": float("nan")})]), "has capacity nan"),
         (nx.Graph([(1, 2, {"capacity": "fast"})]), "has capacity 'fast'"),
         (nx.Graph([(1, 2, {"capacity": True})]), "has capacity True"),
-        (nx.Graph([(1, 2, {"capacity": 2**30})]), "1,073,741,824 cables, more than 134,217,728"),
+        (nx.Graph([(1, 2, {"capacity": 2**30})]), "1,073,741,824 cables, more than 2,097,152 of them in parallel"),
         (nx.Graph([(1, "1")]), "two nodes named '1'"),
         (nx.Graph([("a b", "c")]), "a node named 'a b': rename it without whitespace"),
         (nx.Graph([("a\nb", "c")]), r"a node named 'a\\nb'"),

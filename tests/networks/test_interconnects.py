@@ -217,6 +217,7 @@ def test_what_looks_the_same_everywhere_has_orbits(spec):
     assert plan("allgather", spec, messages=2).steps == -(-2 * (where.nodes - 1) // where.ports)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("spec", ["petersen", "slim-fly:3", "dragonfly:3,2", "random-regular:12,3,1", "hyperx:3x3"])
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "reduce"])
 def test_collectives_of_one_root_on_each(spec, kind):

@@ -15,7 +15,7 @@ def test_every_machine_is_whole_and_planned(name: str) -> None:
     assert where.connected
     assert where.both_ways
     assert len({where.degree_at(u) for u in where.ranks.tolist()}) == 1 or name in ("mi250x", "tt-galaxy", "tt-loudbox")
-    schedule = treecast.plan("allgather", where.spec)
+    schedule = treecast.plan("allgather" if where.rank_count < 100 else "broadcast", where.spec)
     assert treecast.verify(schedule)
     assert treecast.network(schedule.network.spec) == where
 
@@ -32,6 +32,10 @@ def test_what_is_known_of_them() -> None:
     assert figures["dgx-h100"] == (8, 12, 144, 200)
     assert figures["gb200-nvl72"] == (72, 90, 1296, 400)
     assert figures["mi300x"] == (8, 8, 28, 512)
+    groups, switches = 74, 32
+    within, between = switches * (switches - 1) // 2, 4 * (groups - 1)
+    links = 4 * 9472 + groups * within + groups * between // 2
+    assert figures["frontier"] == (9472, 9472 + groups * switches, links, 200)
     assert figures["tt-galaxy"] == (32, 32, 52, 400)
     with pytest.raises(NetworkError, match="did you mean 'mi250x'"):
         treecast.network("machine:mi250")

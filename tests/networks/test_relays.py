@@ -151,7 +151,9 @@ def test_relays_hold_and_want_nothing(truth: Any, kind: str, messages: int) -> N
     if traits.lengths:
         flits = [2 * (node in ranks) for node in range(graph.nodes)]
         flits[min(ranks)] = 0
-        more["lengths"] = treecast.collectives.Lengths.of(flits)
+        more["lengths"] = treecast.collectives.Lengths.of(
+            flits if traits.blocks != "pair" else np.outer(flits, flits).ravel()
+        )
     with_relays = Collective.over(graph, kind, 1 if traits.lengths else messages, **more)
     plain = Collective(kind, graph.nodes, with_relays.messages, **more)
     for now, before in ((with_relays.given(), plain.given()), (with_relays.wanted(), plain.wanted())):

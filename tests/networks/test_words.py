@@ -56,6 +56,7 @@ def test_against_the_definition(spec):
     assert np.array_equal(ports, Network.port_between(where, nodes[:, None], nodes))
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("spec", SPECS)
 def test_with_arcs_reversed(spec):
     where = network(spec)

@@ -105,6 +105,16 @@ def alltoall(ranks, count):
     return task
 
 
+def alltoallv(ranks, counts):
+    task, displacement = Task(), 0
+    for source in range(ranks):
+        for target in range(ranks):
+            for place in range(counts[source][target]):
+                task.item(displacement + place, source, [target])
+            displacement += counts[source][target]
+    return task
+
+
 def reduce(ranks, count, root):
     task = Task()
     for place in range(count):

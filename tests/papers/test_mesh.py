@@ -13,6 +13,7 @@ NAMES = [statement.name for statement in PAPERS["mesh"]]
 verdict = partial(statements.verdict, "mesh")
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("most", [2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("statement", PAPERS["mesh"], ids=NAMES)
 def test_every_statement_of_the_mesh_paper_is_as_it_is_known(statement, most):

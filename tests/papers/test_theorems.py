@@ -35,6 +35,7 @@ def test_every_statement_of_the_star_paper_holds(up_to):
     assert {what for _, _, what in told} >= {f"Lemma 6.1, n = {up_to}"}
 
 
+@pytest.mark.long
 def test_a_false_statement_is_found_out(monkeypatch):
     monkeypatch.setattr(star_trees, "exact_depth", lambda n, paper=False: 3 * n // 2 + (1 if n < 5 else 2))
     found = {f.name: f for f in check_theorems("star", up_to=5)}

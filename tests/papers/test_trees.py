@@ -13,6 +13,8 @@ from treecast.papers.trees import cases, covers, scatters
 from treecast.papers.trees import statements as trees
 from treecast.papers.trees.gatherings import begins_earlier, ends_earlier, gathers_earlier
 
+pytestmark = pytest.mark.each(3)
+
 NAMES = [statement.name for statement in PAPERS["trees"]]
 verdict = partial(statements.verdict, "trees")
 

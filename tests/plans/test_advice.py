@@ -1,12 +1,8 @@
 """Advice: which members of families have so many ranks, what they take, and which options nothing beats."""
 
-import json
-from typing import Any
-
 import pytest
 
 import treecast
-from treecast.cli import main
 from treecast.errors import NetworkError
 from treecast.networks import families
 from treecast.plans.advice import advise
@@ -75,24 +71,3 @@ def test_links_that_share_a_rate_take_longer() -> None:
     assert times[0]["hypercube:4"] < times[1]["hypercube:4"]
     by_links = advise("broadcast", [16], Amount(1 << 20), COSTS, sort="links").options
     assert [each.links for each in by_links] == sorted(each.links for each in by_links)
-
-
-def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
-    words = ["advise", "broadcast", "--nodes", "8..9", "--bytes", "72kB", "--latency", "1us", "--rate", "12.5GB/s"]
-    picture = tmp_path / "advice.svg"
-    assert main([*words, "--json", "--max-degree", "3", "-o", str(picture)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["options"][0]["front"]
-    assert "torus:3x3" not in {option["network"] for option in found["options"]}
-    assert b"survives-0-front" in picture.read_bytes()
-    for changed, says in (
-        ({"--nodes": "9..8"}, "names no sizes"),
-        ({"--nodes": "few"}, "a number or a range"),
-        ({"--nodes": "8.."}, "a number or a range"),
-        ({"--nodes": "0"}, "names no sizes"),
-        ({"--rate": "12.5Gb/s"}, "bits or bytes"),
-        ({"--survive": "99"}, "survives 99 faults"),
-    ):
-        given = dict(zip(words[2::2], words[3::2], strict=True)) | changed
-        assert main(["advise", "broadcast", *(word for pair in given.items() for word in pair)]) == 2
-        assert says in capsys.readouterr().err

@@ -4,7 +4,6 @@ import networkx as nx
 import pytest
 
 import treecast
-from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans.differences import difference
@@ -50,16 +49,6 @@ def test_rows_that_only_move_are_told_from_new_ones():
 def test_plans_of_different_collectives_are_refused():
     with pytest.raises(PlanError, match="have nothing in common"):
         difference(treecast.plan("broadcast", "ring:5"), treecast.plan("scatter", "ring:5"))
-
-
-def test_the_verb_says_it_as_text_and_as_json(tmp_path, capsys):
-    old, new = tmp_path / "old.tc", tmp_path / "new.tc"
-    treecast.save(treecast.plan("broadcast", "ring:5"), old)
-    treecast.save(treecast.plan("broadcast", "path:5"), new)
-    assert main(["diff", str(old), str(new)]) == 0
-    assert "must be told  4 of 5 nodes: 0, 2, 3, 4" in capsys.readouterr().out
-    assert main(["diff", str(old), str(new), "--json"]) == 0
-    assert '"must_be_told"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

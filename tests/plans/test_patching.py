@@ -53,6 +53,7 @@ def sets_of_faults(schedule: Schedule, most: int) -> list[tuple[list[int], list[
     ]
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("name", JOBS)
 def test_patches_are_right_and_keep_rows(name: str) -> None:
     before = planned(name)

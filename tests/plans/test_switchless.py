@@ -6,7 +6,6 @@ import networkx as nx
 import pytest
 
 import treecast
-from treecast.cli import main
 from treecast.errors import PlanError
 from treecast.networks.saturated import saturated
 from treecast.plans.fastest import Amount
@@ -85,30 +84,7 @@ def test_more_than_ten_machines_are_searched_for():
     assert (found.every, found.proved) == ("", False)
 
 
-def test_the_command_prints_what_to_plug(capsys):
-    words = [
-        "advise",
-        "allgather",
-        "--nodes",
-        "3",
-        "--ports",
-        "2",
-        "--bytes",
-        "1MiB",
-        "--latency",
-        "1us",
-        "--rate",
-        "5GB/s",
-    ]
-    assert main([*words, "--wire"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "m1 port 1 - m2 port 1",
-        "m1 port 2 - m3 port 1",
-        "m2 port 2 - m3 port 2",
-    ]
-    assert main(words) == 0
-    assert "no other can do it sooner" in capsys.readouterr().out
-    assert main(["advise", "allgather", "--nodes", "3..4", "--wire", *words[6:]]) == 2
+def test_sizes_that_are_none_are_refused():
     for nodes, ports in ((1, 2), (65, 2), (4, 0)):
         with pytest.raises(PlanError, match="write 2 to 64 nodes of 1 to 16 ports"):
             switchless("broadcast", nodes, ports, Amount(1 << 16), COSTS)

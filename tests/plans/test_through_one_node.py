@@ -107,7 +107,7 @@ def test_a_file_says_who_owns_the_sums(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "owners", ["0", "0:", ":host0-0", "1:host0-0", "0:host0-0 0:host0-1", "0:nobody", "0:host0-0 99:host0-1"]
+    "owners", ["0", ":host0-0", "1:host0-0", "0:host0-0 0:host0-1", "0:nobody", "0:host0-0 99:host0-1"]
 )
 def test_a_file_with_wrong_owners_is_refused(tmp_path, owners):
     path = tmp_path / "plan.tc"

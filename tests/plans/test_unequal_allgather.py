@@ -378,16 +378,6 @@ def test_what_a_dead_node_has_still_said_arrives():
         assert done.holds == trace.holds
 
 
-def test_repair_keeps_what_still_carries(tmp_path, capsys):
-    file = str(tmp_path / "plan.tc")
-    assert main(["plan", "allgatherv", "mesh:3x3", "--lengths", "random:9", "-o", file]) == 0
-    for faults in (["--cut-links", "0,0-0,1"], ["--dead-nodes", "1,1"]):
-        assert main(["repair", file, *faults, "-o", str(tmp_path / "new.tc")]) == 0
-        assert verify(formats.read(tmp_path / "new.tc")).holds
-    assert main(["diff", file, str(tmp_path / "new.tc")]) == 0
-    assert "kept" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("kind", ["network", "space-time"])
 def test_pictures(kind, tmp_path):
     schedule = plan("allgatherv", "mesh:3x3", lengths=[3, 0, 1, 4, 1, 5, 9, 2, 6])

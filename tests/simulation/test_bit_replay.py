@@ -21,6 +21,8 @@ from treecast.simulation.faults import Faults, random_faults
 from treecast.simulation.replay import simulate
 from treecast.steps import NEVER
 
+pytestmark = pytest.mark.each(2)
+
 MODELS = ("whispering", "shouting")
 BUILDERS = ("dimension-order", "fraigniaud")
 

@@ -19,6 +19,8 @@ from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep
 from treecast.steps import NEVER
 
+pytestmark = pytest.mark.each(2)
+
 COPYING = ["broadcast", "scatter", "gather", "allgather", "alltoall"]
 ADDING = ["reduce", "reduce-broadcast", "reduce-scatter", "allreduce"]
 ONE_ROOT = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]

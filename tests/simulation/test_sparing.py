@@ -61,6 +61,7 @@ def served_by(trace):
 # --- faults from the start ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("kind", "what", "d"),
@@ -83,6 +84,7 @@ def test_every_set_of_as_many_faults_as_it_survives(kind, what, d, model):
             assert found.exhaustive
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_set_of_as_many_faults_as_it_survives_started_by_one_node(model):
     for d in range(1, 4):
@@ -151,6 +153,7 @@ def test_every_set_of_three_in_six_dimensions_and_a_million_in_seven(model):
         assert found.holds, (k, found.counterexample)
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hundred_thousand_sets_in_six_dimensions(kind, model):
@@ -229,6 +232,7 @@ def single_faults(d, steps, kind):
         yield from (({}, {(v, port): step}) for v in range(1 << d) for port in range(d))
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("kind", "d"),
@@ -247,6 +251,7 @@ def test_every_single_fault_at_every_step(kind, d, model):
         assert trace.transmissions == len(made)
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_pair_of_faults_each_at_every_step(model):
     """Three dimensions, two faults: 17,000 pairs, by simulate; the root may not fail."""

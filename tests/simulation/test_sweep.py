@@ -38,6 +38,7 @@ def survives(kind, spec, what, copies, messages=1):
     assert found.sets == sum(comb(elements(schedule, what), size) for size in range(copies))
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("what", ["nodes", "arcs", "nodes+arcs"])
 @pytest.mark.parametrize("spec", ["star:3", "star:4", "hypercube:2", "hypercube:3"])
 @pytest.mark.parametrize("kind", SPREADING)

@@ -268,6 +268,7 @@ def test_an_orbit_is_verified_by_symmetry(n):
     assert broken(verify(schedule, "whispering")) == broken(verify(schedule.plain(), "whispering")) == {"one-partner"}
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("spec", "messages", "copies"),
     [("star:3", 5, 1), ("star:3", 3, 2), ("star:4", 6, 1), ("star:4", 4, 2)],

@@ -27,6 +27,7 @@ MESHES = ["mesh:1x1", "mesh:2x1", "path:7", "mesh:3x5", "mesh:5x5", "mesh:4x4", 
 KINDS = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     "spec", [pytest.param(spec, marks=pytest.mark.long if network(spec).nodes > 15 else ()) for spec in MESHES]
 )
@@ -124,6 +125,7 @@ def turns(where, u, v, order):
     return found
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("order", ["first", "last", "diagonal"])
 @pytest.mark.parametrize(
     "spec", ["mesh:4x3", "torus:5x4", "torus:2x3", "mesh:3x2x3", "ring:6", "mesh:7x5", "torus:4x3x5"]
@@ -225,6 +227,7 @@ def test_a_pair_that_meets_on_several_channels_is_one_pair():
     assert verify(messages(line, (0, 0, 1), (1, 0, 5), (2, 0, 4))).depth_contention == 0
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     "spec",
     ["path:16", "mesh:4x4", "mesh:8x8", "mesh:16x4", "mesh:2x32", "mesh:4x4x4", "mesh:2x8x4", "mesh:2x2x2x2x2x2"],

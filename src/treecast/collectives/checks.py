@@ -62,11 +62,17 @@ def _check_lengths(what: "Collective") -> None:
         takers = _takers(lambda kind: kind.lengths)
         raise PlanError(f"a {takers}, and nothing else, needs lengths: how many flits for each node, as in lengths=3")
     if what.lengths is not None:
-        if len(what.lengths.flits) != what.nodes:
-            raise PlanError(f"{len(what.lengths.flits):,} lengths are given for {what.nodes:,} nodes: one for each")
+        if len(what.lengths.flits) != what.first_blocks:
+            each = " pair of them" * (what.traits.blocks == "pair")
+            raise PlanError(
+                f"{len(what.lengths.flits):,} lengths are given for {what.nodes:,} nodes: one for each{each}"
+            )
         if what.lengths.flits[what.root] and not what.all_source:
             raise PlanError("the root sends itself nothing: its own length is 0")
-        if what.relays and bool(what.lengths.flits[list(what.relays)].any()):
+        flits = what.lengths.flits.reshape(-1, what.nodes)
+        if what.relays and bool(
+            flits[:, list(what.relays)].any() or (len(flits) > 1 and flits[list(what.relays)].any())
+        ):
             raise PlanError("a relay takes no part: its length is 0")
         if what.messages != 1:
             raise PlanError(f"{what.kind} takes lengths instead of a number of messages")
@@ -81,5 +87,5 @@ def _check_owners(what: "Collective") -> None:
     first = [chunk for chunk, _ in what.owners]
     if first[0] or first != sorted(set(first)) or first[-1] >= what.sums:
         raise PlanError("owners are given with the first sum of each run, in ascending order from sum 0")
-    if not all(0 <= node < what.nodes for _, node in what.owners):
+    if not what.shared and not all(0 <= node < what.nodes for _, node in what.owners):
         raise PlanError(f"the owner of a sum is no node: nodes go from 0 to {what.nodes - 1}")

@@ -16,6 +16,9 @@ from treecast.errors import PlanError
 from treecast.networks.core import Ints, Network, ints
 from treecast.ragged import runs
 
+NO_OWNERS = ((0, -1),)
+"""The owners of sums that nobody owns."""
+
 
 @dataclass(frozen=True, repr=False)
 class Collective:
@@ -24,7 +27,7 @@ class Collective:
     Its chunks are numbered block by block, M chunks each; the row of its kind in ``COLLECTIVES`` says how many blocks there
     are. Chunk v·M + c belongs to node v where there is a block for each node, chunk (h·N + v)·M + c goes from node h to
     node v where there is one for each pair. Where finished sums travel on, they are numbered behind the sums, in the same
-    order.
+    order. Blocks of different lengths are numbered as their ``lengths`` say.
 
     Parameters
     ----------
@@ -39,12 +42,13 @@ class Collective:
     targets : tuple of int
         Of a multicast: the nodes to reach, in ascending order, without the root.
     lengths : Lengths, optional
-        Where blocks have different lengths: the length of each. A root's own is 0.
+        Where blocks have different lengths: the length of each, of pairs N² of them. A root's own is 0.
     relays : tuple of int
         The nodes that take no part, in ascending order: they may pass chunks on. Nobody holds or wants their blocks.
     owners : tuple of (int, int)
         Of an allreduce: where sums are completed, if not each by the rank whose block it is in. Each pair is the first chunk of
-        a run of sums, and the node that completes them, which may be a relay; the first pair begins at chunk 0.
+        a run of sums, and the node that completes them, which may be a relay; the first pair begins at chunk 0. ``NO_OWNERS``:
+        nobody owns them, and several nodes may complete them.
 
     Raises
     ------
@@ -147,17 +151,17 @@ class Collective:
     @property
     def sums(self) -> int:
         """How many chunks, the first ones, are sums: every node adds its own contribution. 0 when nothing is added up."""
-        return self.messages * self._first_blocks if self.traits.adds else 0
+        return self.messages * self.first_blocks if self.traits.adds else 0
 
     @property
-    def _first_blocks(self) -> int:
-        """The number of blocks of M chunks, finished sums not counted."""
+    def first_blocks(self) -> int:
+        """The number of blocks, finished sums not counted."""
         return {"one": 1, "node": self.nodes, "pair": self.nodes**2}[self.traits.blocks]
 
     @property
     def _blocks(self) -> int:
         """The number of blocks of M chunks."""
-        return self._first_blocks * (2 if self.results else 1)
+        return self.first_blocks * (2 if self.results else 1)
 
     def ends(self) -> Ints:
         """Return the chunk numbers at which what some node holds or wants begins or ends, in order: int64."""
@@ -171,19 +175,45 @@ class Collective:
         if self.lengths is None:
             block, place = np.divmod(chunk, self.messages)
             return block, place
-        node = self.lengths.node_of(chunk)
-        return node, chunk - self.lengths.first[node]
+        block = self.lengths.block_of(chunk)
+        return block, chunk - self.lengths.first[block]
 
     def begins(self) -> Ints:
-        """Return the first chunk of each node's block, where there is one for each node: int64 (N,)."""
-        return np.arange(self.nodes) * self.messages if self.lengths is None else self.lengths.first
+        """Return the first chunk of each block, finished sums not counted: int64 (blocks,)."""
+        return np.arange(self.first_blocks) * self.messages if self.lengths is None else self.lengths.first
 
     def sizes(self) -> Ints:
-        """Return how many chunks each node's block has, where there is one for each node: int64 (N,)."""
-        return np.full(self.nodes, self.messages) if self.lengths is None else self.lengths.flits
+        """Return how many chunks each block has, finished sums not counted: int64 (blocks,)."""
+        return np.full(self.first_blocks, self.messages) if self.lengths is None else self.lengths.flits
+
+    def demands(self) -> Ints:
+        """Return how many chunks each node (row) has for each other (column), where pairs have blocks: int64 (N, N).
+
+        Examples
+        --------
+        >>> Collective("alltoallv", 2, 1, lengths=Lengths.of([[5, 1], [2, 0]])).demands().tolist()
+        [[0, 1], [2, 0]]
+        """
+        found = self.sizes().reshape(self.nodes, self.nodes).copy()
+        for some in (np.diag_indices(self.nodes), list(self.relays), (slice(None), list(self.relays))):
+            found[some] = 0
+        return found
+
+    def lengths_among(self, nodes: Ints) -> Lengths | None:
+        """Return the lengths of the blocks of some nodes, which are numbered in the order given; None where all are equal.
+
+        Parameters
+        ----------
+        nodes : int64 array
+            Nodes.
+        """
+        if self.lengths is None:
+            return None
+        pairs = self.traits.blocks == "pair"
+        return Lengths.of(self.lengths.flits[nodes[:, None] * self.nodes + nodes if pairs else nodes])
 
     def source_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them.
+        """Return the node that a chunk comes from; of sums and finished sums, the node that owns them, -1 for nobody.
 
         Parameters
         ----------
@@ -193,8 +223,6 @@ class Collective:
         chunk, kind = ints(chunk), self.traits
         if kind.starts == "root" or kind.blocks == "one":
             return np.full_like(chunk, self.root)
-        if self.lengths is not None:
-            return self.lengths.node_of(chunk)
         if self.owners:
             first, node = np.array(self.owners, np.int64).T
             return node[np.searchsorted(first, chunk % self.sums, side="right") - 1]
@@ -202,7 +230,9 @@ class Collective:
 
     def _home_of(self, chunk: Ints) -> Ints:
         """Return the node in whose block each chunk is, where there is a block for each node or pair; of pairs, the first."""
-        block = chunk // self.messages
+        return self._home_of_block(self.place_of(chunk)[0])
+
+    def _home_of_block(self, block: Ints) -> Ints:
         return block // self.nodes if self.traits.blocks == "pair" else block % self.nodes
 
     def destination_of(self, chunk: ArrayLike) -> Ints:
@@ -223,9 +253,7 @@ class Collective:
             return np.full_like(chunk, self.root)
         if kind.ends != "own":
             raise PlanError(f"{self.kind}: each chunk is for several nodes; wanted() says for which")
-        if self.lengths is not None:
-            return self.lengths.node_of(chunk)
-        return chunk // self.messages % self.nodes
+        return self.place_of(chunk)[0] % self.nodes
 
     # --- who holds and who wants them ---
 
@@ -237,7 +265,7 @@ class Collective:
         if starts == "every":
             return self._at(self.ranks)
         if self.lengths is not None:
-            return self._messages(self.lengths)
+            return self._messages(self.lengths, self._home_of_block)
         if self.traits.blocks == "node":
             return self._own()
         (first, stop), ranks = self._used(), self.ranks
@@ -255,7 +283,7 @@ class Collective:
         if ends == "all":
             return self._at(ranks, shift=self.sums)
         if self.lengths is not None:
-            return self._messages(self.lengths)
+            return self._messages(self.lengths, lambda block: block % self.nodes)
         if self.traits.blocks == "node":
             return self._own()
         first = (ranks[:, None] * self.nodes + ranks).reshape(-1) * self.messages
@@ -307,11 +335,16 @@ class Collective:
         """Return that each rank holds its own block."""
         return Holdings(self.ranks, self.ranks * self.messages, (self.ranks + 1) * self.messages)
 
-    def _messages(self, lengths: Lengths) -> Holdings:
-        node = np.flatnonzero(lengths.flits)
-        return Holdings(node, lengths.first[node], lengths.stop[node])
+    def _messages(self, lengths: Lengths, node_of: Callable[[Ints], Ints]) -> Holdings:
+        block = np.flatnonzero(lengths.flits)
+        return Holdings(node_of(block), lengths.first[block], lengths.stop[block])
 
     # --- orbits ---
+
+    @property
+    def shared(self) -> bool:
+        """Whether its sums have no owners: a node sends on what it has added so far, to several perhaps."""
+        return self.owners == NO_OWNERS
 
     @property
     def alike(self) -> bool:
@@ -346,6 +379,7 @@ class Collective:
         size = f"messages={self.messages}" if self.lengths is None else f"lengths={self.lengths!r}"
         relays = f", relays={len(self.relays):,} nodes" if self.relays else ""
         owners = f", owners={len({node for _, node in self.owners}):,} nodes" if self.owners else ""
+        owners = ", owners=NO_OWNERS" if self.shared else owners
         return f"Collective({self.kind!r}, nodes={self.nodes}, {size}{root}{targets}{relays}{owners})"
 
     def __str__(self) -> str:

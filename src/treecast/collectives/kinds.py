@@ -43,7 +43,7 @@ class Kind:
     there_and_back : str
         The kind that makes this one when it runs backwards and then forwards, if there is one.
     lengths : bool
-        Whether each node's block has a length of its own, in flits.
+        Whether each block has a length of its own, in flits.
     mpi : str
         The name of MPI's function, without the prefix ``MPI_``; empty where MPI has none.
     also : tuple of str
@@ -97,8 +97,8 @@ class Kind:
 
     @property
     def one_way(self) -> bool:
-        """Whether each chunk comes from one node and is for one node, in messages of different lengths, which go one way each."""
-        return self.lengths and self.personal
+        """Whether one node deals out, or collects, messages of different lengths, which go one way each."""
+        return self.lengths and self.personal and not self.all_source
 
     @property
     def spreads(self) -> bool:
@@ -231,6 +231,16 @@ _TABLE = (
         also=("total exchange", "all-to-all personalized communication"),
     ),
     Kind(
+        name="alltoallv",
+        blocks="pair",
+        starts="own",
+        ends="own",
+        lengths=True,
+        what="an alltoall of blocks of different lengths, by a matrix of demands",
+        mpi="Alltoallv",
+        also=("irregular alltoall",),
+    ),
+    Kind(
         name="reduce-scatter",
         blocks="node",
         starts="every",
@@ -260,7 +270,7 @@ Examples
 --------
 >>> from treecast.collectives import COLLECTIVES
 >>> [name for name, kind in COLLECTIVES.items() if kind.all_source]
-['allgather', 'allgatherv', 'alltoall', 'reduce-scatter', 'allreduce']
+['allgather', 'allgatherv', 'alltoall', 'alltoallv', 'reduce-scatter', 'allreduce']
 >>> COLLECTIVES["allgather"].also
 ('multinode broadcast', 'all-to-all broadcast', 'gossip')
 """

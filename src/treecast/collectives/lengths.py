@@ -14,34 +14,34 @@ _MOST_FLITS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lengths:
-    """Messages of different lengths, one for, or from, each node.
+    """Messages of different lengths, one for each block: one for, or from, each node, or for each pair of nodes.
 
     Chunks are numbered message after message, in the order of ``sequence``.
 
     Parameters
     ----------
-    flits : int64 array (N,)
-        How many chunks each node's message has.
-    sequence : int64 array (N,)
-        All nodes, in the order in which their chunks are numbered: those of ``sequence[0]`` first.
+    flits : int64 array (blocks,)
+        How many chunks each block's message has.
+    sequence : int64 array (blocks,)
+        All blocks, in the order in which their chunks are numbered: those of ``sequence[0]`` first.
 
     Raises
     ------
     PlanError
-        When a length is negative or too large, or when the sequence does not hold each node once.
+        When a length is negative or too large, or when the sequence does not hold each block once.
 
     Examples
     --------
     >>> from treecast.collectives import Lengths
     >>> lengths = Lengths.of([0, 3, 2])
     >>> lengths
-    <Lengths: 5 flits for 3 nodes>
+    <Lengths: 5 flits in 3 blocks>
     >>> lengths.first, lengths.stop
     (array([0, 0, 3]), array([0, 3, 5]))
-    >>> lengths.node_of([0, 2, 3])
+    >>> lengths.block_of([0, 2, 3])
     array([1, 1, 2])
 
-    Another order of the nodes numbers the chunks in another way:
+    Another order of the blocks numbers the chunks in another way:
 
     >>> Lengths([0, 3, 2], [2, 1, 0]).first
     array([5, 2, 0])
@@ -52,24 +52,24 @@ class Lengths:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "flits", _freeze(self.flits, "lengths"))
-        object.__setattr__(self, "sequence", _freeze(self.sequence, "a sequence of nodes"))
+        object.__setattr__(self, "sequence", _freeze(self.sequence, "a sequence of blocks"))
         if not len(self.flits) or int(self.flits.min()) < 0:
-            raise PlanError("lengths are given for every node, in flits from 0")
+            raise PlanError("lengths are given for every block, in flits from 0")
         if int(self.flits.max()) > _MOST_FLITS or self.total > _MOST_FLITS:
             raise PlanError(f"so many flits cannot be sent: all lengths together are at most {_MOST_FLITS:,}")
         if not np.array_equal(np.sort(self.sequence), np.arange(len(self.flits))):
-            raise PlanError("a sequence of nodes holds every node once")
+            raise PlanError("a sequence of blocks holds every block once")
 
     @staticmethod
     def of(flits: ArrayLike) -> "Lengths":
-        """Return messages that are numbered in the order of their nodes.
+        """Return messages that are numbered in the order of their blocks.
 
         Parameters
         ----------
-        flits : array-like of int (N,)
-            How many chunks each node's message has.
+        flits : array-like of int (N,) or (N, N)
+            How many chunks each node's message has; or the message from each node (row) to each (column).
         """
-        flits = np.asarray(flits)
+        flits = np.asarray(flits).reshape(-1)
         return Lengths(flits, np.arange(len(flits)))
 
     @cached_property
@@ -79,18 +79,18 @@ class Lengths:
 
     @cached_property
     def stop(self) -> Ints:
-        """The chunk behind each node's last: int64 (N,)."""
+        """The chunk behind the last of each block: int64 (blocks,)."""
         stop = np.empty_like(self.flits)
         stop[self.sequence] = np.cumsum(self.flits[self.sequence])
         return stop
 
     @cached_property
     def first(self) -> Ints:
-        """Each node's first chunk: int64 (N,)."""
+        """The first chunk of each block: int64 (blocks,)."""
         return self.stop - self.flits
 
-    def node_of(self, chunk: ArrayLike) -> Ints:
-        """Return the node whose message a chunk belongs to."""
+    def block_of(self, chunk: ArrayLike) -> Ints:
+        """Return the block that a chunk belongs to."""
         return self.sequence[np.searchsorted(self.stop[self.sequence], ints(chunk), side="right")]
 
     def __eq__(self, other: object) -> bool:
@@ -102,13 +102,13 @@ class Lengths:
         return hash((self.flits.tobytes(), self.sequence.tobytes()))
 
     def __repr__(self) -> str:
-        return f"<Lengths: {self.total:,} flits for {len(self.flits):,} nodes>"
+        return f"<Lengths: {self.total:,} flits in {len(self.flits):,} blocks>"
 
 
 def _freeze(values: ArrayLike, what: str) -> Ints:
     array = np.array(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise PlanError(f"{what}: whole numbers, one for each node")
+        raise PlanError(f"{what}: whole numbers, one for each block")
     if array.size and int(array.max()) >= 2**62:
         raise PlanError(f"{what}: {int(array.max()):,} is too large a number")
     array = array.astype(np.int64)

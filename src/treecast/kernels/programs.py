@@ -82,30 +82,33 @@ def run_program(start, units, sends, receives, into, out, wait, room, order, at,
     return ended
 
 
-@njit(work=lambda order, before, pair, wait, sends, units, began: 8 * len(order))
-def measure_chains(order, before, pair, wait, sends, units, began):
-    """Fill ``began``, int64 (steps,), with how many chunks must have travelled, one after another, before each step can send.
+@njit(work=lambda first, head, length, missing, time, order: 6 * len(head) + 4 * len(order))
+def find_longest(first, head, length, missing, time, order):
+    """Fill ``time`` with the longest way to each point, and ``order`` with the points as they are reached; return how many are.
 
-    The steps come in an ``order`` in which they can end. Step s follows step ``before[s]`` of its block, step ``pair[s]`` that
-    sends what it receives, and step ``wait[s]``; -1: none. Return the longest chain.
+    From point p ways ``first[p] … first[p+1]-1`` lead to points ``head``, each so long; ``missing[p]``, which is used up, is how
+    many lead to p. Points on a circle, and behind one, are not reached.
     """
-    end, longest = np.zeros(len(order), np.int64), 0
-    for i in range(len(order)):
-        s = order[i]
-        time = 0
-        if before[s] >= 0:
-            time = end[before[s]]
-        if pair[s] >= 0 and end[pair[s]] > time:
-            time = end[pair[s]]
-        if wait[s] >= 0 and end[wait[s]] > time:
-            time = end[wait[s]]
-        began[s] = time
-        if sends[s]:
-            time += units[s]
-        end[s] = time
-        if time > longest:
-            longest = time
-    return longest
+    done, points, left = 0, len(order), 0
+    stack = np.empty(points, np.int64)
+    for p in range(points - 1, -1, -1):
+        if missing[p] == 0:
+            stack[left] = p
+            left += 1
+    while left > 0:
+        left -= 1
+        p = stack[left]
+        order[done] = p
+        done += 1
+        for e in range(first[p], first[p + 1]):
+            q = head[e]
+            if time[p] + length[e] > time[q]:
+                time[q] = time[p] + length[e]
+            missing[q] -= 1
+            if missing[q] == 0:
+                stack[left] = q
+                left += 1
+    return done
 
 
 @njit(
@@ -114,8 +117,10 @@ def measure_chains(order, before, pair, wait, sends, units, began):
 def spread_clocks(order, before, pair, wait, block, index, column, columns, clock, first):
     """Fill ``clock``, int32 (steps · columns,), with how many steps of each chosen block have ended when a step has ended.
 
-    As ``measure_chains``; ``block[s]`` and ``index[s]`` say which step of which block step s is, ``column[b]`` which column is
-    that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before ``first`` and ``pair`` of them are left out.
+    The steps come in an ``order`` in which they can end. Step s follows step ``before[s]`` of its block, step ``pair[s]`` that
+    sends what it receives, and step ``wait[s]``; -1: none. ``block[s]`` and ``index[s]`` say which step of which block step s is,
+    ``column[b]`` which column is that of block b, or -1. Step s is at ``s - first`` in ``clock``; steps before ``first`` and
+    ``pair`` of them are left out.
     """
     for i in range(len(order)):
         s = order[i]
@@ -140,19 +145,19 @@ def spread_clocks(order, before, pair, wait, block, index, column, columns, cloc
             clock[here + column[block[s]]] = index[s] + 1
 
 
-@njit(work=lambda order, block, units, source, target, *_: 12 * int(units.sum()) + len(order))
+@njit(work=lambda order, lane, units, *_: 14 * int(units.sum()) + len(order))
 def trace_values(
     order,
-    block,
+    lane,
     units,
-    source,
-    target,
-    extends,
-    from_unit,
-    to_unit,
+    read_start,
+    reads,
+    write_start,
+    writes,
+    twins,
     value,
+    quiet,
     writer,
-    sent,
     left,
     right,
     bare,
@@ -161,71 +166,63 @@ def trace_values(
     found,
     atoms,
 ):
-    """Follow values through the places of all GPUs; note who reads what nobody wrote, and which accesses must be ordered.
+    """Follow values through the places of all ranks; note who reads what nobody wrote, and which accesses must be ordered.
 
-    Step s reads the places from ``source[s]`` and writes those from ``target[s]`` (-1: none), ``units[s]`` of them;
-    ``extends[s]``: it adds to what it writes. It receives the units from ``from_unit[s]`` and sends
-    those from ``to_unit[s]`` (-1: none). ``value`` holds the value of each place (-1: none), and at the end what is there
-    then; values from ``atoms`` on are sums of ``left`` and ``right``. ``writer`` gets the step that wrote a place last, or -1;
-    ``sent`` the value of each unit; ``bare`` the steps that read what nobody wrote. Accesses in steps ``earlier[i]`` and
-    ``later[i]`` are to one place, and one of them writes. ``found`` gets the number of sums, bare reads and pairs.
+    Move i is part of operation ``order[i]`` and does the same for each of ``units[i]`` places one behind the other: it adds up
+    what it reads at ``reads[read_start[i]] … `` and writes that to ``writes[write_start[i]] …``. ``value`` holds the value of
+    each place (-1: none), and at the end what is there then; values from ``atoms`` on are sums of ``left`` and ``right``. What is
+    written to place p wipes out what is in ``twins[2p]`` and ``twins[2p+1]``, if there are any and they are not -1. ``writer``
+    gets the operation that wrote a place last, or -1; ``bare`` the operations and places of reads of what nobody wrote,
+    alternately. Accesses by operations ``earlier[i]`` and ``later[i]``, of different lanes, are to one place, and one of them
+    writes. Places from ``quiet`` on are those of messages: nothing is noted of them. ``found`` gets the number of sums, bare
+    reads and pairs.
     """
-    places, sums, bares, pairs = len(value), 0, 0, 0
-    most, reads = 0, 0
+    sums, bares, pairs, count = 0, 0, 0, 0
+    most = 1
     for i in range(len(order)):
-        most += 2 * units[order[i]]
-    last_read, next_read, reader = np.full(places, -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+        most += units[i] * (read_start[i + 1] - read_start[i])
+    last_read, next_read, reader = np.full(len(value), -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     for i in range(len(order)):
         s = order[i]
-        for k in range(units[s]):
+        for k in range(units[i]):
             what = -1
-            for turn in range(2):  # what it reads: of the source, and of the target where it adds to it
-                place = -1
-                if turn == 0 and source[s] >= 0:
-                    place = source[s] + k
-                if turn == 1 and extends[s]:
-                    place = target[s] + k
-                if place < 0:
-                    continue
+            for r in range(read_start[i], read_start[i + 1]):
+                place = reads[r] + k
                 if value[place] < 0:
-                    bare[bares] = s
-                    bares += 1
+                    if place < quiet:
+                        bare[2 * bares], bare[2 * bares + 1] = s, place
+                        bares += 1
                 elif what < 0:
                     what = value[place]
                 else:
                     left[sums], right[sums] = what, value[place]
                     what = atoms + sums
                     sums += 1
-                if writer[place] >= 0 and block[writer[place]] != block[s]:
+                if place >= quiet:
+                    continue
+                if writer[place] >= 0 and lane[writer[place]] != lane[s]:
                     earlier[pairs], later[pairs] = writer[place], s
                     pairs += 1
                 if last_read[place] < 0 or reader[last_read[place]] != s:
-                    reader[reads], next_read[reads] = s, last_read[place]
-                    last_read[place] = reads
-                    reads += 1
-            if from_unit[s] >= 0:
-                came = sent[from_unit[s] + k]
-                if what < 0:
-                    what = came
-                elif came >= 0:
-                    left[sums], right[sums] = came, what
-                    what = atoms + sums
-                    sums += 1
-            if to_unit[s] >= 0:
-                sent[to_unit[s] + k] = what
-            if target[s] >= 0:
-                place = target[s] + k
+                    reader[count], next_read[count] = s, last_read[place]
+                    last_read[place] = count
+                    count += 1
+            for w in range(write_start[i], write_start[i + 1]):
+                place = writes[w] + k
                 read = last_read[place]
-                if read < 0 and writer[place] >= 0 and block[writer[place]] != block[s]:
+                if place < quiet and read < 0 and writer[place] >= 0 and lane[writer[place]] != lane[s]:
                     earlier[pairs], later[pairs] = writer[place], s
                     pairs += 1
                 while read >= 0:
-                    if block[reader[read]] != block[s]:
+                    if lane[reader[read]] != lane[s]:
                         earlier[pairs], later[pairs] = reader[read], s
                         pairs += 1
                     read = next_read[read]
                 last_read[place] = -1
                 value[place], writer[place] = what, s
+                for twin in range(2 * place, 2 * place + 2):
+                    if len(twins) > 0 and twins[twin] >= 0:
+                        value[twins[twin]] = -1
     found[0], found[1], found[2] = sums, bares, pairs
 
 

@@ -3,22 +3,44 @@
 
 import numpy as np
 
-from treecast.kernels.compiled import njit
+from treecast.kernels.compiled import inline, njit
 from treecast.kernels.dice import random_below
 
+_LOOKED_AT = 64  # arcs for each resource, in a step of few
 
-@njit(arrays=True, work=lambda tail, head, resource, key, busy, has, *others: 2.0 * len(tail) * has.shape[1] ** 2)
-def spread(tail, head, resource, key, busy, has, wants, by_need, state, most, sent):
+
+@inline
+def _count(a, more, can, live, place, count):
+    """Count chunks that an arc can carry, and list it while there are any; return how many arcs are listed."""
+    if can[a] == 0:
+        place[a], live[count] = count, a
+        count += 1
+    can[a] += more
+    if can[a] == 0:
+        count -= 1
+        live[place[a]], place[live[count]] = live[count], place[a]
+    return count
+
+
+@njit(
+    arrays=True,
+    work=lambda first, head, tail, into, entering, resource, key, busy, has, *others: (
+        len(tail) * 2.0 * has.shape[1] ** 2 + 400.0 * has.size
+    ),
+)
+def spread(first, head, tail, into, entering, resource, key, busy, has, wants, by_need, state, most, sent):
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
     lacks most; equal ones in any order. What a head gets in a step, it passes on in the next. Arc a takes the resources
     ``resource[a]`` under the keys ``key[a]``; -1: each send under its own. ``busy``: int64 (resources, 2), all -1. ``has``:
     bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: which nodes are to have all, bool (N,). ``state``:
-    of the random numbers. After ``most`` steps it gives up: the steps are -1.
+    of the random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in
+    an orbit, some are looked at.
     """
     nodes, chunks = has.shape
     arcs, width = resource.shape
+    can, place, live, listed = np.zeros(arcs, np.int64), np.empty(arcs, np.int64), np.empty(arcs, np.int64), 0
     coming, held, lacks = has.copy(), np.zeros(chunks, np.int64), np.zeros(nodes, np.int64)
     asking, left, sends, step = np.empty(arcs, np.int64), 0, 0, 0
     for v in range(nodes):
@@ -28,48 +50,65 @@ def spread(tail, head, resource, key, busy, has, wants, by_need, state, most, se
         for c in range(chunks):
             lacks[v] += held[c] > 0 and not has[v, c]
         left += lacks[v] * wants[v]
+    for a in range(arcs):
+        for c in range(chunks):
+            if has[tail[a], c] and not has[head[a], c]:
+                listed = _count(a, 1, can, live, place, listed)
+    few, some = arcs <= _LOOKED_AT * len(busy), _LOOKED_AT * len(busy)
     while left > 0:
         if step == most:
             return sends, -1
-        count = 0
-        for a in range(arcs):
-            rarest = nodes + 1
-            for c in range(chunks):
-                if held[c] < rarest and has[tail[a], c] and not has[head[a], c]:
-                    rarest = held[c]
-            if rarest <= nodes:
-                state, chance = random_below(state, 1 << 20)
-                first = chunks - lacks[head[a]] if by_need else rarest
-                asking[count] = ((first << 20) + chance) * arcs + a
-                count += 1
-        if count == 0:
+        at, looked, begun = 0, 0, sends
+        if not few:
+            state, at = random_below(state, max(1, listed))
+        while looked < (arcs if few else listed) and sends - begun < len(busy):
+            count = 0
+            for i in range(looked, min(looked + some, arcs if few else listed)):
+                a = i if few else live[(at + i) % listed]
+                if can[a] > 0:
+                    rarest = nodes + 1
+                    for c in range(chunks):
+                        if held[c] < rarest and has[tail[a], c] and not has[head[a], c]:
+                            rarest = held[c]
+                    state, chance = random_below(state, 1 << 20)
+                    keyed = chunks - lacks[head[a]] if by_need else rarest
+                    asking[count] = ((keyed << 20) + chance) * arcs + a
+                    count += 1
+            asking[:count].sort()
+            looked += some
+            state, begin = random_below(state, chunks)
+            for i in range(count):
+                a = asking[i] % arcs
+                free, best = True, -1
+                for j in range(width):
+                    r = resource[a, j]
+                    free = free and (busy[r, 0] < step or (key[a, j] >= 0 and busy[r, 1] == key[a, j]))
+                if not free:
+                    continue
+                for k in range(chunks):  # equally rare ones from somewhere on
+                    c = (begin + k) % chunks
+                    if has[tail[a], c] and not coming[head[a], c] and (best < 0 or held[c] < held[best]):
+                        best = c
+                if best < 0:
+                    continue
+                for j in range(width):
+                    busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
+                coming[head[a], best] = True
+                held[best] += 1
+                lacks[head[a]] -= 1
+                left -= wants[head[a]]
+                sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
+                sends += 1
+        if sends == begun:
             return sends, -1
-        asking[:count].sort()
-        state, begin = random_below(state, chunks)
-        begun = sends
-        for i in range(count):
-            a = asking[i] % arcs
-            free, best = True, -1
-            for j in range(width):
-                r = resource[a, j]
-                free = free and (busy[r, 0] < step or (key[a, j] >= 0 and busy[r, 1] == key[a, j]))
-            if not free:
-                continue
-            for k in range(chunks):  # equally rare ones from somewhere on
-                c = (begin + k) % chunks
-                if has[tail[a], c] and not coming[head[a], c] and (best < 0 or held[c] < held[best]):
-                    best = c
-            if best < 0:
-                continue
-            for j in range(width):
-                busy[resource[a, j], 0], busy[resource[a, j], 1] = step, key[a, j]
-            coming[head[a], best] = True
-            held[best] += 1
-            lacks[head[a]] -= 1
-            left -= wants[head[a]]
-            sent[sends, 0], sent[sends, 1], sent[sends, 2] = step, a, best
-            sends += 1
         for i in range(begun, sends):
-            has[head[sent[i, 1]], sent[i, 2]] = True
+            v, c = head[sent[i, 1]], sent[i, 2]
+            has[v, c] = True
+            for a in range(first[v], first[v + 1]):
+                if not has[head[a], c]:
+                    listed = _count(a, 1, can, live, place, listed)
+            for e in range(into[v], into[v + 1]):
+                if has[tail[entering[e]], c]:
+                    listed = _count(entering[e], -1, can, live, place, listed)
         step += 1
     return sends, step

@@ -76,6 +76,42 @@ def replay_sums(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arri
 
 
 @njit
+def replay_shared(start, row, time, src, dst, arc, node_dies, arc_dies, adds, arrival, via, moved):
+    """Replay all moves of sums without owners once: a node sends what it has, if all that rows bring it before that is there.
+
+    As ``replay_sums``; ``arrival`` gets the step from which all that rows ever bring a node is there.
+    """
+    nodes, longest = len(node_dies), np.int64(1)
+    for atom in range(len(start) - 1):
+        longest = max(longest, start[atom + 1] - start[atom])
+    missing, goes = np.empty(nodes, np.int64), np.empty(longest, np.bool_)
+    for atom in range(len(start) - 1):
+        for v in range(nodes):
+            missing[v] = 0
+            if adds[v] and node_dies[v] > 0:
+                arrival[atom, v] = 0
+        i, stop = start[atom], start[atom + 1]
+        while i < stop:
+            j = i
+            while j < stop and time[j] == time[i]:  # all moves of one step see what was there before it
+                u = src[row[j]]
+                goes[j - i] = missing[u] == 0 and arrival[atom, u] <= time[j] and time[j] < node_dies[u]
+                moved[j] = goes[j - i]
+                j += 1
+            for k in range(i, j):
+                r, t = row[k], time[k]
+                v = dst[r]
+                if goes[k - i] and t < arc_dies[arc[r]] and t < node_dies[v]:
+                    if missing[v] == 0:
+                        arrival[atom, v] = t + 1
+                        via[atom, v] = r
+                else:
+                    missing[v] += 1
+                    arrival[atom, v] = NEVER
+            i = j
+
+
+@njit
 def next_sets(first, elements, sets):
     """Fill ``sets``, int64 (m, f), with the f-element sets of ``0 … elements-1`` that follow one another from ``first`` on."""
     m, f = sets.shape

@@ -33,12 +33,12 @@ def distances_from_all(first, head, sources, far):
                     high += 1
 
 
-@njit(work=lambda tail, head, into, entering, taken, far, of, goal, start, *others: 40 * start[len(of)])
-def route(tail, head, into, entering, taken, far, of, goal, start, order, price, state, load, arc):
+@njit(work=lambda tail, head, into, entering, taken, far, of, goal, weight, start, *others: 40 * start[len(of)])
+def route(tail, head, into, entering, taken, far, of, goal, weight, start, order, price, state, load, arc):
     """Choose ways anew, pair after pair in a certain ``order``; return the state of the random numbers behind.
 
     Pair p leads from the source of row ``of[p]`` of ``far`` to ``goal[p]``, over ``arc[start[p]] … arc[start[p+1]-1]``: -1 where
-    it has no way yet. Arc a takes the resources ``taken[a]``, and ``load`` counts the ways that take each.
+    it has no way yet. Arc a takes the resources ``taken[a]``, and ``load`` adds up the ``weight`` of ways that take each.
     """
     nodes, last = len(into) - 1, len(price) - 1
     cost, by, layer = np.empty(nodes, np.int64), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
@@ -48,7 +48,7 @@ def route(tail, head, into, entering, taken, far, of, goal, start, order, price,
         row, begin, stop = of[p], start[p], start[p + 1]
         for j in range(begin, stop):
             for k in range(taken.shape[1] if arc[j] >= 0 else 0):
-                load[taken[arc[j], k]] -= 1
+                load[taken[arc[j], k]] -= weight[p]
         layer[0], low, high = goal[p], 0, 1
         seen[goal[p]], cost[goal[p]] = i, 0
         while low < high:
@@ -73,6 +73,6 @@ def route(tail, head, into, entering, taken, far, of, goal, start, order, price,
         for j in range(begin, stop):
             arc[j] = by[u]
             for k in range(taken.shape[1]):
-                load[taken[by[u], k]] += 1
+                load[taken[by[u], k]] += weight[p]
             u = head[by[u]]
     return state

@@ -8,21 +8,29 @@ from treecast.kernels.heaps import put, take
 
 
 @njit(arrays=True, work=lambda first, after, waits, arc, *others: 100 * len(arc))
-def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, room, together, began):
+def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, pool, room, together, began):
     """Fill ``began``, int64 (sends,), with the step in which each send begins; return the number of steps, or -1 in a circle.
 
-    Send i goes over ``arc[i]`` for ``lasts[i]`` steps and waits for ``waits[i]`` others, which is counted down. Those that wait
+    Send i goes for ``lasts[i]`` steps over any of the arcs in one pool with ``arc[i]``, which becomes the one that it takes, and
+    waits for ``waits[i]`` others, which is counted down. Those that wait
     for it are ``after[first[i]] … after[first[i+1]-1]``, and may begin a step later. Arc a takes the resources ``resource[a]``
     under the keys ``key[a]``; -1: each send under its own. ``busy``: int64 (resources, 2), 0: until when each is taken, and under
-    which key. ``ranked``: the sends in order. Arc a has room for its sends in ``room[a] … room[a+1]-1``. ``together``:
-    whether all sends of an arc that are ready go at once. All others int32, ``first`` and ``room`` int64.
+    which key. ``ranked``: the sends in order. ``pool``: the pool of each arc. Pool p has room for its sends in
+    ``room[p] … room[p+1]-1``. ``together``: whether all sends of a pool that are ready go at once. All others int32, ``first``
+    and ``room`` int64.
     """
-    sends, arcs, width = len(arc), len(room) - 1, resource.shape[1]
-    alone = width == 1 and len(busy) == arcs  # no arc is in another's way, so none is asked before another
+    sends, pools, width = len(arc), len(room) - 1, resource.shape[1]
+    alone = width == 1 and len(busy) == len(pool)  # no pool is in another's way, so none is asked before another
     rank, heap = np.empty(sends, np.int32), np.empty(sends, np.int32)
     fresh, sent = np.empty(sends, np.int32), np.empty(sends, np.int32)
-    size, waiting, first_rank = np.zeros(arcs, np.int64), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
+    size, waiting, first_rank = np.zeros(pools, np.int64), np.empty(pools, np.int32), np.empty(pools, np.int32)
     ready, count, step, left, end = 0, 0, 0, sends, 0
+    one, other = (
+        np.full(pools, -1, np.int32),
+        np.full(len(pool), -1, np.int32),
+    )  # an arc of each pool, and another one of its
+    for a in range(len(pool) - 1, -1, -1):
+        other[a], one[pool[a]] = one[pool[a]], a
     for i in range(sends):
         rank[ranked[i]] = i
         if waits[i] == 0:
@@ -30,11 +38,11 @@ def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, roo
             ready += 1
     while left > 0:
         for i in range(ready):
-            a = arc[fresh[i]]
-            put(heap, room[a], size[a], rank[fresh[i]])
-            size[a] += 1
-            if size[a] == 1:
-                waiting[count] = a
+            p = pool[arc[fresh[i]]]
+            put(heap, room[p], size[p], rank[fresh[i]])
+            size[p] += 1
+            if size[p] == 1:
+                waiting[count] = p
                 count += 1
         if count == 0:
             return -1
@@ -44,24 +52,28 @@ def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, roo
             first_rank[:count].sort()
         begun, soonest = 0, -1
         for i in range(count):
-            a, free = arc[ranked[first_rank[i]]], True
-            for j in range(width):
-                r = resource[a, j]
-                if busy[r, 0] > step and (key[a, j] < 0 or busy[r, 1] != key[a, j]):
-                    soonest = busy[r, 0] if soonest < 0 else min(soonest, busy[r, 0])
-                    free = False
-                    break
-            while free:
-                send = ranked[take(heap, room[a], size[a])]
-                size[a] -= 1
-                began[send], sent[begun] = step, send
-                begun += 1
-                until = step + lasts[send]
-                end = max(end, until)
+            p = pool[arc[ranked[first_rank[i]]]]
+            a = one[p]
+            while a >= 0 and size[p] > 0:
+                free = True
                 for j in range(width):
                     r = resource[a, j]
-                    busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]
-                free = together and size[a] > 0
+                    if busy[r, 0] > step and (key[a, j] < 0 or busy[r, 1] != key[a, j]):
+                        soonest = busy[r, 0] if soonest < 0 else min(soonest, busy[r, 0])
+                        free = False
+                        break
+                while free:
+                    send = ranked[take(heap, room[p], size[p])]
+                    size[p] -= 1
+                    arc[send], began[send], sent[begun] = a, step, send
+                    begun += 1
+                    until = step + lasts[send]
+                    end = max(end, until)
+                    for j in range(width):
+                        r = resource[a, j]
+                        busy[r, 0], busy[r, 1] = max(until, busy[r, 0]), key[a, j]
+                    free = together and size[p] > 0
+                a = other[a]
         kept = 0
         for i in range(count):
             if size[waiting[i]] > 0:
@@ -79,13 +91,27 @@ def time_sends(first, after, waits, arc, lasts, resource, key, busy, ranked, roo
     return end
 
 
-@njit(work=lambda first, after, *others: 3.0 * len(after))
-def measure(first, after, height, below):
+@njit(work=lambda first, after, waits, *others: 6.0 * len(after))
+def measure(first, after, waits, height, below):
     """Fill how many sends come one after the other from each on, and how many there are below each, from 1 each, int64 (sends,).
 
-    Those that wait for send i are ``after[first[i]] … after[first[i+1]-1]``, all behind it.
+    Those that wait for send i are ``after[first[i]] … after[first[i+1]-1]``. ``waits``: for how many each waits, counted down.
     """
-    for i in range(len(height) - 1, -1, -1):
+    order, count = np.empty(len(height), np.int64), 0
+    for i in range(len(height)):
+        if waits[i] == 0:
+            order[count] = i
+            count += 1
+    at = 0
+    while at < count:
+        for j in range(first[order[at]], first[order[at] + 1]):
+            waits[after[j]] -= 1
+            if waits[after[j]] == 0:
+                order[count] = after[j]
+                count += 1
+        at += 1
+    for at in range(count - 1, -1, -1):
+        i = order[at]
         for j in range(first[i], first[i + 1]):
             height[i] = max(height[i], height[after[j]] + 1)
             below[i] += below[after[j]]

@@ -8,11 +8,13 @@ from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
-from treecast.lower_bounds import distances, store_and_forward, unequal
+from treecast.lower_bounds import distances
+from treecast.lower_bounds import unequal as unequal  # registers what it proves
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.prices import by_prices
+from treecast.lower_bounds.store_and_forward import BOUNDS_OF
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.models import Model
 from treecast.networks import Network
@@ -121,14 +123,14 @@ def _bounds(
         return [Bound(of, 0, "0", why) for of in counted]
     if copies > 1 and collective.sums:
         raise PlanError(f"a sum has 1 copy, not {copies}: contributions that went two ways would be added twice")
-    if collective.lengths is not None and collective.personal:
+    if collective.lengths is not None and collective.traits.one_way:
         return of_lengths(collective, collective.lengths, network, copies, model)
     if collective.lengths is not None and model.routing:
         raise PlanError(f"no lower bounds of {collective.kind} under wormhole switching are known")
     if model.routing:
         return wormhole(collective, network, copies)
     _check_ways(collective, network, copies)
-    job = Job(network, collective.messages, copies, model, against=against, quick=quick)
+    job = Job(network, collective.messages, copies, model, against=against, quick=quick, collective=collective)
     given = f"for {copies} {apart(against)} ways"
     if (model.combining or sparing) and not collective.personal:
         job = replace(job, copies=1, faults=copies - 1, against="nodes")
@@ -139,14 +141,9 @@ def _bounds(
 
 def _proved(collective: Collective, job: Job) -> list[Bound]:
     """Return the bounds of a job that several proofs are for; those by prices, which take longer, where they say more."""
-    if collective.lengths is not None:
-        found = unequal.allgather(job, collective.lengths)
-    elif collective.targets:
-        found = store_and_forward.multicast(job, collective)
-    elif collective.kind in store_and_forward.BOUNDS_OF:
-        found = store_and_forward.BOUNDS_OF[collective.kind](job, collective.root)
-    else:
+    if collective.kind not in BOUNDS_OF:
         raise PlanError(f"no lower bounds of {collective.kind} are known yet")
+    found = BOUNDS_OF[collective.kind](job, collective.root)
     known = tightest(found, "steps").value
     return found + [bound for bound in ([] if job.quick else by_prices(job, collective)) if bound.value > known]
 
@@ -170,6 +167,8 @@ def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Boun
         sparing=schedule.sparing,
         against=schedule.against,
     )
+    if schedule.collective.shared:  # what holds of sums with owners says nothing of it
+        found = [bound for bound in found if "owner" not in bound.given]
     told = [replace(bound, of="steps") for bound in found if bound.of == "told"]
     rest = [bound for bound in found if bound.of != "told"]
     return told + [b for b in rest if b.of != "steps"] if told and bool(schedule.rows.control.any()) else rest

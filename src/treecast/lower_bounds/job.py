@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from treecast.against import Against
+from treecast.collectives import Collective
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
@@ -16,6 +17,7 @@ class Job:
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
     several ways: ways are counted, then. ``against``: what the ways must not share. ``quick``: whether proofs that take
     longer than to count ports are left out: those that search for cuts, flows or prices, or look at every node.
+    ``collective``: what is done, of which some proofs need more: targets, or lengths.
     """
 
     network: Network
@@ -25,6 +27,7 @@ class Job:
     faults: int = 0
     against: Against = "nodes"
     quick: bool = False
+    collective: Collective | None = None
 
     @property
     def total(self) -> int:

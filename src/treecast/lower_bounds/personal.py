@@ -6,7 +6,7 @@ They hold wherever an arc carries one chunk a step.
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks.over_time import quickest, searched, size, slowest_cuts
-from treecast.networks.separators import best_prices, best_separator
+from treecast.networks.separators import best_separator
 
 _MOST_SIZE, _MOST_UNITS = 2**19, 2**12  # steps times arcs, and units, of flows that are searched for
 
@@ -33,11 +33,10 @@ def of_scatter(job: Job, root: int) -> list[Bound]:
 
 
 def of_alltoall(job: Job) -> list[Bound]:
-    """Return what a cut, and prices of arcs, say of an alltoall.
+    """Return what a cut says of an alltoall.
 
     Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
-    can be there, nor later than one still gets to a rank. And whatever arcs cost, the cheapest ways of all chunks cost no
-    more than all arcs do in as many steps as there are.
+    can be there, nor later than one still gets to a rank.
     """
     cut, found = best_separator(job.network), list[Bound]()
     if cut is not None:
@@ -45,10 +44,4 @@ def of_alltoall(job: Job) -> list[Bound]:
         formula = f"⌈M x {cut.nodes:,} x {cut.others:,} / {cut.arcs:,}⌉{later}"
         source = f"from {cut.nodes:,} nodes to {cut.others:,} others lead {cut.arcs:,} arcs"
         found.append(steps(-(-job.total * cut.pairs // cut.arcs) + cut.late, formula, source))
-    prices = best_prices(job.network)
-    if prices is not None:
-        formula = f"⌈M x {prices.ways:,} / {prices.arcs:,}⌉"
-        found.append(
-            steps(-(-job.total * prices.ways // prices.arcs), formula, "cheapest ways, by all arcs, at some prices")
-        )
     return found

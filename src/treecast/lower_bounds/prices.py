@@ -36,7 +36,10 @@ from treecast.networks.parting import far_and_back
 
 Floats = NDArray[np.float64]
 
-_MOST_ARCS = 10_000  # arcs times roots of a job whose prices are looked for
+_MOST_ARCS, _MOST_OF_PATHS = (
+    10_000,
+    2**18,
+)  # arcs times roots of a job whose prices are looked for; where ways are paths
 _TURNS, _WORK, _CLOSE = (
     150,
     1e8,
@@ -93,7 +96,8 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     """
     model, network, kind = job.model, job.network, collective.traits
     roots = network.rank_count if kind.all_source else 1
-    if model.combining or model.routing or not model.buffered or job.faults or network.arcs * roots > _MOST_ARCS:
+    most = _MOST_OF_PATHS if kind.personal else _MOST_ARCS
+    if model.combining or model.routing or not model.buffered or job.faults or network.arcs * roots > most:
         return []
     if kind.all_source and network.seen_alike and collective.lengths is None:
         return []  # arcs that look alike cost the same: ports and distances say as much
@@ -102,7 +106,8 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
     said = f"cheapest ways cost {found.ways:,}, a step sells {found.room:,}"
-    bounds = [steps(-(-needed // found.room), f"⌈M x {found.ways:,} / {found.room:,}⌉", said)]
+    times = "M x " if collective.lengths is None else "x " * (job.copies > 1)
+    bounds = [steps(-(-needed // found.room), f"⌈{times}{found.ways:,} / {found.room:,}⌉", said)]
     if not kind.all_source and not kind.results:
         formula = f"least T with Y(0) + … + Y(T-1) ≥ M x {found.ways:,}"
         value = _by_steps(job, found, needed, collective)
@@ -184,12 +189,15 @@ def _demands(collective: Collective, network: Network) -> list[_Demand]:
     """Return which ways one message of every source needs: one sort, or two where finished sums go out again."""
     kind, arcs = collective.traits, arcs_of(network)
     roots: Ints = np.array(network.ranks if kind.all_source else [collective.root], np.int64)
-    times = np.ones(len(roots)) if collective.lengths is None else collective.lengths.flits[roots].astype(np.float64)
+    one_each = kind.blocks == "node" and collective.lengths is not None
+    times = collective.sizes()[roots].astype(np.float64) if one_each else np.ones(len(roots))
     wanted = np.zeros(network.nodes, np.int8)
     wanted[np.array(collective.targets or network.ranks)] = 1
     if kind.personal:
         need = np.tile(wanted.astype(np.float64), (len(roots), 1))
         need[np.arange(len(roots)), roots] = 0
+        if kind.blocks == "pair":
+            need = collective.demands()[roots].astype(np.float64)
         return [_Demand(arcs, roots, times, wanted, kind.direction == "to", need)]
     sorts = [True] * kind.adds + [False] * (kind.results or not kind.adds)
     return [_Demand(arcs, roots, times, wanted, backwards, None) for backwards in sorts]

@@ -115,7 +115,8 @@ def _unequal(
         return TimeBound(steps * cost.step_time(flit), 0.0, steps, f"{steps:,} (α + β flit)")
     if model.ports == "all":
         return _combining(found, network, model, flit, cost)
-    hears = collective.chunks - int(collective.sizes()[collective.ranks].min())
+    hears = int(collective.demands().sum(axis=0).max()) if collective.personal else 0
+    hears = hears or collective.chunks - int(collective.sizes()[collective.ranks].min())
     seconds = steps * cost.startup + hears * flit * cost.per_byte
     return TimeBound(
         seconds, 0.0, steps, f"{steps} α + {hears:,} β flit  (the steps that are needed, and what one node hears)"

@@ -14,7 +14,6 @@ from operator import add
 
 import numpy as np
 
-from treecast.collectives import Collective
 from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
@@ -349,13 +348,14 @@ def _source(job: Job) -> str:
     return "disjoint ways leave over different arcs, nearer or not"
 
 
-def multicast(job: Job, collective: Collective) -> list[Bound]:
-    """Return the bounds of a multicast: the root's ports let out the last chunk late, and it goes one arc a step.
+@bounds_of("multicast")
+def _multicast(job: Job, root: int) -> list[Bound]:
+    """The root's ports let out the last chunk late, and it goes one arc a step.
 
     With faults to survive each chunk crosses f + 1 links of every target, as in ``faults.heard``.
     """
-    root, count = collective.root, len(collective.targets)
-    far = int(job.network.distance(root, np.array(collective.targets)).max())
+    targets = np.array(job.collective.targets if job.collective else ())
+    count, far = len(targets), int(job.network.distance(root, targets).max())
     begun = 0 if job.model.combining else -(-job.total // job.ports(root)) - 1
     late = job.faults if job.model.ports == "one" else 0
     sends = transmissions(job.total * count, "M x targets", "every target receives every chunk, x times")

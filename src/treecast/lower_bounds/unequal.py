@@ -1,24 +1,32 @@
-"""Lower bounds of an allgather of blocks of different lengths."""
+"""Lower bounds of an allgather, and of an alltoall, of blocks of different lengths."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from treecast.collectives import Lengths
+from treecast.collectives import Collective, Lengths
+from treecast.errors import PlanError
 from treecast.lower_bounds import cuts, distances, faults
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.one_port import least_doubling
-from treecast.lower_bounds.store_and_forward import broadcast, work
+from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, work
 from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 
 
-def allgather(job: Job, lengths: Lengths) -> list[Bound]:
-    """Each rank hears the flits of all others over its ports; the block of each spreads as in a broadcast.
+def _collective(job: Job) -> Collective:
+    """Return what is done; ``job`` is of one message: the lengths say how many flits a block has."""
+    if job.collective is None or job.collective.lengths is None:
+        raise PlanError("these are bounds of blocks of different lengths")
+    return job.collective
 
-    ``job``: of one message; the lengths say how many flits a block has.
-    """
-    copies, others = job.copies, job.others
+
+@bounds_of("allgatherv")
+def _allgather(job: Job, root: int) -> list[Bound]:
+    """Each rank hears the flits of all others over its ports; the block of each spreads as in a broadcast."""
+    copies, others, lengths = job.copies, job.others, Lengths.of(_collective(job).sizes())
     if job.faults:
         heard = faults.heard(replace(job, messages=lengths.total))
         sends = replace(heard, formula=heard.formula.replace("M", "Σ length"))
@@ -31,7 +39,7 @@ def allgather(job: Job, lengths: Lengths) -> list[Bound]:
     found = [sends, *([best(spread, "steps")] if spread else [steps(0, "0", "all blocks are empty")])]
     if job.model.combining or not spread:
         return found
-    found += [_heard(job, lengths.flits), work(job, sends)]
+    found += [_heard(job, lambda u: lengths.flits, int(lengths.flits[job.network.ranks].argmin())), work(job, sends)]
     if job.model.ports == "one":
         found += _doubling(job, lengths.flits)
     return found if job.quick else [*found, *cuts.into_cuts(job, lengths.flits)]
@@ -56,16 +64,18 @@ def _spread(job: Job, source: int, flits: int) -> Bound:
     return replace(found, formula=f"{found.formula}, M = {flits:,}" if "M" in found.formula else found.formula)
 
 
-def _heard(job: Job, flits: Ints) -> Bound:
-    """Return the greatest ⌈flits from distance D or more / ports⌉ + D - 1 of any rank and D."""
+def _heard(job: Job, flits: Callable[[int], Ints], most: int) -> Bound:
+    """Return the greatest ⌈flits from distance D or more / ports⌉ + D - 1 of any rank and D.
+
+    ``flits(u)``: int64 (N,), those that node u hears from each. ``most``: the place of the rank that hears most.
+    """
     network = job.network
-    few = network.rank_count <= distances.LOOKED_AT
-    ranks = network.ranks if few else network.ranks[[int(flits[network.ranks].argmin())]]
+    ranks = network.ranks if network.rank_count <= distances.LOOKED_AT else network.ranks[[most]]
     into = distances.degrees(network.reversed()) if job.model.ports == "all" else np.ones(network.nodes, np.int64)
     value, at, hears = 0, 1, 0
     for u in ranks.tolist():
         far = network.distance(np.arange(network.nodes), u)
-        beyond = np.cumsum(np.bincount(np.maximum(far, 0), flits).astype(np.int64)[:0:-1])[::-1]
+        beyond = np.cumsum(np.bincount(np.maximum(far, 0), flits(u)).astype(np.int64)[:0:-1])[::-1]
         needed = np.where(beyond > 0, -(-job.copies * beyond // into[u]) + np.arange(len(beyond)), 0)
         if len(beyond) and (worst := int(needed.max())) > value:
             value, at = worst, int(needed.argmax())
@@ -73,6 +83,33 @@ def _heard(job: Job, flits: Ints) -> Bound:
     formula = f"⌈{_times(job.copies, f'{hears:,}')} / ports⌉" + (f" + {at}" if value and at else "")
     away = f", from {at + 1} arcs away or more," if at else ""
     return steps(value, formula, f"{hears:,} flits{away} enter one node")
+
+
+@bounds_of("alltoallv")
+def _alltoall(job: Job, root: int) -> list[Bound]:
+    """Each flit goes as far as its node is; what leaves a node, and what reaches it, passes its ports.
+
+    Of x disjoint ways each leaves over an arc of its own, and is as long as its first arc makes it.
+    """
+    demands, network, nodes = _collective(job).demands(), job.network, np.arange(job.network.nodes)
+    arcs, of = arcs_of(network), np.flatnonzero(demands.any(axis=1))
+    lengths = np.zeros_like(demands)
+    for u in of.tolist():
+        first = arcs.head[arcs.first[u] : arcs.first[u + 1]]
+        beyond = network.distance(first[:, None], nodes)
+        lengths[u] = np.sort(np.where(beyond < 0, network.nodes, 1 + beyond), axis=0)[: job.copies].sum(axis=0)
+    each = "distance" if job.copies == 1 else f"lengths of {job.copies} ways"
+    sends = transmissions(int((demands * lengths).sum()), f"Σ flits x {each}", "every flit goes to its own node")
+    if job.model.combining:
+        far = int(np.where(demands > 0, network.distance(nodes[:, None], nodes), 0).max())
+        most = max(int((demands > 0).sum(axis=axis).max()) for axis in (0, 1))
+        found = [sends, steps(far, "distance of the farthest pair", "a flit goes one arc a step")]
+        doubles = steps(most.bit_length(), f"⌈log2 {most + 1:,}⌉", f"one node exchanges flits with {most:,} others")
+        return found + [doubles] * (job.model.ports == "one")
+    most = int(demands.sum(axis=0)[network.ranks].argmax()), int(demands.sum(axis=1)[network.ranks].argmax())
+    enter, leave = _heard(job, lambda u: demands[:, u], most[0]), _heard(job.reversed, lambda u: demands[u], most[1])
+    leave = replace(leave, source=leave.source.replace("enter", "leave").replace(", from", ", for nodes"))
+    return [sends, enter, leave, work(job, sends)]
 
 
 def _doubling(job: Job, flits: Ints) -> list[Bound]:

@@ -6,7 +6,7 @@ from random import Random
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.networks.core import Ints, Network
 from treecast.networks.nodes import NodeName
@@ -71,6 +71,40 @@ class Cayley(Network):
         """Return the diameter: every node sees it."""
         self.check_node(root)
         return self.diameter
+
+
+class Searched(Cayley):
+    """A Cayley network without a formula for distances: those from node 0 are searched for, once.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> network("circulant:12,1,5").distance(1, [1, 2, 3, 4]).tolist()
+    [0, 1, 2, 3]
+    """
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance from node 0."""
+        return int(self._far.max())
+
+    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the distance from node 0 to where the translation that carries ``u`` to node 0 carries ``v``."""
+        return self._far[self.untranslate(u, v)].astype(np.int64)
+
+    @cached_property
+    def _far(self) -> NDArray[np.int32]:
+        """The distance of every node from node 0."""
+        far, front, level = np.full(self.nodes, -1, np.int32), np.zeros(1, np.int64), 0
+        far[0] = 0
+        while front.size:
+            level, found = level + 1, list[Ints]()
+            for port in range(self.ports):
+                reached = self.neighbor(front, port)  # each node once: so is each that it leads to
+                found.append(reached[far[reached] < 0])
+                far[found[-1]] = level
+            front = np.concatenate(found)
+        return far
 
 
 class Rotational(Cayley):

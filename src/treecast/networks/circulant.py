@@ -8,10 +8,10 @@ from math import gcd, isqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.cayley import Cayley
+from treecast.networks.cayley import Searched
 from treecast.networks.core import Ints, ints
 from treecast.networks.family import family
 from treecast.networks.members import listing
@@ -20,7 +20,7 @@ _MOST_NODES = 1 << 24
 _MOST_STEPS = 1 << 12
 
 
-class Circulant(Cayley):
+class Circulant(Searched):
     """The circulant of N ≥ 2 nodes and some steps: node u is joined to u + s and u - s modulo N for each step s.
 
     A step has two ports, up and down, in the order in which the steps are given; the step N/2 has one. It is the Cayley graph
@@ -78,26 +78,15 @@ class Circulant(Cayley):
         """Two for each step, one for the step N/2."""
         return self._moves.size - 1
 
-    @property
-    def diameter(self) -> int:
-        """The largest distance from node 0; searched for once."""
-        return int(self._far.max())
-
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return ``u`` moved on by the step of ``port``, modulo N."""
         u, port = np.broadcast_arrays(ints(u), ints(port))
         there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
         return np.where(there, (u + self._moves[np.where(there, port, -1)]) % self.nodes, -1)
 
-    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the distance from node 0 to ``v`` - ``u`` modulo N."""
-        return self._far[(ints(v) - ints(u)) % self.nodes].astype(np.int64)
-
     def port_name(self, port: int) -> str:
         """Return the way and length of the step, as in +5. Raises NetworkError when there is no such port."""
-        if not 0 <= port < self.ports:
-            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
-        return f"{self._moves[port]:+d}"
+        return f"{self._moves[self.check_port(port)]:+d}"
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``h`` + ``u`` modulo N."""
@@ -112,23 +101,6 @@ class Circulant(Cayley):
         """By how much each port moves a node on; a last entry, of no port, keeps look-ups inside."""
         both = [way * step for step in self.steps for way in (1, -1) if way > 0 or 2 * step != self._nodes]
         return np.array([*both, 0], np.int64)
-
-    @cached_property
-    def _far(self) -> NDArray[np.int32]:
-        """The distance of every node from node 0."""
-        far = np.full(self._nodes, -1, np.int32)
-        front = np.zeros(1, np.int64)
-        far[0] = level = 0
-        while front.size:
-            level += 1
-            found = list[Ints]()
-            for move in self._moves[:-1].tolist():
-                reached = (front + move) % self._nodes  # each node once: so is each that it leads to
-                fresh = reached[far[reached] < 0]
-                far[fresh] = level
-                found.append(fresh)
-            front = np.concatenate(found)
-        return far
 
 
 @family(

@@ -102,6 +102,12 @@ class Network(Nodes, Described):
         """Return ``port`` as people write it."""
         return str(port)
 
+    def check_port(self, port: int) -> int:
+        """Return ``port`` when it is one; raise NetworkError otherwise."""
+        if not 0 <= port < self.ports:
+            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        return port
+
     # What a network says of itself; families override what they know better.
 
     @property

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.against import Against
-from treecast.networks.core import Ints, Network
+from treecast.networks.core import Ints, Network, ints
 
 _MOST_NODES = 2**12  # whose connectivity is counted
 
@@ -31,6 +31,12 @@ class Arcs(NamedTuple):
     entering: NDArray[np.int32]
     port: NDArray[np.int32]
 
+    def number(self, tail: ArrayLike, port: ArrayLike) -> Ints:
+        """Return the numbers of the arcs that leave some nodes by some ports."""
+        ports = int(self.port.max(initial=0)) + 1
+        names = self.tail.astype(np.int64) * ports + self.port
+        return np.searchsorted(names, ints(tail) * ports + ints(port))
+
 
 class Fewest(NamedTuple):
     """The least number of ways to any node but the root, and a node to which no more lead."""
@@ -40,15 +46,19 @@ class Fewest(NamedTuple):
 
 
 @lru_cache(16)
-def arcs_of(network: Network, *, single: bool = False) -> Arcs:
-    """Return all arcs of a network, by their sources and by their targets; ``single``: one of those from one node to another."""
+def arcs_of(network: Network, *, single: bool = False, both_ways: bool = False) -> Arcs:
+    """Return all arcs of a network, by their sources and by their targets.
+
+    ``single``: one of those from one node to another; ``both_ways``: those with an arc back.
+    """
     first, head, port = network.arc_lists()
     tail = np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
-    if single:
-        kept = np.unique(tail.astype(np.int64) * network.nodes + head, return_index=True)[1]
-        if len(kept) < len(head):
-            kept = np.sort(kept)
-            head, port, tail = head[kept], port[kept], tail[kept]
+    if both_ways and not network.both_ways:
+        kept = network.back(tail, port) >= 0
+        head, port, tail = head[kept], port[kept], tail[kept]
+    if single and network.parallel_arcs:
+        kept = np.sort(np.unique(tail.astype(np.int64) * network.nodes + head, return_index=True)[1])
+        head, port, tail = head[kept], port[kept], tail[kept]
     return sorted_arcs(tail, head, port, network.nodes)
 
 

@@ -145,8 +145,7 @@ class Grid(Coordinates):
 
     def port_name(self, port: int) -> str:
         """Return ``port`` as way and axis, as in +0. Raises NetworkError when there is no such port."""
-        if not 0 <= port < self.ports:
-            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        self.check_port(port)
         axis, way = self._moves[port]
         return f"{'+' if way > 0 else '-'}{axis}"
 

@@ -108,8 +108,7 @@ class HyperX(Coordinates, Cayley):
 
     def port_name(self, port: int) -> str:
         """Return how far ``port`` leads and the axis, as in +2@0. Raises NetworkError when there is no such port."""
-        if not 0 <= port < self.ports:
-            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        self.check_port(port)
         by, stride, _ = self._port_columns[:, port].tolist()
         return f"+{by}@{self.strides.index(stride)}"
 

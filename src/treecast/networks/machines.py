@@ -5,11 +5,11 @@ A new machine is a function under ``@known``, which returns its nodes and links.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.family import family
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.machine import Complaint, Link, Machine, Node, grid
 from treecast.networks.wired import Wired, network_of
 
 Make = Callable[[], list[Link]]
@@ -54,7 +54,8 @@ def machine(name: str) -> Wired:
         raise NetworkError(f"'machine:{name}' is no network{hint}")
     links = found.make()
     ends = dict.fromkeys(end for link in links for end in (link.u, link.v))
-    nodes = {end: Node("nvswitch" if end.startswith("switch") else found.kind) for end in ends}
+    relay = "switch" if found.kind == "host" else "nvswitch"
+    nodes = {end: Node(relay if end.startswith("switch") else found.kind) for end in ends}
     figures = [Complaint(f"by public figures: {found.source}")]
     return network_of(Machine(found.what, nodes, links, complaints=figures), spec=f"machine:{name.lower()}")
 
@@ -66,9 +67,8 @@ def _switched(gpus: int, rate: float, *cables: int) -> list[Link]:
 
 def _mesh(rows: int, columns: int, rate: float, cables: int) -> list[Link]:
     """Return the links of a grid of chips, row by row."""
-    names = [[f"chip{row * columns + column}" for column in range(columns)] for row in range(rows)]
-    lines = [*names, *map(list, zip(*names, strict=True))]
-    return [Link(u, v, rate, cables) for line in lines for u, v in pairwise(line)]
+    names = [f"chip{place}" for place in range(rows * columns)]
+    return [*grid(names, [rows, columns], [False, False], rate, cables)]
 
 
 @known(
@@ -156,3 +156,27 @@ def tt_galaxy() -> list[Link]:
 def tt_loudbox() -> list[Link]:
     """Return the mesh of four cards of two chips."""
     return _mesh(2, 4, 100.0, 2)
+
+
+@known(
+    "frontier",
+    what="Frontier: 74 groups of 128 hosts with four cards, and of 32 Slingshot switches; 200 Gbit/s a link",
+    source="Atchley et al., Frontier: Exploring Exascale, SC23; assumed, since no figure says it: a host hangs on four "
+    "neighbouring switches, and the links of a group to others are spread evenly over its switches",
+    kind="host",
+)
+def frontier() -> list[Link]:
+    """Return a dragonfly: all switches of a group are joined, and all groups."""
+    groups, switches, between = range(74), range(32), 4
+    names = [[f"switch{group}.{switch}" for switch in switches] for group in groups]
+    links = [
+        Link(f"host{group}.{host}", names[group][host // 16 * 4 + card], 200.0)
+        for group in groups
+        for host in range(128)
+        for card in range(4)
+    ]
+    links += [Link(u, v, 200.0) for group in names for u, v in combinations(group, 2)]
+    for (g, one), (h, other) in combinations(enumerate(names), 2):
+        ends = (between * (h - g - 1), between * (len(groups) - 1 - h + g))
+        links += [Link(one[(ends[0] + k) % 32], other[(ends[1] + k) % 32], 200.0) for k in range(between)]
+    return links

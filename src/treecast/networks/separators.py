@@ -1,4 +1,4 @@
-"""What makes an alltoall slow: cuts that many pairs of nodes cross over few arcs, and prices of arcs that say the same."""
+"""What makes an alltoall slow: cuts that many pairs of nodes cross over few arcs."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -11,8 +11,7 @@ from treecast.networks.flows import Arcs, arcs_of
 from treecast.networks.grid import Grid
 
 _MOST_NODES = 2**12  # of a network that is searched for cuts
-_MOST_PRICED = 2**19  # nodes times arcs times attempts, of a search for prices
-_STARTS, _SMOOTHED, _ATTEMPTS = 12, 40, 32
+_STARTS, _SMOOTHED = 12, 40
 
 
 class Separator(NamedTuple):
@@ -30,13 +29,6 @@ class Separator(NamedTuple):
     def pairs(self) -> int:
         """How many pairs lead out."""
         return self.nodes * self.others
-
-
-class Prices(NamedTuple):
-    """What the cheapest ways between all pairs cost together, and all arcs, for some whole prices of arcs."""
-
-    ways: int
-    arcs: int
 
 
 @lru_cache(64)
@@ -120,34 +112,3 @@ def _between(arcs: Arcs, start: NDArray[np.bool_], ends: NDArray[Any]) -> int:
     far = np.empty(len(start), np.int32)
     distances(arcs.first, arcs.head, read_only(np.flatnonzero(start), np.int32), -1, far)
     return int(far[ends][far[ends] >= 0].min(initial=len(start)))
-
-
-@lru_cache(64)
-def best_prices(network: Network) -> Prices | None:
-    """Return prices of arcs for which all ways are dear; None where none are looked for.
-
-    Chunks that all nodes send to all others pay for the arcs that they use. They pay at least what the cheapest ways cost, and
-    in a step at most what all arcs cost. Where the network looks alike from all nodes, none are looked for.
-
-    Examples
-    --------
-    >>> import networkx
-    >>> from treecast.networks import network
-    >>> best_prices(network("star:4")) is None
-    True
-    >>> prices = best_prices(network(networkx.path_graph(4)))
-    >>> -(-prices.ways // prices.arcs)
-    4
-    """
-    from treecast.kernels.separators import raise_prices
-
-    arcs = arcs_of(network) if network.nodes <= _MOST_NODES else None
-    times = (
-        0
-        if arcs is None or network.seen_alike
-        else min(_ATTEMPTS, _MOST_PRICED // (network.nodes * len(arcs.head) + 1))
-    )
-    if arcs is None or times < 2:
-        return None
-    best = np.zeros(len(arcs.head), np.int64)
-    return Prices(*map(int, raise_prices(*arcs[:3], network.ranks, times, best)))

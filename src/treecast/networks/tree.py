@@ -158,8 +158,7 @@ class Tree(Network):
 
     def port_name(self, port: int) -> str:
         """Return ``port`` as child 0, child 1 … or parent. Raises NetworkError when there is no such port."""
-        if not 0 <= port < self.ports:
-            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
+        self.check_port(port)
         return "parent" if port == self.arity else f"child {port}"
 
     @property

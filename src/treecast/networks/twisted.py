@@ -4,22 +4,21 @@ Source: Cámara, Moretó, Vallejo, Beivide, Miguel-Alonso, Martínez & Navaridas
 interconnection networks" (2010).
 """
 
-from functools import cached_property
 from math import prod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
-from treecast.networks.cayley import Cayley
+from treecast.networks.cayley import Searched
 from treecast.networks.coordinates import Coordinates
 from treecast.networks.core import Ints, ints
 
 _MOST_NODES = 1 << 24
 
 
-class Twisted(Coordinates, Cayley):
+class Twisted(Coordinates, Searched):
     """A torus of sides n and 2n in which n steps along a short side lead n steps along every long one.
 
     It is the Cayley graph of the whole numbers' grid modulo those moves. An axis has two ports, up and down. TPU slices of such
@@ -70,11 +69,6 @@ class Twisted(Coordinates, Cayley):
         """Two for each axis."""
         return 2 * len(self.sides)
 
-    @property
-    def diameter(self) -> int:
-        """The largest distance from node 0; searched for once."""
-        return int(self._far.max())
-
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return the node one step up (even ports) or down (odd ports) an axis, or -1."""
         u, port = np.broadcast_arrays(ints(u), ints(port))
@@ -85,15 +79,9 @@ class Twisted(Coordinates, Cayley):
             at[axis] += np.where(port // 2 == axis, by, 0)
         return np.where(there, self._number(at), -1)
 
-    def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the distance from node 0 to the difference of ``v`` and ``u``."""
-        return self._far[self.untranslate(u, v)].astype(np.int64)
-
     def port_name(self, port: int) -> str:
         """Return the axis and way of a port, as in +0. Raises NetworkError when there is no such port."""
-        if not 0 <= port < self.ports:
-            raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
-        return f"{'-' if port % 2 else '+'}{port // 2}"
+        return f"{'-' if self.check_port(port) % 2 else '+'}{port // 2}"
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
@@ -112,16 +100,3 @@ class Twisted(Coordinates, Cayley):
         turns = (at // sides)[~self._long].sum(axis=0)
         moved = at - np.where(self._long.reshape(sides.shape), turns * half, 0)
         return np.asarray(np.tensordot(np.array(self.strides), moved % sides, axes=1), np.int64)
-
-    @cached_property
-    def _far(self) -> NDArray[np.int32]:
-        """The distance of every node from node 0."""
-        far = np.full(self.nodes, -1, np.int32)
-        front = np.zeros(1, np.int64)
-        far[0] = level = 0
-        while front.size:
-            level += 1
-            reached = np.unique(self.neighbor(front[:, None], np.arange(self.ports)))
-            front = reached[far[reached] < 0]
-            far[front] = level
-        return far

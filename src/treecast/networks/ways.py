@@ -4,20 +4,12 @@ They are a flow of x units of least cost through a network whose nodes are split
 other along the cheapest change of those before (successive shortest paths: Busacker & Gowen 1960, Suurballe 1974).
 """
 
-from functools import lru_cache
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.core import Ints, Network, ints
-
-
-@lru_cache(8)
-def _arcs(network: Network) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Return the arcs as in ``Network.arc_lists``, and the source of each."""
-    first, target, port = network.arc_lists()
-    return first, target, port, np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
+from treecast.networks.flows import arcs_of
 
 
 def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
@@ -55,8 +47,8 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
 
     goals = np.array([_end(network, root, v) for v in ints(nodes).tolist()], np.int64)
     lengths = np.zeros((len(goals), copies), np.int64)
-    first, target, _, source = _arcs(network)
-    fill_in(first, target, source, network.check_node(root), goals, lengths)
+    arcs = arcs_of(network)
+    fill_in(arcs.first, arcs.head, arcs.tail, network.check_node(root), goals, lengths)
     return lengths
 
 
@@ -91,7 +83,7 @@ def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[l
     from treecast.kernels.ways import arcs_of_ways
 
     goal = _end(network, root, node)
-    first, target, port, source = _arcs(network)
+    first, target, source, _, _, port = arcs_of(network)
     used = np.zeros(len(target), np.bool_)
     found = int(arcs_of_ways(first, target, source, network.check_node(root), goal, used, copies))
     if found < copies:

@@ -19,9 +19,9 @@ from treecast.networks.reading import views
 from treecast.networks.reading.capacities import Unit, unit_of
 from treecast.networks.reading.degraded import whole
 from treecast.networks.reading.joined import joined
-from treecast.networks.reading.links import MOST_ARCS, Parts
+from treecast.networks.reading.links import Parts, check_parallel
 from treecast.networks.reading.machine import Complaint, Link, Machine, Node, called, is_rank, spell_nodes
-from treecast.networks.reading.registry import read_file
+from treecast.networks.reading.registry import Files, read_file
 from treecast.networks.reading.tenstorrent import together
 from treecast.networks.reading.text import plain
 
@@ -66,9 +66,7 @@ class Wired(Graph):
         both, one = views.sums(view)
         number = {name: u for u, name in enumerate(view.nodes)}
         ends = np.array([(number[u], number[v]) for u, v in [*both, *one]], np.int64).reshape(-1, 2)
-        total = int(unit.capacities.sum())
-        if total > MOST_ARCS:
-            raise NetworkError(f"{spec!r} has {total:,} cables, more than {MOST_ARCS:,}: give a larger --unit")
+        check_parallel(int(unit.capacities.sum()), len(ends), "give a larger --unit")
         there = np.repeat(ends, unit.capacities, axis=0)
         back = np.repeat(ends[: len(both), ::-1], unit.capacities[: len(both)], axis=0)
         relays = [not is_rank(node) for node in view.nodes.values()]
@@ -213,7 +211,8 @@ def machine_of(parts: Parts) -> Machine:
     names = parts.names
     kinds = {name: Node("switch" if relay else "host", name) for name, relay in zip(names, parts.relays, strict=True)}
     links = list[Link]()
-    many = Counter((u, v) for u, v in parts.arcs.tolist())
+    pairs, cables_of = np.unique(parts.arcs @ np.array([len(names), 1]), return_counts=True)
+    many = {divmod(pair, len(names)): cables for pair, cables in zip(pairs.tolist(), cables_of.tolist(), strict=True)}
     for (u, v), cables in many.items():
         back = many.get((v, u), 0)
         if u < v and min(cables, back):
@@ -263,9 +262,12 @@ def _read(path: str, asked: Asked) -> Machine | Parts:
         raise NetworkError("'file:' is no network: write a file's name, as in file:net.graphml")
     several = [path] if "," not in path or Path(path).exists() else path.split(",")
     try:
-        if len(several) > 1:
-            return together([found for each in several if isinstance(found := read_file(each, asked.format), Machine)])
-        return read_file(path, asked.format)
+        found = [read_file(each, asked.format) for each in several]
+        if isinstance(found[0], Files):
+            found = [read_file(each) for each in found[0].beside(path)]
+        elif len(found) == 1:
+            return found[0]
+        return together(found)
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = plain(" ".join(said.split())) or type(error).__name__

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.errors import NetworkError, did_you_mean
 from treecast.networks.core import Ints, Network
+from treecast.networks.flows import arcs_of
 from treecast.networks.graph import Graph
 from treecast.networks.links import arcs_called, ports_to
 
@@ -69,10 +69,10 @@ class Without(Graph):
             raise NetworkError(f"{whole.spec} has no other nodes: leave one at least")
         place = np.full(whole.nodes, -1)
         place[self.kept] = np.arange(self.kept.size)
-        tail, port, head = _arcs_of(whole)
-        keep = (place[tail] >= 0) & (place[head] >= 0)
-        keep[np.flatnonzero(keep)[_among(self.cut, tail[keep], port[keep], whole.ports)]] = False
-        found = np.stack([place[tail[keep]], place[head[keep]]], axis=1)
+        every = arcs_of(whole)
+        keep = (place[every.tail] >= 0) & (place[every.head] >= 0)
+        keep[every.number(*np.array(list(self.cut), np.int64).reshape(-1, 2).T)] = False
+        found = np.stack([place[every.tail[keep]], place[every.head[keep]]], axis=1)
         names = whole.labels(self.kept)
         super().__init__(self._spell(), names, found, None if whole.relays is None else whole.relays[self.kept])
         self.family = ""
@@ -213,15 +213,3 @@ def _meant(whole: Network, text: str) -> str:
     if whole.nodes > _MOST_COMPARED or text.isdigit():  # digits are all alike
         return ""
     return did_you_mean(text, whole.labels(np.arange(whole.nodes)))
-
-
-def _arcs_of(whole: Network) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
-    """Return source, port and target of every arc, by their source."""
-    first, head, port = whole.arc_lists()
-    return np.repeat(np.arange(whole.nodes), np.diff(first)), port, head
-
-
-def _among(cut: Collection[tuple[int, int]], tail: Ints, port: NDArray[np.int32], ports: int) -> NDArray[np.bool_]:
-    """Return which of some arcs are cut."""
-    keys = np.array([u * ports + by for u, by in cut], np.int64)
-    return np.isin(tail * ports + port, keys)

@@ -15,7 +15,7 @@ from treecast.plans.choice import alternatives as _alternatives
 from treecast.plans.copies import against_of, copies_of
 from treecast.plans.facts import facts
 from treecast.plans.fastest import amount_of, costs_of, plan_bytes
-from treecast.plans.lengths import lengths_by_node
+from treecast.plans.lengths import lengths_by_node, lengths_by_pair
 from treecast.plans.registry import Builder, Option, all_builders, all_options
 from treecast.plans.registry import builders as _builders
 from treecast.plans.repairs import Repair, repair
@@ -52,6 +52,7 @@ __all__ = [
     "disjoint_trees",
     "facts",
     "lengths_by_node",
+    "lengths_by_pair",
     "one_tree_steps",
     "place_of",
     "plan",
@@ -110,7 +111,7 @@ def plan(
         The nodes or labels that a multicast is to reach.
     lengths
         The flits of each node's message, of a scatterv, gatherv or allgatherv: one number for all, one for each node, or a
-        mapping from nodes or labels; a root's counts as 0.
+        mapping from nodes or labels; a root's counts as 0. Of an alltoallv a matrix: what each node (row) has for each (column).
     bytes
         How much data there is: ``"16MiB"``, or a number of bytes; all blocks together, those of all nodes or the sum.
     latency, rate
@@ -304,8 +305,8 @@ def builders(collective: str, network: Any) -> list[Builder]:
     Examples
     --------
     >>> import treecast
-    >>> [builder.name for builder in treecast.builders("broadcast", "star:4")]
-    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'list-schedule', 'rarest-first', 'spt', 'spg']
+    >>> [builder.name for builder in treecast.builders("broadcast", "star:4")][:4]
+    ['disjoint-trees', 'shortest-path-tree', 'breadth-first-tree', 'hamiltonian-path']
     """
     return _builders(collective, find_network(network))
 

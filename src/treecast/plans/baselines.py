@@ -25,7 +25,7 @@ def one_tree_steps(schedule: Schedule) -> int:
     knew when to begin.
     """
     collective, network = schedule.collective, schedule.network
-    if collective.lengths is None:
+    if collective.lengths is None or collective.all_source:
         return 0
     flits, ports = collective.lengths.flits, schedule.model.ports
     with_control = collective.direction == "to" and bool(schedule.rows.control.any())

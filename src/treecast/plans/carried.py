@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Collective
 from treecast.networks.core import Ints
 from treecast.networks.recognition import Likeness, recognise
 from treecast.ragged import explode
@@ -33,14 +33,13 @@ def as_known(job: Job[Any]) -> Job[Any]:
 
 def _renamed(collective: Collective, to: Ints, back: Ints) -> Collective:
     """Return a collective whose node v has become ``to[v]``."""
-    lengths = None if collective.lengths is None else Lengths.of(collective.lengths.flits[back])
     owners, size = collective.owners, collective.messages
-    if owners:  # of each block, by its new name
+    if owners and not collective.shared:  # of each block, by its new name
         first = np.unique([*range(0, collective.sums, size), *(chunk for chunk, _ in owners)])
         begin, node = to[first // size] * size + first % size, to[collective.source_of(first)]
         owners = tuple(sorted(zip(begin.tolist(), node.tolist(), strict=True)))
     root = 0 if collective.all_source else int(to[collective.root])
-    return replace(collective, root=root, lengths=lengths, owners=owners)
+    return replace(collective, root=root, lengths=collective.lengths_among(back), owners=owners)
 
 
 def known_node(job: Job[Any], node: int) -> int:

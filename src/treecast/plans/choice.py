@@ -56,6 +56,8 @@ def choose(
     tried = serious(entries, job.model)
     if len(tried) == 1:
         return tried[0], None
+    if not any(entry.is_for(job.model) for entry in tried):  # to time ways anew takes longest: closed forms come first
+        tried.sort(key=lambda entry: entry.claims is None)
     # closed forms are all compared: bounds are needed only to stop building
     compared, halved = all(entry.claims for entry in tried), all(entry.halves for entry in tried)
     found = list[Candidate]()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treecast.collectives import Collective, Lengths
+from treecast.collectives import Collective, Kind, Lengths
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -52,6 +52,13 @@ def lengths_of(collective: Collective) -> Lengths:
     return collective.lengths
 
 
+def lengths_by_block(network: Network, kind: Kind, root: int, given: Any) -> Lengths:
+    """Return the lengths of a kind of collective as people give them: for each node, or for each pair of nodes."""
+    if kind.blocks == "pair":
+        return lengths_by_pair(network, given)
+    return lengths_by_node(network, None if kind.all_source else root, given)
+
+
 def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
     """Return the lengths of messages that differ.
 
@@ -84,6 +91,41 @@ def lengths_by_node(network: Network, root: int | None, given: Any) -> Lengths:
             raise PlanError(
                 f"{network.label(node)} is a relay, which takes no part: its length is 0, not {flits[node]}"
             )
+    return Lengths.of(flits)
+
+
+def lengths_by_pair(network: Network, given: Any) -> Lengths:
+    """Return the lengths of what each node has for each.
+
+    Parameters
+    ----------
+    network
+        Whose nodes, or ranks, they are.
+    given
+        One number of flits for all pairs of ranks, or a matrix: a row for each sender, a column for each receiver, both of all
+        nodes or both of the ranks alone.
+
+    Raises
+    ------
+    PlanError
+        When there are not as many lengths, or one that is no length.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> lengths_by_pair(network("complete:2"), [[0, 3], [2, 0]]).flits
+    array([0, 3, 2, 0])
+    """
+    flits, nodes, ranks = np.array(given), network.nodes, network.rank_count
+    if flits.size in (1, ranks**2) and flits.dtype.kind in "iu":
+        of_ranks = flits.reshape(-1 if flits.size > 1 else 1, ranks if flits.size > 1 else 1)
+        flits = np.zeros((nodes, nodes), np.int64)
+        flits[np.ix_(network.ranks, network.ranks)] = of_ranks
+    if flits.size != nodes**2:
+        raise PlanError(
+            f"{network.spec} has {nodes:,} nodes, and needs a length for each pair of them, {nodes:,} rows of {nodes:,}, "
+            f"not {' x '.join(map(str, flits.shape)) or flits.size}"
+        )
     return Lengths.of(flits)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.collectives import Collective, Holdings, Lengths
+from treecast.collectives import Collective, Holdings
 from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -115,7 +115,7 @@ def what_is_left(collective: Collective, before: Network, left: Network) -> Coll
     if collective.targets and not targets:
         return None
     root = 0 if collective.all_source else int(node[collective.root])
-    lengths = None if collective.lengths is None else Lengths.of(collective.lengths.flits[node >= 0])
+    lengths = collective.lengths_among(np.flatnonzero(node >= 0))
     return Collective.over(left, collective.kind, collective.messages, root=root, targets=targets, lengths=lengths)
 
 
@@ -290,9 +290,7 @@ def _needed(found: list[Load], wanted: list[int], tail: list[int], head: list[in
 def _new_arc_of_rows(plain: Schedule, left: Network, node: Ints) -> Ints:
     """Return the number that the arc of each row has in what is left, or -1: int64 (rows,)."""
     before, rows = plain.network, plain.rows
-    was = arcs_of(before)
-    numbers = was.tail.astype(np.int64) * before.ports + was.port
-    return new_arcs(before, left, node)[np.searchsorted(numbers, before.arc(rows.src, rows.port))]
+    return new_arcs(before, left, node)[arcs_of(before).number(rows.src, rows.port)]
 
 
 def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
@@ -301,12 +299,12 @@ def new_chunks(collective: Collective, left: Collective, node: Ints) -> Ints:
     if collective.traits.blocks == "one":
         return chunk
     block, place = collective.place_of(chunk)
-    if collective.lengths is not None:
-        return np.where(node[block] >= 0, left.begins()[node[block]] + place, -1)
     group, of = np.divmod(block, len(node))  # of pairs: where they come from; of sums: whether they are finished
     pairs = collective.traits.blocks == "pair"
     lives = (node[of] >= 0) & ((node[group] >= 0) if pairs else True)
-    return np.where(lives, ((node[group] if pairs else group) * nodes + node[of]) * collective.messages + place, -1)
+    named = (node[group] if pairs else group) * nodes + node[of]
+    begins = named * collective.messages if left.lengths is None else left.begins()[np.where(lives, named, 0)]
+    return np.where(lives, begins + place, -1)
 
 
 def _masks(holdings: Holdings, nodes: int) -> list[int]:

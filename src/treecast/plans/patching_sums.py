@@ -31,7 +31,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     Returns
     -------
     Patch or None
-        None where something kept would begin later, where halves overlap, past relays, and as of ``patched``.
+        None where something kept would begin later, where halves overlap, past relays, without owners, and as of ``patched``.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def patched_sums(schedule: Schedule, left: Network) -> Patch | None:
     (5, 5, [0])
     """
     collective, network = schedule.collective, schedule.network
-    if not collective.sums or network.relays is not None:
+    if not collective.sums or collective.shared or network.relays is not None:
         return None
     kind = collective.traits
     node = new_nodes(network, left)

@@ -289,6 +289,13 @@ def builders(collective: str, network: Network, asked: Container[str] = ()) -> l
     ]
 
 
+def fitting(entries: Iterable[Builder], job: Job[Any]) -> list[Builder]:
+    """Return the builders that can do a job; those for weaker machines, or for any, only where there is no other."""
+    able = [entry for entry in entries if not entry.why_not(job)]
+    own = [entry for entry in able if entry.is_for(job.model)]
+    return able if all(entry.baseline for entry in own) else own
+
+
 @cache
 def _builders_of(kind: str) -> tuple[Builder, ...]:
     return tuple(entry for entry in all_builders() if kind in entry.kinds)

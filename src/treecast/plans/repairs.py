@@ -269,13 +269,12 @@ def _planned(schedule: Schedule, left: Network) -> Schedule:
     """Return a new plan of what a schedule does, on what is left, by the builder that does it best there."""
     collective, label = schedule.collective, schedule.network.label
     still = [label(node) for node in collective.targets if label(node) in left]
-    lengths = collective.lengths
-    flits = None if lengths is None else {v: int(lengths.flits[schedule.network.node(v)]) for v in all_labels(left)}
+    lengths = collective.lengths_among(np.array([schedule.network.node(v) for v in all_labels(left)]))
     what: dict[str, Any] = {
         "root": label(collective.root) if not collective.all_source else None,
         "messages": collective.messages,
         "targets": still,
-        "lengths": flits,
+        "lengths": None if lengths is None else lengths.flits,
         "copies": schedule.copies,
         "against": schedule.against if schedule.copies > 1 else None,
         "model": schedule.model,

@@ -20,8 +20,8 @@ from treecast.networks.reading.links import label_of
 from treecast.plans.built import Built, memory
 from treecast.plans.carried import as_known, carried
 from treecast.plans.copies import against_of, copies_of, lacks_ways
-from treecast.plans.lengths import lengths_by_node
-from treecast.plans.registry import Builder, all_builders, all_options, builders, refuse_no_builder
+from treecast.plans.lengths import lengths_by_block
+from treecast.plans.registry import Builder, all_builders, all_options, builders, fitting, refuse_no_builder
 from treecast.schedule import Schedule
 from treecast.schedule.recipe import Job, Recipe
 
@@ -53,7 +53,7 @@ def collective_of(
     targets
         Of a multicast, the nodes or labels to reach.
     lengths
-        Of a collective of unequal blocks, the flits of each node's: see ``lengths_by_node``.
+        Of a collective of unequal blocks, the flits of each: see ``lengths_by_node`` and ``lengths_by_pair``.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def collective_of(
     rootless = find_kind(kind).all_source
     if rootless and root is not None and start:
         raise PlanError(f"{kind} has no root: every node has data of its own")
-    flits = None if lengths is None else lengths_by_node(network, None if rootless else start, lengths)
+    flits = None if lengths is None else lengths_by_block(network, find_kind(kind), start, lengths)
     found = Collective.over(
         network,
         kind,
@@ -173,18 +173,13 @@ def _fitting(job: Job[Any], builder: str | None, model_given: bool) -> tuple[Job
             f"{where.spec} has {where.ports:,} ports: a schedule can name {_MOST_PORTS:,}; take a network of less degree"
         )
     job = replace(job, model=machine, options=given)
-    able = [entry for entry in entries if not entry.why_not(job)]
-    fitting = [entry for entry in able if entry.is_for(job.model)]
-    if all(
-        entry.baseline for entry in fitting
-    ):  # those for weaker machines, or for any, are asked where there is no other
-        fitting = able
+    able = fitting(entries, job)
     if job.likeness is not None and job.copies > 1:
         # the calling paths that prove the copies of sparing schedules go by labels of the known network
-        fitting = [entry for entry in fitting if not entry.sparing]
-    if not fitting:
+        able = [entry for entry in able if not entry.sparing]
+    if not able:
         raise _refusal(job, entries, model_given)
-    return job, fitting
+    return job, able
 
 
 def schedule_of(job: Job[Any], entry: Builder, built: Built) -> Schedule:

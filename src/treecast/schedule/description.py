@@ -89,15 +89,23 @@ def _(schedule: Schedule) -> Description:
 
 def _source(schedule: Schedule) -> str:
     what = schedule.collective
+    if what.shared:
+        return "of every node; nobody owns the sums"
     if what.owners:
         owners = sorted({node for _, node in what.owners})
         return f"of every node; the sums are completed at {list_few(schedule.network.labels(owners), 3)}"
     return "of every node" if what.all_source else f"{what.direction} {schedule.network.label(what.root)}"
 
 
+def message_count(what: Collective) -> int:
+    """Return how many messages, of different lengths, a collective has: a root has none of its own."""
+    ranks = len(what.ranks)
+    return ranks**2 if what.traits.blocks == "pair" else ranks - (not what.all_source)
+
+
 def _load(what: Collective) -> str:
     if what.lengths is None:
         return count_of(what.messages, "message")
-    messages = len(what.ranks) - (not what.all_source)  # a root has none of its own
+    messages = message_count(what)
     null = messages - int(np.count_nonzero(what.lengths.flits))
     return f"{count_of(messages, 'message')}, {null:,} of them null, {count_of(what.lengths.total, 'flit')} in all,"

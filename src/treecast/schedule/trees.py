@@ -71,6 +71,7 @@ class Tree:
         Nearest first, and siblings by port, cyclically from the first port, unless ``served`` says otherwise.
         """
         from treecast.kernels.streams import breadth_first
+        from treecast.kernels.views import read_only
 
         if self.served is not None:
             return self.served
@@ -79,9 +80,9 @@ class Tree:
         port_order = (self.port[child].astype(np.int64) - self.first_port) % max(self.network.ports, 1)
         siblings = np.lexsort((port_order, above))
         first = starts(np.bincount(above, minlength=self.network.nodes))
-        target, port = child[siblings].astype(np.int32), port_order[siblings].astype(np.int32)
+        target, port = (read_only(column[siblings], np.int32) for column in (child, port_order))
         parent, by = np.full((2, self.network.nodes), -1, np.int32)
-        return breadth_first(first, target, port, self.root, parent, by)
+        return breadth_first(read_only(first, np.int64), target, port, self.root, parent, by)
 
     @cached_property
     def depth(self) -> Ints:

@@ -201,7 +201,8 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
     Where an initiator starts the others, a node that was not started sends nothing.
 
-    A node sends a sum once all contributions that it adds have arrived; if one never comes, the sum is never sent.
+    A node sends a sum once all contributions that it adds have arrived; if one never comes, the sum is never sent. Of sums
+    without owners these are the contributions that are to come before the row.
     Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much to replay.
     """
     from treecast.kernels import replay as kernels
@@ -227,12 +228,17 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     sums = int(np.searchsorted(atoms.bounds, collective.sums))  # how many atoms, the first ones, are sums
     if sums:
         adds = np.ones(network.nodes, np.bool_) if network.relays is None else ~network.relays
-        kernels.replay_sums(found.start[: sums + 1], *columns, adds, arrival[:sums], via[:sums], moved)
+        replay_sums = kernels.replay_shared if collective.shared else kernels.replay_sums
+        replay_sums(found.start[: sums + 1], *columns, adds, arrival[:sums], via[:sums], moved)
     else:
         node, atom = atoms.table(collective.given())
         alive = node_dies[node] > 0
         arrival[atom[alive], node[alive]] = 0
-    if collective.results:  # the owner has a finished sum when the last contribution is there
+    if collective.shared:  # who is told nothing has all contributions in the end
+        told = np.zeros((len(atoms), network.nodes), np.bool_)
+        told[found.atom, rows.dst[found.row]] = True
+        arrival[sums:] = np.where(told[sums:], NEVER, arrival[:sums])
+    elif collective.results:  # the owner has a finished sum when the last contribution is there
         owner = collective.source_of(atoms.bounds[:sums])
         arrival[sums + np.arange(sums), owner] = arrival[np.arange(sums), owner]
     parts = [(sums, len(atoms))]

@@ -12,7 +12,7 @@ from treecast.models import Model
 from treecast.networks.core import Ints
 from treecast.ragged import explode
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.atoms import Atoms, cut_into_atoms
+from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
 from treecast.schedule.tree_of_rows import outward, trees_of_rows
 from treecast.steps import NEVER
 from treecast.verification.report import SHOWN, Broken, Violation
@@ -64,7 +64,9 @@ class Case:
 
         table = np.full((self.nodes, len(self.atoms)), NEVER, np.int32)
         table[self.atoms.table(self.part.given())] = 0
-        if self.part.results:  # the owner has a finished sum when the last contribution is there
+        if self.part.shared:  # whoever has all contributions has a finished sum
+            table[:, self.sums : 2 * self.sums] = self.joined[0]
+        elif self.part.results:  # the owner has a finished sum when the last contribution is there
             done = self.contributions[0][self.owners, np.arange(self.sums)]
             used = self.part.is_used(self.atoms.bounds[: self.sums])
             table[self.owners, self.sums + np.arange(self.sums)] = np.where(used, done, NEVER)
@@ -93,6 +95,22 @@ class Case:
         columns = (rows.step, rows.streaming, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
         self.by_node(lambda low, high: contributions(low, high, *columns, last, sends))
         return last, sends
+
+    @cached_property
+    def joined(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Of sums without owners: the step from which each node has all contributions to each atom, int32 (N, sums).
+
+        And which rows bring some that are there already.
+        """
+        from treecast.kernels.rules import join
+
+        found, sums = find_moves(self.schedule, self.atoms), self.sums
+        done, twice = np.full((self.nodes, sums), NEVER, np.int32), np.zeros(len(self.rows), np.bool_)
+        begins = np.zeros((self.nodes, -(-self.nodes // 63)), np.int64)
+        begins[self.part.ranks, self.part.ranks // 63] = 1 << self.part.ranks % 63
+        join(found.start[: sums + 1], found.row, found.time, self.rows.src, self.rows.dst, begins, done, twice)
+        done[:, ~self.part.is_used(self.atoms.bounds[:sums])] = NEVER
+        return done, twice
 
     @cached_property
     def trees(self) -> int:

@@ -68,7 +68,7 @@ def _rules_that_apply(plain: Schedule, model: Model) -> list[str]:
         rules += ["half-port"] if model.half_port else []
     rules += ["duplex"] if model.duplex == "half" else []
     rules += ["holds", "delivered"]
-    rules += ["complete", "once"] if plain.collective.sums else []
+    rules += ["complete", "once"][plain.collective.shared :] if plain.collective.sums else []
     rules += ["copies"] if plain.copies > 1 else []
     if model.routing:
         rules = [rule for rule in rules if rule not in ("adjacent", "send-port", "recv-port", "duplex")]
@@ -274,12 +274,13 @@ def _check_sums(
     used = collective.is_used(range(collective.sums)).tolist()
     changed: dict[int, int] = dict.fromkeys(range(collective.sums), 0)  # when each owner got the last contribution
     of_sums: dict[int, list[Send]] = defaultdict(list)
+    everybody, whole = set(collective.ranks.tolist()), dict[tuple[int, int], int]()
     for send in sends:
         if send[5] < collective.sums:
             of_sums[send[0]].append(send)
     for step in sorted(of_sums):
         leaving = [(send, frozenset(has[send[1], send[5]])) for send in of_sums[step]]
-        for (_, src, _, _, _, chunk, row), _ in leaving:
+        for (_, src, _, _, _, chunk, row), _ in leaving if not collective.shared else ():
             if (src, chunk) in gone or src == owner[chunk]:
                 broken("once", row, f"row {row}: {label(src)} sends sum {chunk} again, or is its owner")
             gone.add((src, chunk))
@@ -291,6 +292,10 @@ def _check_sums(
             has[dst, chunk] |= carried
             if dst == owner[chunk]:
                 changed[chunk] = step + 1
+            elif collective.shared and has[dst, chunk] == everybody:
+                whole.setdefault((dst, collective.sums + chunk), step + 1)
+    if collective.shared:
+        return whole
     for chunk, v in enumerate(owner):
         for node in sorted(set(collective.ranks.tolist()) - has[v, chunk]) if used[chunk] else ():
             broken("delivered", -1, f"the contribution of {label(node)} to sum {chunk} does not arrive")

@@ -6,6 +6,7 @@ instead, slowly and by other means.
 """
 
 import time
+from typing import Any
 
 from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import schedule_bounds
@@ -24,10 +25,19 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
     """Check a schedule against every rule, under its own model or another one.
 
     ``method``: ``fast`` judges streams and orbits as a whole; ``expanded`` judges every send of every chunk.
-    Raises ScheduleError when the schedule is too large to judge in memory.
+    Raises ScheduleError when the schedule is too large to judge in memory. A schedule never changes, so each question is answered
+    once, and the answer stays with it.
     """
-    began = time.perf_counter()
     chosen = schedule.model if model is None else find_model(model)
+    known: dict[tuple[Model, str], dict[str, Any]] = vars(schedule).setdefault("_judged", {})
+    if (chosen, method) not in known:
+        known[chosen, method] = _judge(schedule, chosen, method)
+    return Report(schedule=schedule, model=chosen, **known[chosen, method])
+
+
+def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
+    """Return the fields of a report but for the schedule, which is to be free to go, and the model."""
+    began = time.perf_counter()
     if method not in ("fast", "expanded"):
         raise ScheduleError(f"method must be fast or expanded, not {method!r}")
     if method == "expanded":
@@ -49,20 +59,18 @@ def verify(schedule: Schedule, model: str | Model | None = None, method: str = "
         lower = []
     counts = {rule: count for rule, (count, _) in found.items()}
     seconds = time.perf_counter() - began
-    return Report(
-        schedule=schedule,
-        model=chosen,
-        method=how,
-        counts=counts,
-        violations=tuple(shown),
-        steps=schedule.steps,
-        transmissions=schedule.transmissions,
-        depth=depth,
-        bounds=tuple(lower),
-        seconds=seconds,
-        distance=_distance(schedule) if chosen.routing else None,
-        depth_contention=depth_contention(schedule, chosen),
-    )
+    return {
+        "method": how,
+        "counts": counts,
+        "violations": tuple(shown),
+        "steps": schedule.steps,
+        "transmissions": schedule.transmissions,
+        "depth": depth,
+        "bounds": tuple(lower),
+        "seconds": seconds,
+        "distance": _distance(schedule) if chosen.routing else None,
+        "depth_contention": depth_contention(schedule, chosen),
+    }
 
 
 def _distance(schedule: Schedule) -> int:

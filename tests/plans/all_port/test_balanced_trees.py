@@ -77,6 +77,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_figures_of_the_page(name):
     """As many steps as the page says, for one message and for 600, beside the bounds."""

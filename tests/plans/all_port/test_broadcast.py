@@ -36,7 +36,7 @@ def agree(n, messages, copies, root, **trees):
     return schedule
 
 
-@pytest.mark.parametrize("n", range(3, 8))
+@pytest.mark.parametrize("n", [*range(3, 7), pytest.param(7, marks=pytest.mark.long)])
 def test_claimed_is_verified_is_simulated_is_the_closed_form(n):
     nodes = Star(n).nodes
     for copies in range(1, n):
@@ -108,6 +108,7 @@ def test_streams_carry_every_chunk_over_the_right_number_of_trees(messages, tree
     assert max(sum(b - a for a, b in ranges) for ranges in carried) == -(-messages * copies // trees)
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", ["star:3", "star:4", "star:5"])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_a_node_knows_its_program_from_its_label(spec, copies):
@@ -168,6 +169,7 @@ def test_builders_come_default_first():
         "disjoint-trees",
         "shortest-path-tree",
         "breadth-first-tree",
+        "hamiltonian-path",
         "list-schedule",
         "rarest-first",
         "spt",

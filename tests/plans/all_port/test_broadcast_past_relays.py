@@ -14,7 +14,11 @@ from treecast.errors import PlanError
 
 @pytest.mark.parametrize(
     ("graph", "trees", "steps", "bound"),
-    [(fat_tree(), 1, 605, 605), (fat_tree(2), 2, 305, 305), (boxes(2, 4, 9, 1), 4, 155, 151)],
+    [
+        (fat_tree(), 1, 605, 605),
+        (fat_tree(2), 2, 305, 305),
+        pytest.param(boxes(2, 4, 9, 1), 4, 155, 151, marks=pytest.mark.long),
+    ],
     ids=["fat tree", "dual-homed", "boxes"],
 )
 def test_many_messages_go_down_as_many_trees_as_cuts_allow(graph, trees, steps, bound):
@@ -81,7 +85,7 @@ def test_a_relay_that_few_ways_reach_is_no_limit():
 
 
 @pytest.mark.parametrize("against", ["nodes", "links"])
-@pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather"])
+@pytest.mark.parametrize("kind", [pytest.param("broadcast", marks=pytest.mark.long), "scatter", "gather"])
 def test_hosts_below_two_switches_survive_any_one(kind, against):
     where = network(fat_tree(2))
     more = {} if kind == "broadcast" else {"root": where.node("h0.0.0")}

@@ -65,6 +65,7 @@ def sum_of_depths(spec):
     return found
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("kind", KINDS)  # all on one network in turn: they share trees and ways
 @pytest.mark.parametrize(
     "spec",
@@ -217,6 +218,7 @@ WORST = {
 }
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize(("kind", "builder", "number"), WORST)
 def test_ratios_to_the_lower_bound(kind, builder, number):
     """``number`` 0 or 1: one copy; 2, 3: from two copies on."""
@@ -240,6 +242,7 @@ def rows_at(schedule, node):
     return schedule.select((rows.src == node) | (rows.dst == node)).rows
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("kind", ALL_SOURCE)
 @pytest.mark.parametrize("spec", SMALL)
 def test_an_orbit_written_out_is_every_send_of_every_source(kind, spec):

@@ -14,6 +14,8 @@ from treecast.networks import Star
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
+pytestmark = pytest.mark.each(2)
+
 STAR_STEPS = {
     4: (21, 54, 94),
     5: (111, 255, 425, 616),

@@ -36,6 +36,7 @@ NETWORKS = {
 """Networks, and the steps of an allgather in two copies."""
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_single_fault_is_survived(name):
     given_as, steps = NETWORKS[name]

@@ -15,6 +15,7 @@ from treecast.plans import plan, plan_again
 from treecast.verification.verifier import verify
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("where", "steps", "least"),
     [

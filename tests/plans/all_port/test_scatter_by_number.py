@@ -11,6 +11,8 @@ from treecast.papers.paths import node_disjoint_paths
 from treecast.plans.trees import disjoint
 from treecast.verification.verifier import verify
 
+pytestmark = pytest.mark.each(2)
+
 BY_NUMBER = "disjoint-trees-by-number"
 
 

@@ -1,6 +1,6 @@
 """Figures of networks that people have: trees of a broadcast, their depth, the steps of 600 messages, and of other collectives.
 
-No depth can be less: it meets the bound, or a solver has ruled out all that are less (tests/plans/all_port/test_exact_trees.py).
+No depth can be less: it meets the bound, or a solver (OR-Tools) has ruled out all that are less.
 An allgather, scatter and alltoall of one message takes the steps of its bound, but for one alltoall.
 """
 
@@ -71,6 +71,7 @@ def assert_met(where, trees, depth, steps, **options):
     assert found.figures["depth_lower_bound"] <= depth
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(("where", "trees", "depth", "steps"), TARGETS, ids=[spelled(row[0]) for row in TARGETS])
 def test_trees_depth_and_steps(where, trees, depth, steps):
     assert_met(where, trees, depth, steps)
@@ -131,6 +132,7 @@ def assert_at_the_bound(where, *steps):
             assert report.steps == schedule.claims.steps == best(list(report.bounds), "steps").value == fewest
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("row", STEPS, ids=lambda row: spelled(row[0]))
 def test_steps_of_one_message(row):
     assert_at_the_bound(*row)

@@ -82,6 +82,7 @@ KINDS = {
 }
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     "spec",
     [
@@ -120,6 +121,7 @@ def test_it_gains_over_one_tree():
         assert single >= least * steps
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     "spec", ["star:3", "star:4", "mesh:2x3", "torus:3x4", "ring:6", "tree:2,2", "path:5", "hypercube:1"]
 )

@@ -75,6 +75,7 @@ def rooted_trees(n):
 # --- Theorem 1 ---
 
 
+@pytest.mark.long
 def test_farthest_first_is_the_best_of_all_orders():
     """10^4 different cases, at random, of trees of up to 7 nodes with lengths 0 … 3; equals in any order."""
     rng, seen = np.random.default_rng(1), set()
@@ -177,6 +178,7 @@ def test_shoulder_tap_is_optimal(count, longest):
         assert_no_earlier(lengths)
 
 
+@pytest.mark.long
 def test_shoulder_tap_is_optimal_on_six_nodes():
     for lengths in product((0, 1, 3), repeat=5):
         assert_no_earlier(lengths)
@@ -238,6 +240,7 @@ def test_every_way_is_right_and_in_time(case):
     assert next(schedules(case, [("gatherv", MODELS[0], {"collect": "slots"})])).steps == steps
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("length", [0, pytest.param(1, marks=pytest.mark.long), 7])
 def test_shapes(shape, length):
@@ -366,6 +369,7 @@ MUTATED = [
 ]
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("claimed", [True, False])
 @pytest.mark.parametrize(
     "way", MUTATED, ids=lambda way: " ".join(map(str, [way[0][0], way[0][1], *way[0][2].values()]))

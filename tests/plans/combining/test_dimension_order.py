@@ -16,6 +16,8 @@ from treecast.simulation.replay import simulate
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
+pytestmark = pytest.mark.each(2)
+
 MODELS = ("whispering", "shouting")
 KINDS = ("broadcast", "allgather")
 

@@ -73,6 +73,7 @@ def graphs(draw):
     return network(graph), draw(st.integers(0, nodes - 1))
 
 
+@pytest.mark.long
 @given(graphs(), st.integers(0, 2), st.lists(st.integers(0, 9), min_size=24, max_size=24))
 @settings(max_examples=150)
 def test_trees_of_random_graphs(drawn, slack, lengths):
@@ -161,6 +162,7 @@ def test_a_balanced_tree_divides_the_flits():
     )
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", ["scatterv", "gatherv"])
 @pytest.mark.parametrize("model", ["bufferless", "bufferless-multiport"])
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from treecast.plans.wormhole.bisection import minimum, transform
 from treecast.progress import reporting
 from treecast.schedule.recipe import Job
 
+pytestmark = pytest.mark.each(3)
+
 FAR = 1 << 13  # twice as much, and a distance, is an int16
 
 

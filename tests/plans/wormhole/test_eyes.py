@@ -14,6 +14,8 @@ from treecast.plans import plan
 from treecast.plans.wormhole import eyes
 from treecast.schedule.recipe import Job
 
+pytestmark = pytest.mark.each(3)
+
 ALL_SOURCES = ["mesh:1x1", "mesh:2x2", "mesh:4x4", "mesh:8x8", "mesh:16x16", "mesh:2x2x2", "mesh:4x4x4", "mesh:2x2x2x2"]
 PATHS = ["path:1", "path:2", "path:4", "path:8", "path:16", "path:32", "path:64"]
 

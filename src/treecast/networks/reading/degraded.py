@@ -43,17 +43,16 @@ class Fabric:
     @cached_property
     def tiers(self) -> dict[str, int]:
         """How far each switch is from the ranks: 1 of leaves; those that no rank reaches are left out."""
-        near = defaultdict[str, set[str]](set)
+        near = defaultdict[str, list[str]](list)
         for link in self.links:
-            near[link.u].add(link.v)
-            near[link.v].add(link.u)
-        here = {name for name, node in self.nodes.items() if is_rank(node)}
-        found = dict[str, int]()
-        tier = 0
-        while here:
-            tier += 1
-            here = {v for u in here for v in near[u] if v not in found and not is_rank(self.nodes[v])}
+            near[link.u].append(link.v)
+            near[link.v].append(link.u)
+        here, found, tier = [name for name, node in self.nodes.items() if is_rank(node)], dict[str, int](), 1
+        while here := [
+            *dict.fromkeys(v for u in here for v in near[u] if v not in found and not is_rank(self.nodes[v]))
+        ]:
             found |= dict.fromkeys(here, tier)
+            tier += 1
         return found
 
     @cached_property

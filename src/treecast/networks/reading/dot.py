@@ -4,61 +4,21 @@ Source: graphviz.org/doc/info/lang.html
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
-from treecast.networks.reading.links import Links, Parts, passed_over
+from treecast.networks.reading.links import Links, Parts, label_or_name, passed_over
 from treecast.networks.reading.registry import matches, reader
-from treecast.networks.reading.text import lines_of, plain
+from treecast.networks.reading.text import Words, lines_of, plain
 
-_TOKEN = re.compile(
-    r"(--|->)|([{}\[\];,=:+])|\"((?:[^\"\\]|\\.)*)\"|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*|-?(?:\.\d+|\d+(?:\.\d*)?))",
-    re.S,
-)
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|^#[^\n]*)+", re.S | re.M)
-_DEEPEST, _MOST_ENDS = 64, 1 << 20
-_KNOWN = ("capacity", "relay", "label", "port")
-_WORDS = ("node", "edge", "graph")
-
-
-@dataclass
-class _Reading:
-    """The words of a file, and what has been read of them."""
-
-    words: list[tuple[str, str]]  # its kind (sign, text or word), and the word
-    arrow: str
-    place: int = 0
-    nodes: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
-    links: list[tuple[str, str, dict[str, str]]] = field(default_factory=list[tuple[str, str, dict[str, str]]])
-    ends: int = 0
-
-    def peek(self) -> str:
-        """Return the next sign or word, texts with a quote before them."""
-        if self.place >= len(self.words):
-            raise ValueError("it ends within a graph: a brace is not closed")
-        kind, word = self.words[self.place]
-        return word if kind != "text" else f'"{word}'
-
-    def take(self, wanted: str) -> bool:
-        """Pass over the next word if it is this one; return whether it was."""
-        if self.place < len(self.words) and self.peek().lower() == wanted:
-            self.place += 1
-            return True
-        return False
-
-    def name(self) -> str:
-        """Return the next word, which is to be a name."""
-        said = self.peek()
-        if self.words[self.place][0] == "sign":
-            raise ValueError(f"{said!r} stands where a name is to stand")
-        self.place += 1
-        word = self.words[self.place - 1][1]
-        while self.place + 1 < len(self.words) and self.words[self.place] == ("sign", "+"):
-            word += self.words[self.place + 1][1]
-            self.place += 2
-        return word
+_SIGN = re.compile(r"--|->|[{}\[\];,=:+]")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+_WORD = re.compile(r"[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*|-?(?:\.\d+|\d+(?:\.\d*)?)")
+_DEEPEST, _MOST_LINKS = 64, 1 << 20
+_KNOWN = ("capacity", "relay", "label", "port", "shape")
+Attributes = dict[str, str]
 
 
 @reader(
@@ -73,42 +33,33 @@ def parts_of_dot(data: bytes) -> Parts:
     ``capacity`` of a link is how many cables it has, ``relay=true`` of a node that it takes no part, and ``label`` what it is
     called, if no other is called so. All else is passed over.
     """
-    reading = _Reading(list(_words("\n".join(lines_of(data)))), "--")
-    reading.take("strict")
-    kind = reading.name().lower()
-    if kind not in ("graph", "digraph"):
+    graph = _Graph(Words(_words("\n".join(lines_of(data)))))
+    graph.take("strict")
+    if (kind := graph.name().lower()) not in ("graph", "digraph"):
         raise ValueError("it is no DOT: it begins with graph or digraph")
-    reading.arrow = "->" if kind == "digraph" else "--"
-    if reading.peek() != "{":
-        reading.name()
-    _block(reading, {"node": {}, "edge": {}}, 0)
-    if reading.place < len(reading.words):
+    graph.arrow = "->" if kind == "digraph" else "--"
+    if graph.words.next != "{":
+        graph.name()
+    graph.block({"node": {}, "edge": {}}, 0)
+    if graph.words.next:
         raise ValueError("it holds several graphs: leave one")
-    return _parts(reading, kind == "digraph")
-
-
-def _parts(reading: _Reading, one_way: bool) -> Parts:
-    labels = {name: "_".join(plain(of.get("label", "")).split()) for name, of in reading.nodes.items()}
-    plainly = {name: "_".join(plain(name).split()) for name in labels}
-    many = Counter(labels.values())
-    unique = {
-        name: label if label and "\\" not in label and many[label] == 1 else plainly[name]
-        for name, label in labels.items()
-    }
-    if len(set(unique.values())) < len(unique):  # a label that is another's name
-        unique = plainly
+    names = ["_".join(plain(name).split()) for name in graph.nodes]
+    labels = ["_".join(plain(of.get("label", "")).split()) for of in graph.nodes.values()]
+    called = dict(
+        zip(graph.nodes, label_or_name(["" if "\\" in label else label for label in labels], names), strict=True)
+    )
     links, passed = Links(), dict[str, None]()
-    for name, of in reading.nodes.items():
-        links.add(unique[name], of.get("relay", "true" if of.get("shape") == "box" else "false"))
-        passed |= dict.fromkeys(key for key in of if key not in (*_KNOWN, "shape"))
-    for u, v, of in reading.links:
-        links.join(unique[u], unique[v], of.get("capacity"), one_way)
-        passed |= dict.fromkeys(key for key in of if key not in _KNOWN)
-    return links.parts()._replace(remarks=passed_over(passed))
+    for name, of in graph.nodes.items():
+        links.add(called[name], of.get("relay", "true" if of.get("shape") == "box" else "false"))
+        passed |= dict.fromkeys(of)
+    for u, v, of in graph.links:
+        links.join(called[u], called[v], of.get("capacity"), kind == "digraph")
+        passed |= dict.fromkeys(of)
+    return links.parts()._replace(remarks=passed_over([key for key in passed if key not in _KNOWN]))
 
 
-def _words(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text; what stands in angle brackets is one text."""
+def _words(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the signs and words of a text, a quote before what is quoted; what stands in angle brackets is one text."""
     place = 0
     while True:
         if blank := _BLANK.match(text, place):
@@ -123,89 +74,103 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
                     raise ValueError("a label in angle brackets is not closed")
                 deep += (text[place] == "<") - (text[place] == ">")
             place += 1
-            yield "text", re.sub(r"<[^<>]*>", " ", text[start : place - 1])
-            continue
-        found = _TOKEN.match(text, place)
-        if not found:
+            yield '"' + re.sub(r"<[^<>]*>", " ", text[start : place - 1]), 0
+        elif found := _QUOTED.match(text, place):
+            place = found.end()
+            yield '"' + found[1].replace("\\\n", "").replace('\\"', '"'), 0
+        elif found := _SIGN.match(text, place) or _WORD.match(text, place):
+            place = found.end()
+            yield found[0], 0
+        else:
             line = text.count("\n", 0, place) + 1
             raise ValueError(f"line {line} has {plain(text[place : place + 20])!r}, which DOT has no place for")
-        place = found.end()
-        if found[3] is not None:
-            yield "text", found[3].replace("\\\n", "").replace('\\"', '"')
-        else:
-            yield ("word" if found[4] else "sign"), found[1] or found[2] or found[4]
 
 
-def _block(reading: _Reading, usual: dict[str, dict[str, str]], deep: int) -> list[str]:
-    """Read what stands in braces; return the nodes in it."""
-    if deep > _DEEPEST:
-        raise ValueError(f"it has more than {_DEEPEST} subgraphs in each other")
-    if not reading.take("{"):
-        raise ValueError(f"{reading.peek()[:20]!r} stands where a brace is to open")
-    usual = {kind: dict(of) for kind, of in usual.items()}
-    inside = dict[str, None]()
-    while not reading.take("}"):
-        if reading.take(";") or reading.take(","):
-            continue
-        word = reading.peek().lower()
-        if word in _WORDS and reading.words[reading.place][0] == "word":
-            reading.place += 1
-            of = _attributes(reading)
-            usual.setdefault(word, {}).update(of)
-            continue
-        inside |= dict.fromkeys(_statement(reading, usual, deep))
-    return list(inside)
+@dataclass
+class _Graph:
+    """The words of a file, and what has been read of them."""
 
+    words: Words
+    arrow: str = "--"
+    nodes: dict[str, Attributes] = field(default_factory=dict[str, Attributes])
+    links: list[tuple[str, str, Attributes]] = field(default_factory=list[tuple[str, str, Attributes]])
 
-def _statement(reading: _Reading, usual: dict[str, dict[str, str]], deep: int) -> list[str]:
-    """Read nodes and what joins them; return the nodes."""
-    chain = [_ends(reading, usual, deep)]
-    if reading.peek() == "=" and len(chain[0]) == 1:  # an attribute of the graph
-        reading.take("=")
-        reading.name()
-        if not reading.nodes[chain[0][0]] and all(chain[0][0] not in link[:2] for link in reading.links[-4:]):
-            del reading.nodes[chain[0][0]]
-        return []
-    while reading.peek() in ("--", "->"):
-        if not reading.take(reading.arrow):
-            raise ValueError(
-                f"{reading.peek()} joins nodes in a {'di' if reading.arrow == '->' else ''}graph: write {reading.arrow}"
-            )
-        chain.append(_ends(reading, usual, deep))
-    of = _attributes(reading)
-    if len(chain) == 1:
-        for name in chain[0]:
-            reading.nodes[name].update(of)
-    for left, right in pairwise(chain):
-        reading.ends += len(left) * len(right)
-        if reading.ends > _MOST_ENDS:
-            raise ValueError(f"it has more than {_MOST_ENDS:,} links")
-        reading.links += [(u, v, usual["edge"] | of) for u in left for v in right]
-    return [name for some in chain for name in some]
+    def take(self, *wanted: str) -> bool:
+        """Pass over the next word if it is one of these; return whether it was."""
+        return self.peek().lower() in wanted and bool(self.words.take())
 
+    def peek(self) -> str:
+        """Return the next word, without passing over it."""
+        if not self.words.next:
+            raise ValueError("it ends within a graph: a brace is not closed")
+        return self.words.next
 
-def _ends(reading: _Reading, usual: dict[str, dict[str, str]], deep: int) -> list[str]:
-    """Return the nodes at one end of a link: one, or those of a set."""
-    if reading.peek().lower() == "subgraph" and reading.words[reading.place][0] == "word":
-        reading.place += 1
-        if reading.peek() != "{":
-            reading.name()
-    if reading.peek() == "{":
-        return _block(reading, usual, deep + 1)
-    name = reading.name()
-    while reading.take(":"):
-        reading.name()
-    reading.nodes.setdefault(name, dict(usual["node"]))
-    return [name]
+    def name(self) -> str:
+        """Return the next word, which is to be a name; texts between which + stands are one."""
+        said = list[str]()
+        while not said or (self.words.next == "+" and self.words.take()):
+            if _SIGN.fullmatch(self.peek()):
+                raise ValueError(f"{self.words.next!r} stands where a name is to stand")
+            said.append(self.words.take().removeprefix('"'))
+        return "".join(said)
 
-
-def _attributes(reading: _Reading) -> dict[str, str]:
-    """Return what stands in brackets, if anything does."""
-    found = dict[str, str]()
-    while reading.take("["):
-        while not reading.take("]"):
-            if reading.take(",") or reading.take(";"):
+    def block(self, usual: dict[str, Attributes], deep: int) -> list[str]:
+        """Read what stands in braces; return the nodes in it."""
+        if deep > _DEEPEST:
+            raise ValueError(f"it has more than {_DEEPEST} subgraphs in each other")
+        if not self.take("{"):
+            raise ValueError(f"{self.words.next[:20]!r} stands where a brace is to open")
+        usual, inside = {kind: dict(of) for kind, of in usual.items()}, dict[str, None]()
+        while not self.take("}"):
+            if self.take(";", ","):
                 continue
-            key = reading.name()
-            found[key] = reading.name() if reading.take("=") else "true"
-    return found
+            if (word := self.words.next.lower()) in ("node", "edge", "graph"):
+                self.words.take()
+                usual.setdefault(word, {}).update(self.attributes())
+            else:
+                inside |= dict.fromkeys(self.statement(usual, deep))
+        return list(inside)
+
+    def statement(self, usual: dict[str, Attributes], deep: int) -> list[str]:
+        """Read nodes and what joins them; return the nodes."""
+        before, chain = len(self.nodes), [self.ends(usual, deep)]
+        if len(chain[0]) == 1 and self.take("="):  # an attribute of the graph
+            self.name()
+            if len(self.nodes) > before:
+                self.nodes.popitem()
+            return []
+        while self.words.next in ("--", "->"):
+            if not self.take(self.arrow):
+                kind = "digraph" if self.arrow == "->" else "graph"
+                raise ValueError(f"{self.words.next} joins nodes in a {kind}: write {self.arrow}")
+            chain.append(self.ends(usual, deep))
+        of = self.attributes()
+        for name in chain[0] if len(chain) == 1 else ():
+            self.nodes[name].update(of)
+        for left, right in pairwise(chain):
+            if len(self.links) + len(left) * len(right) > _MOST_LINKS:
+                raise ValueError(f"it has more than {_MOST_LINKS:,} links")
+            self.links += [(u, v, usual["edge"] | of) for u, v in product(left, right)]
+        return [name for some in chain for name in some]
+
+    def ends(self, usual: dict[str, Attributes], deep: int) -> list[str]:
+        """Return the nodes at one end of a link: one, or those of a set."""
+        if self.take("subgraph") and self.words.next != "{":
+            self.name()
+        if self.words.next == "{":
+            return self.block(usual, deep + 1)
+        name = self.name()
+        while self.take(":"):
+            self.name()
+        self.nodes.setdefault(name, dict(usual["node"]))
+        return [name]
+
+    def attributes(self) -> Attributes:
+        """Return what stands in brackets, if anything does."""
+        found: Attributes = {}
+        while self.take("["):
+            while not self.take("]"):
+                if not self.take(",", ";"):
+                    key = self.name()
+                    found[key] = self.name() if self.take("=") else "true"
+        return found

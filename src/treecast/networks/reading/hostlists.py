@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from itertools import product
 
-MOST = 1 << 17
+MOST = 1 << 16
 """The most names of a file."""
 _RANGE = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 

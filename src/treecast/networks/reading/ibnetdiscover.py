@@ -7,9 +7,9 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from treecast.description import count_of, list_few
+from treecast.description import count_of
 from treecast.networks.reading.degraded import degraded, facts_of
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of, plain, whole_number
 
@@ -23,7 +23,8 @@ _LANES = {
     "HDR": 50.0,
     "NDR": 100.0,
     "XDR": 200.0,
-}  # Gbit/s of data
+}
+"""Gbit/s of data of a lane each way: the signalling rates of the InfiniBand specification, less its 8b/10b or 64b/66b code."""
 _HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*"([^"]*)")?')
 _PORT = re.compile(r'\[(\d+)\](?:\[ext \d+\])?(?:\([0-9a-fA-Fx]+\))?\s*"([^"]+)"\s*\[(\d+)\](?:\([0-9a-fA-Fx]+\))?(.*)')
 _BY_PORT = re.compile(r"(CA|SW|RT)\s+(\d+)\s+(\d+)\s+(0x[0-9a-fA-F]+)\s+(\d+x\s+\S+)\s*(.*)")
@@ -128,17 +129,16 @@ def _machine(seen: _Seen) -> Machine:
         if name not in sharp:
             said = seen.said.get(name, "")
             nodes[name] = Node(kind, _label(kind, said), hosts.get(name, ""))
-    links, complaints = _links(seen, nodes, sharp)
+    found = Draft(nodes)
+    _add_links(found, seen, sharp)
     if sharp:
-        complaints.append(Complaint(f"{count_of(len(sharp), 'SHARP aggregation node')}", tuple(sharp), "left out"))
-    vague = sorted(_VAGUE.intersection(hosts.values()))
-    if vague:
-        text = f"{', '.join(vague)}: one host each, though several may have that name"
-        complaints.append(Complaint(text, tuple(vague)))
+        found.remark(count_of(len(sharp), "SHARP aggregation node"), *sharp, sort="left out")
+    if vague := sorted(_VAGUE.intersection(hosts.values())):
+        found.remark(f"{', '.join(vague)}: one host each, though several may have that name", *vague)
     if seen.odd:
         text = f"{count_of(len(seen.odd), 'line')} that ibnetdiscover does not print, from line {seen.odd[0]}"
-        complaints.append(Complaint(text, (), "left out"))
-    complaints += degraded(nodes, links)
+        found.remark(text, sort="left out")
+    found.complaints += degraded(nodes, found.links)
     cards = [name for name, kind in seen.kinds.items() if kind == "hca"]
     facts = {
         "switches": len(seen.kinds) - len(cards),
@@ -150,7 +150,7 @@ def _machine(seen: _Seen) -> Machine:
         "rates": dict(seen.words),
         "ports_without_link": seen.unlinked,
     }
-    return Machine("ibnetdiscover", nodes, links, facts | facts_of(nodes, links), complaints)
+    return found.machine("ibnetdiscover", facts | facts_of(nodes, found.links))
 
 
 def _hosts(seen: _Seen, sharp: set[str]) -> dict[str, str]:
@@ -177,36 +177,30 @@ def _label(kind: str, said: str) -> str:
     return f"{found[1]}/{found[2]}" if found else said.strip()
 
 
-def _links(seen: _Seen, nodes: dict[str, Node], sharp: set[str]) -> tuple[list[Link], list[Complaint]]:
-    """Return the cables, and what is wrong with some."""
+def _add_links(found: Draft, seen: _Seen, sharp: set[str]) -> None:
+    """Add the cables, and what is wrong with some."""
     known = Counter(word for word in seen.speeds.values() if word)
     usual = known.most_common(1)[0][0] if known else ""
-    links, complaints = list[Link](), list[Complaint]()
-    wrong = defaultdict[str, list[str]](list)
+    wrong, one_sided, its_nodes = defaultdict[str, list[str]](list), list[str](), list[str]()
     for ends, word in seen.speeds.items():
-        if len(ends) == 1:
-            wrong["that leads back to its own port"].append(_end(next(iter(ends))))
-            continue
-        (u, port), (v, other) = sorted(ends)
+        (u, port), (v, other) = min(ends), max(ends)
         if u in sharp or v in sharp:
             continue
-        if u not in nodes or v not in nodes:
-            wrong["to nodes that the file does not describe"].append(v if u in nodes else u)
-            continue
-        if u == v:
+        if len(ends) == 1:
+            wrong["that leads back to its own port"].append(_end((u, port)))
+        elif not {u, v} <= found.nodes.keys():
+            wrong["to nodes that the file does not describe"].append(v if u in found.nodes else u)
+        elif u == v:
             wrong["between two ports of one node"].append(u)
-            continue
-        if seen.partner.get((u, port)) != (v, other) or seen.partner.get((v, other)) != (u, port):
-            complaints.append(Complaint(f"{_end((u, port))} and {_end((v, other))}", (u, v), "degraded"))
-        if not word and usual:
-            wrong[f"of unknown rate, taken for {usual}"].append(nodes[u].label or u)
-        width, _, speed = (word or usual).partition("x")
-        links.append(Link(u, v, int(width) * _LANES[speed] if speed else 0.0, called=word or usual))
-    if complaints:
-        ends = list_few([each.text for each in complaints], 2)
-        text = f"{count_of(len(complaints), 'cable')} that only one end reports: {ends}"
-        complaints = [Complaint(text, tuple(name for each in complaints for name in each.nodes), "degraded")]
+        else:
+            if seen.partner.get((u, port)) != (v, other) or seen.partner.get((v, other)) != (u, port):
+                one_sided.append(f"{_end((u, port))} and {_end((v, other))}")
+                its_nodes += [u, v]
+            if not word and usual:
+                wrong[f"of unknown rate, taken for {usual}"].append(found.nodes[u].label or u)
+            width, _, speed = (word or usual).partition("x")
+            rate = int(width) * _LANES[speed] if speed else 0.0
+            found.links.append(Link(u, v, rate, called=word or usual))
+    found.complain(one_sided, "cable", "that only one end reports", "degraded", its_nodes)
     for why, some in wrong.items():
-        sort = "remark" if why.startswith("of") else "left out"
-        complaints.append(Complaint(f"{count_of(len(some), 'cable')} {why}: {list_few(some, 3)}", tuple(some), sort))
-    return links, complaints
+        found.complain(some, "cable", why, "remark" if why.startswith("of") else "left out")

@@ -5,18 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
-from treecast.description import count_of, list_few
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.description import list_few
+from treecast.networks.reading.machine import Draft, Link, Machine, Node
 
 _MOST_NODES = 1 << 18
 
 
 @dataclass
-class _Joining:
+class _Joining(Draft):
     """What has been joined so far."""
 
-    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
-    links: list[Link] = field(default_factory=list[Link])
     unmatched: list[str] = field(default_factory=list[str])
     without: list[str] = field(default_factory=list[str])
 
@@ -60,17 +58,11 @@ def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
         raise ValueError(
             f"no host of it is such a node: its hosts are {names}; write --node 'PATTERN=FILE' to fit them"
         )
-    complaints = [each for each in fabric.complaints if each.sort != "remark"]
-    for some, words in (
-        (found.unmatched, "that are no NIC of the node"),
-        (found.without, "of no kind that --node gives"),
-    ):
-        if some:
-            noun = "card" if some is found.unmatched else "host"
-            text = f"{count_of(len(some), noun)} {words}: {list_few(some, 4)}"
-            complaints.append(Complaint(text, tuple(some), "left out"))
+    found.complaints += [each for each in fabric.complaints if each.sort != "remark"]
+    found.complain(found.unmatched, "card", "that are no NIC of the node", "left out")
+    found.complain(found.without, "host", "of no kind that --node gives", "left out")
     facts = {**fabric.facts, "hosts": len(cables) - len(found.without), "gpus": gpus}
-    return replace(fabric, nodes=found.nodes, links=found.links, facts=facts, complaints=complaints)
+    return replace(found.machine(fabric.format, facts), named=fabric.named)
 
 
 def _is_nic(machine: Machine, link: Link) -> bool:

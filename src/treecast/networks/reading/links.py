@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Collection, Hashable, Mapping
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from numbers import Real
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from treecast.description import list_few
 from treecast.networks.core import Ints
 
-MOST_ARCS = 2**27  # a gigabyte of numbers
-_MOST_CABLES = 2**31 - 1
+_LARGEST = 2**31 - 1  # capacity
+_MOST_PARALLEL = 2**21  # cables beside the first between two nodes: a small file is not to make a huge network
 _NUMBER = re.compile(r"[0-9]{1,10}(\.0*)?")
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False, "none": False}
 
@@ -79,11 +80,7 @@ class Links:
 
     def parts(self) -> Parts:
         """Return the nodes and arcs. Raises ValueError when there are too many arcs."""
-        total = sum(self._cables)
-        if total > MOST_ARCS:
-            raise ValueError(
-                f"it has {total:,} cables, more than {MOST_ARCS:,}: divide all capacities by the same number"
-            )
+        check_parallel(sum(self._cables), len(self._cables), "divide all capacities by the same number")
         place = {name: u for u, name in enumerate(self._given)}
         for name in self._numbers:
             place.setdefault(name, len(place))
@@ -95,6 +92,23 @@ class Links:
         relays = np.zeros(len(place), np.bool_)
         relays[: len(self._given)] = list(self._given.values())
         return Parts([label_of(name) for name in place], np.concatenate([arcs, back]), relays)
+
+
+def check_parallel(cables: int, pairs: int, remedy: str) -> None:
+    """Raise ValueError when so many pairs of nodes have too many cables."""
+    if cables - pairs > _MOST_PARALLEL:
+        raise ValueError(f"it has {cables:,} cables, more than {_MOST_PARALLEL:,} of them in parallel: {remedy}")
+
+
+def label_or_name(labels: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return what nodes are called: by their labels, those that have none or share it by their names; all by names if two clash.
+
+    >>> label_or_name(["Bern", "Bern", "Rome", ""], ["a", "b", "c", "d"])
+    ['a', 'b', 'Rome', 'd']
+    """
+    many = Counter(labels)
+    found = [label if label and many[label] == 1 else name for label, name in zip(labels, names, strict=True)]
+    return found if len(set(found)) == len(found) else list(names)
 
 
 def passed_over(attributes: Collection[str]) -> tuple[str, ...]:
@@ -147,4 +161,4 @@ def _whole(value: object) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return 0
     number = float(value)
-    return int(number) if 1 <= number <= _MOST_CABLES and number.is_integer() else 0
+    return int(number) if 1 <= number <= _LARGEST and number.is_integer() else 0

@@ -1,11 +1,11 @@
 """A machine as a file describes it: nodes of some kind, links with a rate, facts, and complaints."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from treecast.description import Described, Description, count_of, describe
+from treecast.description import Described, Description, count_of, describe, list_few
 
 RANKS = frozenset({"gpu", "chip", "hca", "host"})
 """The kinds of nodes that take part; all others are relays."""
@@ -88,6 +88,49 @@ class Machine(Described):
 
     def __repr__(self) -> str:
         return f"<machine: {spell_nodes(self)}>"
+
+
+@dataclass
+class Draft:
+    """A machine as it is read: its nodes, links and complaints so far."""
+
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    links: list[Link] = field(default_factory=list[Link])
+    complaints: list[Complaint] = field(default_factory=list[Complaint])
+
+    def complain(
+        self, some: Sequence[str], noun: str, words: str, sort: Sort = "remark", nodes: Sequence[str] | None = None
+    ) -> None:
+        """Add a complaint, if there are some things that it is about: their number, words, and the first few of them."""
+        if some:
+            text = f"{count_of(len(some), noun)} {words}: {list_few(some, 4)}"
+            self.complaints.append(Complaint(text, tuple(some if nodes is None else nodes), sort))
+
+    def remark(self, text: str, *nodes: str, sort: Sort = "remark") -> None:
+        """Add a complaint in these words, once."""
+        if all(each.text != text for each in self.complaints):
+            self.complaints.append(Complaint(text, nodes, sort))
+
+    def machine(self, kind: str, facts: Mapping[str, Any], counted: bool = False) -> Machine:
+        """Return the machine when all is read."""
+        return Machine(kind, self.nodes, self.links, facts, self.complaints, counted)
+
+
+def grid(
+    names: Sequence[str], sides: Sequence[int], rings: Sequence[bool], rate: float = 0.0, cables: int = 1
+) -> Iterator[Link]:
+    """Yield the links of a grid, whose last side is numbered fastest, and of which some sides are rings.
+
+    >>> [(link.u, link.v) for link in grid("abcdef", [2, 3], [True, True])]
+    [('a', 'd'), ('b', 'e'), ('c', 'f'), ('a', 'b'), ('b', 'c'), ('c', 'a'), ('d', 'e'), ('e', 'f'), ('f', 'd')]
+    """
+    step = len(names)
+    for side, ring in zip(sides, rings, strict=True) if names else ():
+        step //= side
+        for place, name in enumerate(names):
+            at = place // step % side
+            if at + 1 < side or (ring and side > 2):
+                yield Link(name, names[place + step * ((at + 1) % side - at)], rate, cables)
 
 
 def is_rank(node: Node) -> bool:

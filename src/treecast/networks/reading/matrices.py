@@ -5,10 +5,10 @@ Neither says rates. What PCIe joins, becomes links that have none until somebody
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of
 from treecast.networks.reading.views import PCIE, joins_all
@@ -19,7 +19,6 @@ _BRIDGED, _IN_NODE = ("PIX", "PXB"), ("PIX", "PXB", "PHB", "NODE")
 _LEAST_SWITCHED = 6  # links a pair from which a clique is a switch
 _MOST = 512
 _TITLE = re.compile(r"=+\s*(.*?)\s*=+\s*$")
-_SAID_NO_RATE = "the matrix says no rate for PCIe: --pcie-rate 126Gbit/s joins what only PCIe joins"
 
 
 @reader(
@@ -32,10 +31,8 @@ def machine_of_nvidia(data: bytes) -> Machine:
     lines = [_ESCAPES.sub("", line) for line in lines_of(data)]
     labels, cells = _header(lines), dict[str, tuple[int, list[str]]]()
     gpus = [label for label in labels if label.startswith("GPU")]
-    if len(gpus) > _MOST:
-        raise ValueError(f"it has {len(gpus):,} GPUs: the most are {_MOST:,}")
     for number, line in enumerate(lines, 1):
-        name, _, rest = line.strip().partition("\t") if "\t" in line.strip() else line.strip().partition(" ")
+        name, _, rest = line.strip().partition("\t" if "\t" in line.strip() else " ")
         if name in gpus and name not in cells and _CELL.search(rest):
             cells[name] = number, _CELL.findall(rest)[: len(gpus)]
     for place, gpu in enumerate(gpus):
@@ -45,31 +42,39 @@ def machine_of_nvidia(data: bytes) -> Machine:
         if len(row) < len(gpus) or row[place] != "X":
             raise ValueError(f"line {number}: the row of {gpu} has not {len(gpus)} cells with X at place {place + 1}")
     table = [cells[gpu][1] for gpu in gpus]
-    for i, j in combinations(range(len(gpus)), 2):
-        if table[i][j] != table[j][i]:
-            raise ValueError(f"{gpus[i]} to {gpus[j]} is {table[i][j]}, and back {table[j][i]}: correct one")
-    bonded = {(i, j): int(table[i][j][2:]) for i, j in combinations(range(len(gpus)), 2) if table[i][j][:2] == "NV"}
+    found = _draft(gpus, table)
+    pairs = {(i, j): table[i][j] for i, j in combinations(range(len(gpus)), 2)}
+    bonded = {ends: int(cell[2:]) for ends, cell in pairs.items() if cell[:2] == "NV"}
     sums = Counter(sum(many for ends, many in bonded.items() if i in ends) for i in range(len(gpus)))
-    nics = [label for label in labels if not label.startswith("GPU")]
     facts = {
         "gpus": len(gpus),
         "cells": dict(sorted(Counter(cell for row in table for cell in row).items())),
-        "nics": len(nics),
+        "nics": len(labels) - len(gpus),
         "nvlink_row_sums": [list(each) for each in sorted(sums.items())] if bonded else [],
     }
-    nodes = {gpu: Node("gpu", gpu.lower()) for gpu in gpus}
-    links = _nvlinks(gpus, bonded, nodes)
+    many = set(bonded.values())
+    if len(gpus) > 2 and len(bonded) == len(pairs) and len(many) == 1 and min(many) >= _LEAST_SWITCHED:
+        found.nodes["nvswitch"] = Node("nvswitch", "nvswitch")
+        found.links += [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
+    else:
+        found.links += [Link(gpus[i], gpus[j], cables=some, called="NVLink") for (i, j), some in bonded.items() if some]
+    if len(gpus) > 1 and not joins_all(found.machine("", facts)):
+        groups = [
+            _groups(len(gpus), [ends for ends, cell in pairs.items() if cell in words])
+            for words in (_BRIDGED, _IN_NODE)
+        ]
+        _join_over_pcie(found, gpus, *groups)
+    return found.machine("nvidia-smi topo -m", facts)
 
-    def joined(words: Sequence[str]) -> list[list[int]]:
-        return _groups(
-            len(gpus), (ends for ends in combinations(range(len(gpus)), 2) if table[ends[0]][ends[1]] in words)
-        )
 
-    said = list[Complaint]()
-    if len(gpus) > 1 and not joins_all(Machine("", nodes, links)):
-        links += _over_pcie(nodes, gpus, joined(_BRIDGED), joined(_IN_NODE))
-        said.append(Complaint(_SAID_NO_RATE))
-    return Machine("nvidia-smi topo -m", nodes, links, facts, said)
+def _draft(gpus: Sequence[str], table: Sequence[Sequence[str]]) -> Draft:
+    """Return the GPUs of a table. Raises ValueError when they are too many, or its halves disagree."""
+    if len(gpus) > _MOST:
+        raise ValueError(f"it has {len(gpus):,} GPUs: the most are {_MOST:,}")
+    for (i, u), (j, v) in combinations(enumerate(gpus), 2):
+        if table[i][j] != table[j][i]:
+            raise ValueError(f"{u} to {v} is {table[i][j]}, and back {table[j][i]}: correct one")
+    return Draft({gpu: Node("gpu", gpu.lower()) for gpu in gpus})
 
 
 def _header(lines: Sequence[str]) -> list[str]:
@@ -86,20 +91,6 @@ def _header(lines: Sequence[str]) -> list[str]:
     if "GPU0" not in found:
         raise ValueError("it has no line of columns, as in GPU0 GPU1 CPU Affinity")
     return found
-
-
-def _nvlinks(gpus: Sequence[str], bonded: Mapping[tuple[int, int], int], nodes: dict[str, Node]) -> list[Link]:
-    """Return the NVLinks: of a clique with as many of each pair, those to one switch."""
-    many = set(bonded.values())
-    if (
-        len(gpus) > 2
-        and len(bonded) == len(gpus) * (len(gpus) - 1) // 2
-        and len(many) == 1
-        and min(many) >= _LEAST_SWITCHED
-    ):
-        nodes["nvswitch"] = Node("nvswitch", "nvswitch")
-        return [Link(gpu, "nvswitch", cables=min(many), called="NVLink") for gpu in gpus]
-    return [Link(gpus[i], gpus[j], cables=some, called="NVLink") for (i, j), some in bonded.items() if some]
 
 
 @reader("rocm-smi", what="rocm-smi --showtopo", recognises=matches(rb"^=+\s*Link Type between two GPUs\s*=+"))
@@ -122,33 +113,21 @@ def machine_of_rocm(data: bytes) -> Machine:
                 raise ValueError(f"the table {name!r} has not {len(gpus)} cells in the row of {gpu}")
     if not gpus:
         raise ValueError("its table 'Link Type between two GPUs' is empty")
-    if len(gpus) > _MOST:
-        raise ValueError(f"it has {len(gpus):,} GPUs: the most are {_MOST:,}")
-    nodes = {gpu: Node("gpu", gpu.lower()) for gpu in gpus}
-    links, far = list[Link](), False
-    said = [
-        Complaint(
-            "XGMI has 1, 2 or 4 links a pair on some machines (MI200), which the table does not say: give the XML"
-        )
-    ]
-    for (i, u), (j, v) in combinations(enumerate(gpus), 2):
-        if types[u][j] != types[v][i]:
-            raise ValueError(f"{u} to {v} is {types[u][j]}, and back {types[v][i]}: correct one")
+    found = _draft(gpus, list(types.values()))
+    found.remark("XGMI has 1, 2 or 4 links a pair on some machines (MI200), which the table does not say: give the XML")
+    for (_, u), (j, v) in combinations(enumerate(gpus), 2):
         if types[u][j] == "XGMI" and (not hops or hops[u][j] == "1"):
-            links.append(Link(u, v, called="XGMI"))
-        far = far or types[u][j] == "PCIE"
-    if far:
-        places = {number: place for place, number in enumerate(gpus)}
-        sides = Counter(numa.get(gpu, "") for gpu in gpus)
-        groups = [[places[gpu] for gpu in gpus if numa.get(gpu, "") == side] for side in sides]
-        links += _over_pcie(nodes, gpus, [], groups)
-        said.append(Complaint(_SAID_NO_RATE))
+            found.links.append(Link(u, v, called="XGMI"))
+    if any("PCIE" in row for row in types.values()):
+        of = [numa.get(gpu, "") for gpu in gpus]
+        sides = [[i for i, each in enumerate(of) if each == side] for side in dict.fromkeys(of)]
+        _join_over_pcie(found, gpus, [], sides)
     facts = {
         "gpus": len(gpus),
         "types": dict(Counter(cell for gpu in gpus for cell in types[gpu])),
         "hops": dict(Counter(cell for gpu in hops for cell in hops[gpu])),
     }
-    return Machine("rocm-smi --showtopo", nodes, links, facts, said)
+    return found.machine("rocm-smi --showtopo", facts)
 
 
 def _groups(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -160,20 +139,19 @@ def _groups(many: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     return [[i for i in range(many) if of[i] == first] for first in dict.fromkeys(of)]
 
 
-def _over_pcie(
-    nodes: dict[str, Node], gpus: Sequence[str], bridged: Sequence[Sequence[int]], sides: Sequence[Sequence[int]]
-) -> list[Link]:
-    """Return the links over PCIe: GPUs hang on bridges, these and the others on NUMA nodes, which are joined to each other."""
-    links, above, cpus = list[Link](), dict[int, str](), list[str]()
+def _join_over_pcie(
+    found: Draft, gpus: Sequence[str], bridged: Sequence[Sequence[int]], sides: Sequence[Sequence[int]]
+) -> None:
+    """Add links over PCIe: GPUs hang on bridges, these and the others on NUMA nodes, which are joined to each other."""
+    above = dict[int, str]()
     for group in bridged:
         if len(group) > 1:
-            name = f"bridge{len(nodes)}"
-            nodes[name] = Node("pci")
+            name = f"bridge{len(found.nodes)}"
+            found.nodes[name] = Node("pci")
             above |= dict.fromkeys(group, name)
-            links += [Link(gpus[i], name, called=PCIE) for i in group]
-    for place, side in enumerate(sides):
-        name = f"cpu{place}"
-        nodes[name] = Node("cpu")
-        cpus.append(name)
-        links += [Link(each, name, called=PCIE) for each in dict.fromkeys(above.get(i, gpus[i]) for i in side)]
-    return links + [Link(u, v, called=PCIE) for u, v in combinations(cpus, 2)]
+            found.links += [Link(gpus[i], name, called=PCIE) for i in group]
+    cpus = {f"cpu{place}": dict.fromkeys(above.get(i, gpus[i]) for i in side) for place, side in enumerate(sides)}
+    found.nodes |= dict.fromkeys(cpus, Node("cpu"))
+    found.links += [Link(each, cpu, called=PCIE) for cpu, below in cpus.items() for each in below]
+    found.links += [Link(u, v, called=PCIE) for u, v in combinations(cpus, 2)]
+    found.remark("the matrix says no rate for PCIe: --pcie-rate 126Gbit/s joins what only PCIe joins")

@@ -6,9 +6,8 @@ Source: MLX's documentation, "Distributed communication", the JACCL backend.
 from itertools import combinations
 from typing import Any, cast
 
-from treecast.description import count_of, list_few
 from treecast.networks.reading.json_data import json_of
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
 from treecast.networks.reading.yaml_data import row, table, text
@@ -27,29 +26,22 @@ def machine_of_mlx(data: bytes) -> Machine:
     if not 0 < len(hosts) <= _MOST_HOSTS:
         raise ValueError(f"it has {len(hosts):,} hosts: 1 to {_MOST_HOSTS:,} will do")
     names = [f"{place}:{plain(text(host.get('ssh'), 'ssh'))}" for place, host in enumerate(hosts)]
-    nodes = {name: Node("host", name.partition(":")[2]) for name in names}
+    found = Draft({name: Node("host", name.partition(":")[2]) for name in names})
     cards = [[_names(each) for each in row(host.get("rdma"), "rdma")] for host in hosts]
-    if not any(cards):
-        links = [Link(u, v) for u, v in combinations(names, 2)]
-        plainly = "no RDMA is named: hosts have one port each to all others (plan with --model one-port)"
-        return Machine("MLX's hostfile", nodes, links, {"hosts": len(hosts)}, [Complaint(plainly)], counted=True)
-    links, odd = list[Link](), list[str]()
+    odd = list[str]()
     for i, j in combinations(range(len(hosts)), 2):
         there, back = (len(cards[a][b]) if b < len(cards[a]) else 0 for a, b in ((i, j), (j, i)))
         if there != back:
-            odd.append(f"{nodes[names[i]].label}-{nodes[names[j]].label}")
-        if min(there, back):
-            links.append(Link(names[i], names[j], cables=min(there, back)))
-    said_odd = f"{count_of(len(odd), 'pair')} of hosts whose ends name different numbers of cables: {list_few(odd, 4)}"
-    facts = {"hosts": len(hosts), "cables": sum(link.cables for link in links)}
-    return Machine("MLX's hostfile", nodes, links, facts, [Complaint(said_odd)] if odd else [], counted=True)
+            odd.append(f"{found.nodes[names[i]].label}-{found.nodes[names[j]].label}")
+        if min(there, back) or not any(cards):
+            found.links.append(Link(names[i], names[j], cables=max(1, min(there, back))))
+    if not any(cards):
+        found.remark("no RDMA is named: hosts have one port each to all others (plan with --model one-port)")
+    found.complain(odd, "pair", "of hosts whose ends name different numbers of cables", nodes=())
+    facts = {"hosts": len(hosts), "cables": sum(link.cables for link in found.links)}
+    return found.machine("MLX's hostfile", facts, counted=True)
 
 
 def _names(value: Any) -> list[str]:
-    if value is None:
-        return []
-    return (
-        [text(each, "a card") for each in cast("list[Any]", value)]
-        if isinstance(value, list)
-        else [text(value, "a card")]
-    )
+    several = cast("list[Any]", value if isinstance(value, list) else [value])
+    return [text(each, "a card") for each in several if each is not None or value is not None]

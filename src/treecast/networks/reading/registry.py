@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from xml.parsers import expat
 
@@ -25,7 +25,34 @@ _OF_MACHINES = (".xml", ".ibnetdiscover", ".conf", ".yaml", ".yml", ".json", ".t
 SUFFIXES = frozenset([".graphml", ".edges", ".edgelist", ".dot", ".gv", *_OF_MACHINES])
 """A name that ends so is that of a file, also where nobody writes ``file:`` before it."""
 _MOST, _MOST_OF_GRAPHS = 1 << 26, 1 << 28
-_Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts])
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that a file names, which are read together."""
+
+    names: tuple[str, ...]
+
+    def beside(self, path: str) -> list[str]:
+        """Return where they lie: in the folder of that file, or below; folders in front of names may be others.
+
+        Raises
+        ------
+        ValueError
+            When one does not lie there.
+        """
+        folder, found = Path(path).resolve().parent, list[str]()
+        for name in self.names:
+            parts = PurePosixPath(name).parts
+            tails = [folder.joinpath(*parts[start:]).resolve() for start in range(len(parts))]
+            there = [tail for tail in tails if tail.is_relative_to(folder) and tail.is_file()]
+            if not there:
+                raise ValueError(f"it names {name[:80]!r}, which lies neither in its folder nor below")
+            found.append(str(there[0]))
+        return found
+
+
+_Read = TypeVar("_Read", bound=Callable[[bytes], Machine | Parts | Files])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +68,7 @@ class Reader:
     recognises
         Whether a file that begins with these bytes, as many as ``HEAD``, is of this kind.
     read
-        Returns the machine or graph of a file. Raises ValueError when it is none.
+        Returns the machine or graph of a file, or the files that it names. Raises ValueError when it is none.
     suffixes
         Names that end so are of this kind, if no bytes tell.
     """
@@ -49,7 +76,7 @@ class Reader:
     name: str
     what: str
     recognises: Callable[[bytes], bool]
-    read: Callable[[bytes], Machine | Parts]
+    read: Callable[[bytes], Machine | Parts | Files]
     suffixes: tuple[str, ...] = ()
 
 
@@ -99,8 +126,8 @@ def _first_element(head: bytes) -> str:
     return names[0] if names else ""
 
 
-def read_file(path: str, kind: str = "") -> Machine | Parts:
-    """Return the machine or graph in a file.
+def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
+    """Return the machine or graph in a file, or the files that it names.
 
     Parameters
     ----------

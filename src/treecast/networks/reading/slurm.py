@@ -7,25 +7,23 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from treecast.description import count_of, list_few
 from treecast.networks.reading.hostlists import MOST, hosts_of
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
+from treecast.networks.reading.machine import Complaint, Draft, Link, Machine, Node, grid, spell_nodes
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of, plain, whole_number
 from treecast.networks.reading.yaml_data import row, table, text, yaml_of
 
 _WORDS = re.compile(r"(\w+)\s*=\s*(\S+)")
-_NO_CABLES = "Slurm names no cables: each line counts as one"
 
 
 @dataclass
-class _Tree:
+class _Tree(Draft):
     """Switches and hosts, as they are read."""
 
-    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
-    links: list[Link] = field(default_factory=list[Link])
     blocks: int = 0
     below: dict[str, list[str]] = field(default_factory=dict[str, list[str]])  # the switches below each
     most: int = MOST
@@ -53,28 +51,24 @@ class _Tree:
         self.most -= len(found)
         return found
 
-    def machine(self, kind: str) -> Machine:
+    def whole(self, kind: str) -> Machine:
         """Return the machine when all is read."""
-        missing = [other for others in self.below.values() for other in others if other not in self.nodes]
-        if wrong := [other for others in self.below.values() for other in others if self._is_host(other)]:
+        every = [other for others in self.below.values() for other in others]
+        if wrong := [other for other in every if self._is_host(other)]:
             raise ValueError(f"{wrong[0]!r} is a host and a switch: rename one")
-        for name in missing:
-            self.nodes[name] = Node("switch")
+        missing = [other for other in every if other not in self.nodes]
+        self.nodes |= dict.fromkeys(missing, Node("switch"))
         once = {(link.u, link.v) if link.u < link.v else (link.v, link.u): link for link in self.links}
-        rated = all(link.rate for link in self.links)
-        links = [link if rated or not link.rate else link._replace(rate=0.0) for link in once.values()]
-        complaints = [Complaint(_NO_CABLES)]
-        if missing:
-            complaints.append(Complaint(f"no line of its own: {list_few(missing, 5)}", tuple(missing)))
-        above = Counter(link.v for link in links if self._is_host(link.v) and not self._is_host(link.u))
-        if several := [host for host, many in above.items() if many > 1]:
-            said = f"{count_of(len(several), 'host')} below several switches: {list_few(several, 5)}"
-            complaints.append(Complaint(said, tuple(several)))
-        if len(once) < len(self.links):
-            complaints.append(Complaint(count_of(len(self.links) - len(once), "line") + " again", (), "left out"))
+        again, rated = len(self.links) - len(once), all(link.rate for link in self.links)
+        self.links = [link if rated else link._replace(rate=0.0) for link in once.values()]
+        self.remark("Slurm names no cables: each line counts as one")
+        self.complain(missing, "switch", "without a line of its own")
+        above = Counter(link.v for link in self.links if self._is_host(link.v) and not self._is_host(link.u))
+        self.complain([host for host, many in above.items() if many > 1], "host", "below several switches")
+        if again:
+            self.remark(f"{count_of(again, 'line')} again", sort="left out")
         many = Counter(node.kind for node in self.nodes.values())
-        facts = {"switches": many["switch"], "nodes": many["host"], "blocks": self.blocks}
-        return Machine(kind, self.nodes, links, facts, complaints)
+        return self.machine(kind, {"switches": many["switch"], "nodes": many["host"], "blocks": self.blocks})
 
     def _is_host(self, name: str) -> bool:
         return name in self.nodes and self.nodes[name].kind == "host"
@@ -98,7 +92,7 @@ def machine_of(data: bytes) -> Machine:
         said = {key.lower(): value for key, value in _WORDS.findall(line)}
         try:
             if "ringname" in said:
-                _ring(tree, said.get("nodes", ""))
+                _torus(tree, [], said.get("nodes", ""))
             elif name := said.get("switchname", said.get("blockname", "")):
                 tree.blocks += "blockname" in said
                 rate = float(whole_number(said.get("linkspeed", "0"), "LinkSpeed", 10**9))
@@ -107,34 +101,19 @@ def machine_of(data: bytes) -> Machine:
                 raise ValueError("names no switch: write SwitchName=s0 Nodes=n[1-8]")
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from None
-    return tree.machine("Slurm's topology.conf")
-
-
-def _ring(tree: _Tree, hosts: str) -> None:
-    """Join hosts in a ring."""
-    names = tree.names(hosts)
-    for name in names:
-        tree.nodes.setdefault(name, Node("host"))
-    ends = zip(names, names[1:] + names[:1], strict=True)
-    tree.links += [Link(u, v) for u, v in ends][: len(names) if len(names) > 2 else 1 if len(names) == 2 else 0]
+    return tree.whole("Slurm's topology.conf")
 
 
 def _torus(tree: _Tree, sides: list[int], hosts: str) -> None:
-    """Join hosts in a torus, the first coordinate fastest."""
+    """Join hosts in a torus, the first coordinate fastest; no sides: in a ring."""
     names = tree.names(hosts)
-    total = 1
-    for side in sides:
-        total *= side
-    if len(names) != total:
-        raise ValueError(f"a torus of {' x '.join(map(str, sides))} has {total:,} hosts, and {len(names):,} are named")
-    tree.nodes |= {name: Node("host") for name in names}
-    step = 1
-    for side in sides:
-        for place, name in enumerate(names):
-            at = place // step % side
-            if side > 2 or (side == 2 and at == 0):
-                tree.links.append(Link(name, names[place + step * ((at + 1) % side - at)]))
-        step *= side
+    sides = sides or [len(names)]
+    if len(names) != prod(sides):
+        total = f"{prod(sides):,} hosts, and {len(names):,} are named"
+        raise ValueError(f"a torus of {' x '.join(map(str, sides))} has {total}")
+    for name in names:
+        tree.nodes.setdefault(name, Node("host"))
+    tree.links += grid(names, sides[::-1], [True] * len(sides))
 
 
 def _switches(tree: _Tree, value: Any) -> None:
@@ -152,7 +131,7 @@ def _blocks(tree: _Tree, value: Any) -> None:
 
 def _rings(tree: _Tree, value: Any) -> None:
     for each in row(table(value, "ring").get("rings"), "rings"):
-        _ring(tree, text(table(each, "a ring").get("nodes"), "nodes"))
+        _torus(tree, [], text(table(each, "a ring").get("nodes"), "nodes"))
 
 
 def _tori(tree: _Tree, value: Any) -> None:
@@ -181,7 +160,7 @@ def machine_of_yaml(data: bytes) -> Machine:
         tree = _Tree()
         for kind in kinds:
             _KINDS[kind](tree, said[kind])
-        found = tree.machine(f"Slurm's topology.yaml, {name}")
+        found = tree.whole(f"Slurm's topology.yaml, {name}")
         if not kinds:
             flat = Complaint("it is flat, which says nothing of cables")
             found = replace(found, complaints=[flat])
@@ -190,13 +169,8 @@ def machine_of_yaml(data: bytes) -> Machine:
             usual = name
     if not named:
         raise ValueError("it lists no entry: write '- topology: name'")
-    others = [f"{name} ({', '.join(_spell(found))})" for name, found in named.items() if name != usual]
+    spelled = {name: spell_nodes(found).rpartition(": ")[2] if found.nodes else "flat" for name, found in named.items()}
+    others = [f"{name} ({said})" for name, said in spelled.items() if name != usual]
     more = [Complaint(f"also {list_few(others, 8)}: take one by --part NAME")] if others else []
     default = named[usual]
     return replace(default, complaints=[*default.complaints, *more], named=named)
-
-
-def _spell(found: Machine) -> list[str]:
-    return [count_of(many, kind) for kind, many in Counter(node.kind for node in found.nodes.values()).items()] or [
-        "flat"
-    ]

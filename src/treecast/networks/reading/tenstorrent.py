@@ -1,6 +1,6 @@
 """Tenstorrent's cluster descriptors (YAML): chips and the Ethernet cables between them.
 
-Source: tt-umd's cluster descriptors; the rates are those of the vendor's product pages.
+Source: tt-umd's cluster descriptors, and tt-metal's lists of those of several hosts.
 """
 
 from collections import Counter
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from treecast.description import count_of
-from treecast.networks.reading.machine import Complaint, Link, Machine, Node
-from treecast.networks.reading.registry import matches, reader
+from treecast.networks.reading.machine import Draft, Link, Machine, Node
+from treecast.networks.reading.registry import Files, matches, reader
 from treecast.networks.reading.text import whole_number
 from treecast.networks.reading.yaml_data import row, table, text, yaml_of
 
 RATES = {"wormhole": 100.0, "blackhole": 400.0}
-"""Gbit/s of a cable each way, by the kind of chip."""
-_MOST_CHIPS = 1 << 16
+"""Gbit/s of a cable each way, by the kind of chip: Ethernet of 100G, and half a port of 800G, by docs.tenstorrent.com."""
+_MOST_CHIPS, _MOST_FILES = 1 << 16, 256
 
 
 @reader(
@@ -46,14 +46,14 @@ def machine_of(data: bytes) -> Machine:
         raise ValueError("it has no chip: 'arch' names them, as in 0: Wormhole")
     ids = table(said.get("chip_unique_ids"), "chip_unique_ids")
     nodes = {f"chip{chip}": Node("chip", also=(str(ids[str(chip)]),) if str(chip) in ids else ()) for chip in chips}
-    pairs = Counter(cables.values())
-    links = [Link(f"chip{u}", f"chip{v}", rate, many) for (u, v), many in sorted(pairs.items())]
+    found = Draft(nodes)
+    found.links += [
+        Link(f"chip{u}", f"chip{v}", rate, many) for (u, v), many in sorted(Counter(cables.values()).items())
+    ]
     remote = row(said.get("ethernet_connections_to_remote_devices"), "ethernet_connections_to_remote_devices")
-    complaints = (
-        [Complaint(f"{count_of(len(remote), 'cable')} to chips of another file", (), "left out")] if remote else []
-    )
-    if not rate and links:
-        complaints.append(Complaint("no rate is known of such chips"))
+    _leave_out(found, len(remote))
+    if not rate and found.links:
+        found.remark("no rate is known of such chips")
     facts: dict[str, Any] = {
         "to_others": [_to_other(each) for each in remote],
         "chips": len(chips),
@@ -61,10 +61,30 @@ def machine_of(data: bytes) -> Machine:
         "remote": len(remote),
         "mmio": len(row(said.get("chips_with_mmio"), "chips_with_mmio")),
     }
-    return Machine("Tenstorrent's cluster descriptor", nodes, links, facts, complaints)
+    return found.machine("Tenstorrent's cluster descriptor", facts)
 
 
-def together(machines: Sequence[Machine]) -> Machine:
+def _leave_out(found: Draft, cables: int) -> None:
+    if cables:
+        found.remark(f"{count_of(cables, 'cable')} to chips of another file", sort="left out")
+
+
+@reader(
+    "tenstorrent-mapping",
+    what="Tenstorrent's list of cluster descriptors",
+    recognises=matches(rb"^rank_to_(cluster_mock_cluster_desc|filename)\s*:"),
+)
+def files_of(data: bytes) -> Files:
+    """Return the cluster descriptors that a file names, one of each host, by rank."""
+    said = table(yaml_of(data), "the file")
+    listed = [table(value, key).items() for key, value in said.items() if key.startswith("rank_to_")]
+    ranks = {whole_number(rank, "a rank"): text(name, "a file") for each in listed for rank, name in each}
+    if not 0 < len(ranks) <= _MOST_FILES:
+        raise ValueError(f"it names {len(ranks):,} files: 1 to {_MOST_FILES} will do")
+    return Files(tuple(name for _, name in sorted(ranks.items())))
+
+
+def together(machines: Sequence[object]) -> Machine:
     """Return the machines of several descriptors as one: chips of file i are called ``i/chip0`` and so on, from 0.
 
     Parameters
@@ -77,26 +97,22 @@ def together(machines: Sequence[Machine]) -> Machine:
     ValueError
         When a file is no cluster descriptor.
     """
-    nodes, links, chips = dict[str, Node](), list[Link](), dict[str, str]()
+    found, chips = Draft(), dict[str, str]()
+    to_others = list[tuple[str, int, str, int]]()
     for place, each in enumerate(machines):
-        if "to_others" not in each.facts:
+        if not isinstance(each, Machine) or "to_others" not in each.facts:
             raise ValueError("several files are read together where they are Tenstorrent's cluster descriptors only")
-        nodes |= {f"{place}/{name}": node for name, node in each.nodes.items()}
-        links += [link._replace(u=f"{place}/{link.u}", v=f"{place}/{link.v}") for link in each.links]
+        found.nodes |= {f"{place}/{name}": node for name, node in each.nodes.items()}
+        found.links += [link._replace(u=f"{place}/{link.u}", v=f"{place}/{link.v}") for link in each.links]
         chips |= {other: f"{place}/{name}" for name, node in each.nodes.items() for other in node.also}
-    rate = max((link.rate for link in links), default=0.0)
-    cables, lost = dict[frozenset[tuple[str, int]], tuple[str, str]](), 0
-    for place, each in enumerate(machines):
-        for chip, port, other, its_port in each.facts["to_others"]:
-            here, there = f"{place}/chip{chip}", chips.get(other)
-            if there is None:
-                lost += 1
-            else:
-                cables[frozenset(((here, port), (there, its_port)))] = (here, there)
-    links += [Link(u, v, rate) for u, v in cables.values()]
-    left = [Complaint(f"{count_of(lost, 'cable')} to chips of another file", (), "left out")] if lost else []
-    facts = {"files": len(machines), "chips": len(nodes), "cables_between": len(cables)}
-    return Machine("Tenstorrent's cluster descriptors", nodes, links, facts, left)
+        to_others += [(f"{place}/chip{chip}", *there) for chip, *there in each.facts["to_others"]]
+    rate = max((link.rate for link in found.links), default=0.0)
+    known = [(here, port, chips[other], its) for here, port, other, its in to_others if other in chips]
+    cables = {frozenset(((here, port), (there, its))): (here, there) for here, port, there, its in known}
+    found.links += [Link(u, v, rate) for u, v in cables.values()]
+    _leave_out(found, len(to_others) - len(known))
+    facts = {"files": len(machines), "chips": len(found.nodes), "cables_between": len(cables)}
+    return found.machine("Tenstorrent's cluster descriptors", facts)
 
 
 def _to_other(cable: Any) -> tuple[int, int, str, int]:

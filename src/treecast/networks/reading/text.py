@@ -1,6 +1,7 @@
 """Text as machines print it: decoded, in lines that are not too long, with numbers that are not too large."""
 
 import re
+from collections.abc import Iterator
 
 _LONGEST = 1 << 16  # bytes of a line
 _MOST_COUNTED = 65_535
@@ -37,3 +38,22 @@ def plain(text: str) -> str:
     'a[1mb'
     """
     return _CONTROL.sub("", text)[:256]
+
+
+class Words:
+    """The words of a text, each with its line, one after the other: ``next`` comes next, and is empty at the end.
+
+    >>> words = Words(iter([("a", 1), ("b", 2)]))
+    >>> words.take(), words.line, words.next
+    ('a', 1, 'b')
+    """
+
+    def __init__(self, words: Iterator[tuple[str, int]]) -> None:
+        self._left, self.line = words, 0
+        self.next, self._line = next(words, ("", 0))
+
+    def take(self) -> str:
+        """Return the next word, and go on."""
+        word, self.line = self.next, self._line
+        self.next, self._line = next(self._left, ("", self.line))
+        return word

@@ -11,8 +11,9 @@ _IDLE = frozenset({"pci", "cpu", "nic"})
 _OF_GPUS = frozenset({"gpu", "nvswitch"})
 PCIE = "PCIe"
 """What links over PCIe are called whose rate a file does not say."""
-GPU_RATES = {"P100": 144.0, "V100": 160.0, "A100": 160.0, "H100": 164.8, "H200": 164.8, "GH200": 164.8, "B200": 320.8}
-"""Gbit/s of an NVLink each way, by what is in the GPU's name."""
+NVLINK = {60: 144.0, 70: 160.0, 80: 160.0, 86: 96.0, 90: 164.8, 100: 320.8}
+"""Gbit/s of an NVLink each way, by the GPU's compute capability, as NCCL's search has them (src/graph/topo.h)."""
+_CAPABILITY = {"P100": 60, "V100": 70, "A100": 80, "H100": 90, "H200": 90, "B200": 100}  # by what is in the GPU's name
 
 
 def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
@@ -119,9 +120,9 @@ def rated(machine: Machine, gpu: str, pcie: float) -> Machine:
     ValueError
         For an unknown GPU, or where only one of the rates is said.
     """
-    known = next((rate for name, rate in GPU_RATES.items() if name in gpu.upper()), 0.0)
+    known = next((NVLINK[sm] for name, sm in _CAPABILITY.items() if name in gpu.upper()), 0.0)
     if gpu and not known:
-        raise ValueError(f"no rate is known of the GPU {gpu!r}: one of {', '.join(GPU_RATES)}")
+        raise ValueError(f"no rate is known of the GPU {gpu!r}: one of {', '.join(_CAPABILITY)}")
     slow = [link for link in machine.links if link.called == PCIE and not link.rate]
     fast = [link for link in machine.links if link.called != PCIE or link.rate]
     links = [link._replace(rate=link.rate or known) for link in fast]

@@ -4,19 +4,21 @@ Communication model: store-and-forward, all-port, full duplex, one message of fi
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
 
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 
-from treecast.errors import PlanError
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.packing import pack
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
+from treecast.plans.ways.rarest_first import exchanged
+from treecast.plans.ways.timetable import translated
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
@@ -41,7 +43,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
 
     Of the Mx copies each tree carries q = ⌊Mx/k⌋ over one arc after the other, q (N-1) steps in which every arc of the
     network is busy: the paper's multinode broadcast, with a step count in place of its acknowledgements. The Mx - qk
-    copies left, one on each of some trees, come after: over a maximum matching of ports and new nodes when x = 1, else
+    copies left, one on each of some trees, come after: each port to a new node in each step when x = 1, else
     over those trees, arcs packed by a greedy list schedule.
     """
     network, messages, copies, k = job.network, job.collective.messages, job.copies, job.network.ports
@@ -94,10 +96,10 @@ def walk_trees(
     on=Cayley,
     under=ALL_PORT,
     rank=40,
-    what="each step joins ports with new nodes by a maximum matching",
+    what="each step joins ports with new nodes",
 )
 def over_matchings(job: Job[Cayley]) -> Built:
-    """All-port: each step joins ports with new nodes by a maximum matching; x = 1, on any Cayley network.
+    """All-port: each step joins ports with new nodes; x = 1, on any Cayley network.
 
     In most cases it takes max(diameter, ⌈M (N-1) / degree⌉) steps, the lower bound. This is not proved; each schedule shows it.
     """
@@ -181,23 +183,13 @@ def least_crowded(trees: TreeSet, count: int) -> list[int]:
 
 def _spread(network: Cayley, layers: int) -> Columns:
     """Return rows by which ``layers`` chunks of node 0 reach all nodes, one chunk per port and step; in few steps."""
-    from treecast.kernels.matching import spread
-
-    neighbor = network.neighbor_table()
-    nodes, ports = neighbor.shape
-    back = np.full_like(neighbor, -1)
-    for port in range(ports):
-        back[neighbor[:, port], port] = np.arange(nodes)
-    least = max(network.diameter, -(-layers * (nodes - 1) // ports))
-    best, found = 0, np.empty((0, 5), np.int32)
-    for turn in range(_TRIES):
-        columns = np.empty((layers * (nodes - 1), 5), np.int32)
-        steps = int(spread(neighbor, back, layers, turn * 7919 % nodes, columns))
-        if steps < 0:
-            raise PlanError(f"{network.spec} is not connected: node 0 does not reach every node")
-        if not len(found) or steps < best:
-            best, found = steps, columns
-        if best == least:
+    least = max(network.diameter, -(-layers * (network.nodes - 1) // network.ports))
+    wanted, found = translated(network), list[tuple[Ints, Ints, Ints]]()
+    for seed, by_need in product(range(1, _TRIES), (False, True)):
+        found.append(exchanged(network, wanted, [(0, 0, layers)], chunks=layers, seed=seed, by_need=by_need))
+        if found[-1][0][-1] < least:
             break
-    names = ("step", "src", "dst", "port", "layer")
-    return dict(zip(names, found.T.astype(np.int64), strict=True))
+    step, arc, layer = min(found, key=lambda sent: int(sent[0][-1]))
+    arcs = arcs_of(network)
+    src, dst, port = (column[arc].astype(np.int64) for column in (arcs.tail, arcs.head, arcs.port))
+    return {"step": step, "src": src, "dst": dst, "port": port, "layer": layer}

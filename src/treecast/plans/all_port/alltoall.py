@@ -4,25 +4,25 @@ Communication model: store-and-forward, all-port, full duplex, one message of fi
 No two rows of a step have the same port, so that by Lemma 7 of Fragopoulou & Akl no two translates share an arc.
 """
 
-import random
-from heapq import heappop, heappush
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
+from treecast.models import model
 from treecast.networks import Cayley, Rotational
 from treecast.networks.core import Ints
+from treecast.plans.all_port.priced_paths import paths_of_node_zero
 from treecast.plans.all_port.shares import hops, shares
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
+from treecast.plans.ways.timetable import Timed, list_paths
+from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
-_TRIES = 100
 _SPARED = (0, 2, 4, 8, 16)  # necklaces that help to fill up the steps of the short ones
-_FAR_TOO_LONG = 2**62
 _MOST_WORK = 500_000  # sends tried, of all tries
 _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
@@ -58,7 +58,7 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     left = np.flatnonzero(~whole[entry])
     if len(left):
         left = left[np.lexsort((place[left], entry[left]))]
-        began, more = schedule_hops(entry[left], port[left], dealt.length[entry[left]], network.ports)
+        began, more = list_paths(network, entry[left], port[left], dealt.length[entry[left]])
         step[left] = steps + began
         steps += more
     rows = Rows.of(
@@ -74,101 +74,45 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
-def schedule_hops(path: Ints, port: Ints, length: Ints, ports: int) -> tuple[Ints, int]:
-    """Return when each hop begins, and the number of steps: a greedy list schedule, the longest way to go first.
-
-    Hop i is part of path ``path[i]``. Hops come path by path, in order; each keeps its port busy for ``length`` steps.
-    """
-    first = np.flatnonzero(np.concatenate(([True], np.diff(path) != 0))).tolist()
-    stop = [*first[1:], len(path)]
-    left = np.zeros(len(path) + 1, np.int64)
-    for a, b in zip(first, stop, strict=True):
-        left[a:b] = np.cumsum(length[a:b][::-1])[::-1]
-    last = dict(zip(first, stop, strict=True))
-    end = {hop: last[a] for a in first for hop in range(a, last[a])}
-    ready: list[list[tuple[int, int]]] = [[] for _ in range(ports)]
-    began, free = np.zeros(len(path), np.int64), [0] * ports
-    events = [(0, hop) for hop in first]  # (step, hop that is ready)
-    steps = 0
-    times = {0}
-    while events or any(ready):
-        now = min(times)
-        times.discard(now)
-        while events and events[0][0] <= now:
-            _, hop = heappop(events)
-            heappush(ready[int(port[hop])], (-int(left[hop]), hop))
-        for p in range(ports):
-            if ready[p] and free[p] <= now:
-                _, hop = heappop(ready[p])
-                began[hop], free[p] = now, now + int(length[hop])
-                steps = max(steps, free[p])
-                times.add(free[p])
-                if hop + 1 < end[hop]:
-                    heappush(events, (free[p], hop + 1))
-    return began, steps
-
-
 @builder(
     "shortest-paths",
     "alltoall",
     on=Cayley,
     under=ALL_PORT,
     rank=20,
-    what="shortest paths, necklace by necklace or matched with ports",
+    what="shortest paths, necklace by necklace or chosen by price",
 )
 def over_shortest_paths(job: Job[Cayley]) -> Built:
     """All-port: over shortest paths; aims at max(diameter, ⌈M Σ distances / degree⌉) steps, the lower bound. x = 1.
 
-    Where the network has a rotation, whole necklaces go together and keep every port busy. The other nodes, and a few whole
-    necklaces that fill the gaps, are served step by step: ports are matched with the payloads that have farthest to go.
+    Where the network has a rotation, whole necklaces go together and keep every port busy. The ways to the other nodes, and to a
+    few whole necklaces that fill the gaps, are chosen by price, and timed by a list.
     """
     network, messages = job.network, job.collective.messages
-    nodes, every = network.nodes, np.arange(network.nodes)
-    table = [[(v * messages, (v + 1) * messages)] for v in range(nodes)]
-    if nodes == 1:
-        return assembled(network, [], table, 0, 0)
-    distance = network.distance(0, every)
+    if network.nodes == 1:
+        return assembled(network, [], [], 0, 0)
+    distance, runs = network.distance(0, np.arange(network.nodes)), lengths_of_runs(messages, network.ports)
     total = messages * int(distance.sum())
-    least = max(network.diameter, -(-total // network.ports))
+    least, work, best = max(network.diameter, -(-total // network.ports)), 0, list[Timed]()
     near, single = _necklaces(network, distance)
-    best: tuple[int, int, list[_Matched]] = _FAR_TOO_LONG, 0, []
-    work = 0
     for spared in _SPARED:
-        together = messages * int(distance[near[spared:]].sum())
-        matched, steps = list[_Matched](), together
-        for layers, size in lengths_of_runs(messages, network.ports):
-            found = _Matching(
-                network, np.concatenate([single, _rotations_of(network, near[:spared])]), layers, distance
-            ).best()
-            matched.append(_Matched(found, layers, size))
-            work += found.steps * network.ports
-            steps += found.steps * size
-        if steps < best[0]:
-            best = steps, spared, matched
-        if best[0] == least or spared >= len(near) or work > _MOST_WORK:
+        goal = np.concatenate([single, _rotations_of(network, near[:spared])])
+        parts, done = [_together(network, near[spared:], distance, messages)], 0
+        for layers, size in runs:
+            timed = paths_of_node_zero(network, goal, layers)
+            work += len(timed.ways)
+            chunk = np.repeat(goal, layers) * messages + done + np.tile(np.arange(layers), len(goal)) * size
+            ways = replace(timed.ways, payloads=Payloads.of_ranges(chunk, chunk + size))
+            step, begun = timed.step, sum(part.steps for part in parts)
+            parts.append(Timed(ways, timed.model, begun + step * size, timed.steps * size))
+            done += layers * size
+        if not best or sum(part.steps for part in parts) < sum(part.steps for part in best):
+            best = parts
+        if sum(part.steps for part in best) == least or spared >= len(near) or work > _MOST_WORK:
             break
-    steps, spared, matched = best
-    parts = list[list[Ints]]()
-    if network.ports_alike and len(near) > spared:
-        parts.append(_together(network, near[spared:], distance, messages))
-    done, first = messages * int(distance[near[spared:]].sum()), 0
-    for found, layers, size in matched:
-        v, layer = found.destination, found.layer
-        start = v * messages + first + layer * size
-        payload = len(table) + np.arange(len(v))
-        table += [[(a, a + size)] for a in start.tolist()]
-        columns = found.columns(network)
-        parts.append(
-            [
-                done + columns[0] * size,
-                np.full(len(columns[0]), size),
-                *columns[1:4],
-                np.full(len(columns[0]), -1),
-                payload[columns[4]],
-            ]
-        )
-        done, first = done + found.steps * size, first + layers * size
-    return assembled(network, parts, table, steps, total * nodes)
+    step, steps = np.concatenate([part.step for part in best]), sum(part.steps for part in best)
+    built = Timed(Ways.joined([part.ways for part in best]), best[0].model, step, steps).built()
+    return Built(built.rows, Claims(steps, total * network.nodes))
 
 
 def lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
@@ -201,141 +145,23 @@ def _rotations_of(network: Cayley, nodes: Ints) -> Ints:
     return np.concatenate([network.rotate(nodes, i) for i in range(network.ports)])
 
 
-def _together(network: Cayley, nodes: Ints, distance: Ints, messages: int) -> list[Ints]:
-    """Return the rows by which the necklaces of ``nodes`` are served, one behind the other, over all ports at once."""
-    k = network.ports
-    length = distance[nodes]
-    start = starts(length)[:-1] * messages
-    here, parts = np.zeros_like(nodes), list[list[Ints]]()
-    for hop in range(int(length.max())):
+def _together(network: Cayley, nodes: Ints, distance: Ints, messages: int) -> Timed:
+    """Return the ways to the necklaces of ``nodes``, which are served one behind the other, over all ports at once."""
+    k, length = network.ports, distance[nodes]
+    first, here = starts(length), np.zeros_like(nodes)
+    arc = np.empty((k, first[-1]), np.int64)
+    for hop in range(int(length.max(initial=0))):
         going = np.flatnonzero(length > hop)
         v, u = nodes[going], here[going]
         there = network.neighbor(u[:, None], np.arange(k))
         port = np.argmax(network.distance(there, v[:, None]) == (length[going] - hop - 1)[:, None], axis=1)
         here[going] = there[np.arange(len(going)), port]
-        for turn in range(k):
-            parts.append(
-                [
-                    start[going] + hop * messages,
-                    np.full(len(going), messages),
-                    network.rotate(u, turn),
-                    network.rotate(here[going], turn),
-                    (port + turn) % k,
-                    np.full(len(going), -1),
-                    network.rotate(v, turn),
-                ]
-            )
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
-
-
-class _Matched(NamedTuple):
-    """A matching of ``layers`` runs of chunks for each destination, each ``size`` chunks long."""
-
-    found: "_Found"
-    layers: int
-    size: int
-
-
-class _Found(NamedTuple):
-    """Payload i is run ``layer[i]`` of chunks for ``destination[i]``; ``sends`` are (step, payload, port), in order."""
-
-    steps: int
-    destination: Ints
-    layer: Ints
-    sends: list[tuple[int, int, int]]
-
-    def columns(self, network: Cayley) -> list[Ints]:
-        """Return step, source, target, port and payload of every send."""
-        step, payload, port = np.array(self.sends, np.int64).reshape(-1, 3).T
-        order = np.lexsort((step, payload))
-        step, payload, port = step[order], payload[order], port[order]
-        new = np.concatenate(([True], np.diff(payload) != 0))[: len(payload)]
-        place = np.arange(len(payload)) - np.maximum.accumulate(np.where(new, np.arange(len(payload)), 0))
-        source, target = np.zeros_like(payload), np.zeros_like(payload)
-        for hop in range(int(place.max(initial=-1)) + 1):
-            at = np.flatnonzero(place == hop)
-            source[at] = target[at - 1] if hop else 0
-            target[at] = network.neighbor(source[at], port[at])
-        return [step, source, target, port, payload]
-
-
-class _Matching:
-    """Payloads of node 0, each on a shortest path, one per port and step; those that have farthest to go go first.
-
-    A payload is known by where its destination lies seen from where it is, its *rest*: payloads of one rest are alike.
-    """
-
-    def __init__(self, network: Cayley, destinations: Ints, layers: int, distance: Ints) -> None:
-        self.ports, self.distance = network.ports, distance
-        self.destination, self.layer = np.repeat(destinations, layers), np.tile(np.arange(layers), len(destinations))
-        every, step = np.arange(network.nodes), network.neighbor(0, np.arange(network.ports))
-        self.beyond = np.stack([network.untranslate(int(v), every) for v in step], axis=1)  # the rest after a hop
-        self.nearer = distance[self.beyond] < distance[:, None]
-        self.least = max(
-            int(distance[destinations].max(initial=0)), -(-layers * int(distance[destinations].sum()) // network.ports)
-        )
-
-    def best(self) -> _Found:
-        """Return the shortest of several tries; the first that meets the lower bound."""
-        best, work = self.attempt(0), 0
-        for seed in range(1, _TRIES):
-            work += best.steps * self.ports
-            if best.steps == self.least or work > _MOST_WORK:
-                break
-            best = min(best, self.attempt(seed), key=lambda found: found.steps)
-        return best
-
-    def attempt(self, seed: int) -> _Found:
-        """Return one schedule."""
-        chance = random.Random(seed)
-        level: list[int] = self.distance.tolist()
-        levels = [dict[int, list[int]]() for _ in range(int(self.distance.max()) + 1)]
-        ports_of: dict[int, list[int]] = {}
-
-        def put(payload: int, rest: int) -> None:
-            if rest not in ports_of:
-                ports_of[rest] = np.flatnonzero(self.nearer[rest]).tolist()
-            levels[level[rest]].setdefault(rest, []).append(payload)
-
-        for payload, rest in enumerate(self.destination.tolist()):
-            put(payload, rest)
-        used, sends, step, left = [0] * self.ports, list[tuple[int, int, int]](), 0, len(self.destination)
-        while left:
-            match = self._match(levels, ports_of, chance, used)
-            moved = [(levels[level[rest]][rest].pop(), port, rest) for port, rest in match.items()]
-            for payload, port, rest in moved:
-                if not levels[level[rest]].get(rest, True):
-                    del levels[level[rest]][rest]
-                used[port] += 1
-                sends.append((step, payload, port))
-                beyond = int(self.beyond[rest, port])
-                if beyond:
-                    put(payload, beyond)
-                else:
-                    left -= 1
-            step += 1
-        return _Found(step, self.destination, self.layer, sends)
-
-    def _match(
-        self, levels: list[dict[int, list[int]]], ports_of: dict[int, list[int]], chance: random.Random, used: list[int]
-    ) -> dict[int, int]:
-        """Return the rest of the payload that each port sends: a maximum matching, the farthest payloads first."""
-        match: dict[int, int] = {}
-
-        def augment(rest: int, tried: set[int]) -> bool:
-            for port in sorted(ports_of[rest], key=used.__getitem__):
-                if port not in tried:
-                    tried.add(port)
-                    if port not in match or augment(match[port], tried):
-                        match[port] = rest
-                        return True
-            return False
-
-        for level in reversed(levels[1:]):
-            for rest in sorted(level, key=lambda rest: (len(ports_of[rest]), chance.random())):
-                for _ in level[rest]:
-                    if len(match) == self.ports or not augment(rest, set()):
-                        break
-                if len(match) == self.ports:
-                    return match
-        return match
+        for turn in range(k if len(going) else 0):
+            arc[turn, first[going] + hop] = network.arc(network.rotate(u, turn), (port + turn) % k)
+    chunk = (
+        np.concatenate([nodes[:0], *(network.rotate(nodes, turn) for turn in range(k if len(nodes) else 0))]) * messages
+    )
+    begin = starts(np.tile(length, k if len(nodes) else 0))
+    ways = Ways.of_paths(network, begin, arc.ravel(), chunk=chunk, size=np.full_like(chunk, messages))
+    each = np.arange(int(first[-1])) * messages
+    return Timed(ways, model("all-port"), np.tile(each, k), len(each) * messages)

@@ -9,18 +9,15 @@ each tree of a rank, and some more.
 
 from itertools import product
 
-import numpy as np
-
 from treecast.description import Description
 from treecast.lower_bounds import best, bounds
 from treecast.lower_bounds.cuts import optimum
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
-from treecast.plans.all_port.independent_trees import listed, spread_evenly
+from treecast.plans.all_port.independent_trees import list_of_trees, spread_evenly, ways_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.balanced import PASSES, balanced_trees
-from treecast.schedule import Claims, Schedule
+from treecast.schedule import Schedule
 from treecast.schedule.recipe import Job
 
 _MOST_SENDS = 2**21  # arcs of all trees
@@ -68,24 +65,22 @@ def over_balanced_trees(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    network, sizes, arcs = job.network, job.collective.sizes(), arcs_of(job.network)
-    number = np.full(network.nodes * network.ports, -1)
-    number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
+    network, sizes = job.network, job.collective.sizes()
     roots = network.ranks[sizes[network.ranks] > 0]
     if network.rank_count == 1 or not len(roots):
-        return Built(listed(job, [], [], number).rows, Claims(0, 0))
+        return list_of_trees(ways_of_trees(job, [], []))
     least, longest = best(bounds(job.collective, network, 1, job.model), "steps").value, int(sizes[roots].max())
     alike, found = job.collective.lengths is None, None
     for trees, deeper in _attempts(network, longest):
         each = -(-longest // trees)  # chunks down a tree
         most = float(trees / optimum(network)) if alike else least / each
         tried = balanced_trees(network, roots.tolist(), trees if alike else -(-sizes[roots] // each), most, deeper)
-        made = listed(job, tried, spread_evenly(job, tried, number), number)
+        made = list_of_trees(ways_of_trees(job, tried, spread_evenly(job, tried)))
         if found is None or made.claims.steps < found.claims.steps:
             found = made
         if found.claims.steps == least:
             break
-    return found or listed(job, [], [], number)
+    return found or list_of_trees(ways_of_trees(job, [], []))
 
 
 def _attempts(network: Network, messages: int) -> list[tuple[int, int]]:

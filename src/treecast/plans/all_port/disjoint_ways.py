@@ -21,9 +21,10 @@ import numpy as np
 from treecast.networks import Network, Rotational
 from treecast.networks.core import Ints
 from treecast.networks.ways import disjoint_ways
-from treecast.plans.all_port.alltoall import assembled, lengths_of_runs, schedule_hops
+from treecast.plans.all_port.alltoall import assembled, lengths_of_runs
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every, every_port
+from treecast.plans.ways.timetable import list_paths
 from treecast.ragged import starts
 from treecast.schedule.recipe import Job
 
@@ -168,7 +169,7 @@ class _Search:
                 ports = tuple((port + turn) % k for port in way.ports)
                 ways += [_Way(node, way.number, layer, ports) for layer in range(layers)]
         number, _, port = _flat(ways)
-        began, steps = schedule_hops(number, port, np.ones_like(port), k)
+        began, steps = list_paths(self.network, number, port, np.ones_like(port))
         return _Packed(ways, began, steps, steps - layers * _hops(spare), spared)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from treecast.against import Against, apart
 from treecast.errors import PlanError
+from treecast.models import Takes, model
 from treecast.networks import Network
-from treecast.networks.core import Ints
 from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart, least_cut
 from treecast.plans.all_port.allgather import least_crowded
 from treecast.plans.all_port.pipelines import streams
@@ -22,8 +22,9 @@ from treecast.plans.registry import ALL_PORT, builder, every
 from treecast.plans.trees import axes
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
-from treecast.ragged import starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.plans.ways.timetable import listed, translated
+from treecast.plans.ways.ways import Ways
+from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
@@ -100,12 +101,10 @@ def over_trees_of_every_root(job: Job[Network]) -> Built:
     The bound is ⌈M x (N - 1) / least in-degree⌉ steps. It is met where the arcs into each node are used alike and the list
     schedule leaves no gaps; each schedule shows how far it is from it.
     """
-    network, arcs = job.network, arcs_of(job.network)
-    number = np.full(network.nodes * network.ports, -1)
-    number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
+    network = job.network
     roots = np.flatnonzero(job.collective.sizes()) if network.rank_count > 1 else network.ranks[:0]
     found = [_trees(job, root) for root in np.intersect1d(roots, network.ranks).tolist()]
-    return listed(job, found, spread_evenly(job, found, number), number)
+    return list_of_trees(ways_of_trees(job, found, spread_evenly(job, found)))
 
 
 @builder(
@@ -121,10 +120,9 @@ def over_translated_trees(job: Job[Network]) -> Built:
     The bound is ⌈M x (N - 1) / k⌉ steps. It is met where all ports are used alike and the list schedule leaves no gaps.
     """
     network = job.network
-    number = np.tile(np.arange(network.ports), network.nodes)
     found = [_trees(job, 0)] if network.nodes > 1 else []
     longer = [least_crowded(trees, _left_over(job, trees)) for trees in found]
-    built = listed(job, found, longer, number)
+    built = list_of_trees(ways_of_trees(job, found, longer), translated(network))
     return built._replace(claims=Claims(built.claims.steps, built.claims.transmissions * network.nodes))
 
 
@@ -157,17 +155,14 @@ def _size(job: Job[Network], trees: TreeSet) -> int:
     return int(job.collective.sizes()[trees.root])
 
 
-def spread_evenly(job: Job[Network], found: list[TreeSet], number: Ints) -> list[list[int]]:
+def spread_evenly(job: Job[Network], found: list[TreeSet]) -> list[list[int]]:
     """Return for each root the trees that carry a chunk more, chosen such that the busiest arcs have little more than others.
 
     No arc is in two trees of a root. So each root takes the trees that cost least beside those of the others, a few times over.
     """
-    load = np.zeros(int(number.max(initial=0)) + 1, np.int64)
+    load, every = np.zeros(job.network.arcs, np.int64), arcs_of(job.network)
     arcs = [
-        [
-            number[trees.network.arc(up[up >= 0], port[up >= 0])]
-            for up, port in zip(trees.parent, trees.port, strict=True)
-        ]
+        [every.number(up[up >= 0], port[up >= 0]) for up, port in zip(trees.parent, trees.port, strict=True)]
         for trees in found
     ]
     longer: list[list[int]] = [[] for _ in found]
@@ -195,54 +190,18 @@ def dealt(job: Job[Network], trees: TreeSet, longer: list[int]) -> list[list[tup
     return [next(long if tree in longer else short) for tree in range(len(trees))]
 
 
-def listed(job: Job[Network], found: list[TreeSet], longer: list[list[int]], number: Ints) -> Built:
-    """Return the rows of a list schedule of what goes down some trees. ``number``: which arcs take turns, by Network.arc."""
+def ways_of_trees(job: Job[Network], found: list[TreeSet], longer: list[list[int]]) -> Ways:
+    """Return the ways of each root's messages down its trees, those of ``longer`` carry a chunk more than the others."""
     begin, parts = job.collective.begins(), list[tuple[TreeSet, list[list[tuple[int, int]]]]]()
     for trees, more in zip(found, longer, strict=True):
         base = int(begin[trees.root])
         parts.append((trees, [[(base + a, base + b) for a, b in ranges] for ranges in dealt(job, trees, more)]))
-    return list_of_trees(parts, number)
+    return Ways.of_trees(job.network, parts)
 
 
-def list_of_trees(parts: list[tuple[TreeSet, list[list[tuple[int, int]]]]], number: Ints | None = None) -> Built:
-    """Return the rows of a list schedule of ranges of chunks, each down a tree. ``number``: as in ``listed``; else each arc does.
+def list_of_trees(ways: Ways, wanted: Takes | None = None) -> Built:
+    """Return a list schedule of ways down trees for all ports: those go first that have most sends below them.
 
-    Parameters
-    ----------
-    parts
-        Sets of trees, and the ranges of chunks that each tree carries.
-    number : int64, optional
-        Which arcs take turns, by ``Network.arc``.
+    ``wanted``: what arcs take, where that is not the arc itself.
     """
-    from treecast.kernels.packing import list_schedule, weigh
-
-    table, columns, above, count = list[list[tuple[int, int]]](), list[Ints](), list[Ints](), 0
-    for trees, carried in parts:
-        for tree, ranges in enumerate(carried):
-            if not ranges:
-                continue
-            parent, port = trees.parent[tree].astype(np.int64), trees.port[tree].astype(np.int64)
-            dst = np.flatnonzero(parent >= 0)
-            place = np.full(len(parent), -1)
-            place[dst] = count + np.arange(len(dst))
-            above.append(place[parent[dst]])
-            facts = np.array([[sum(b - a for a, b in ranges)], [tree], [len(table)]])
-            ends = np.stack([parent[dst], dst, port[dst], trees.network.arc(parent[dst], port[dst])])
-            columns.append(np.concatenate([ends, np.broadcast_to(facts, (3, len(dst)))]))
-            table.append(ranges)
-            count += len(dst)
-    src, dst, port, arc, lasts, tree, payload = np.concatenate([np.empty((7, 0), np.int64), *columns], axis=1)
-    arc = arc if number is None else number[arc]
-    up, below = np.concatenate([np.empty(0, np.int64), *above]), np.empty(count, np.int64)
-    weigh(up, below)
-    ranked = np.argsort(-below * lasts, kind="stable")
-    rank, step = np.empty_like(ranked), np.empty(count, np.int64)
-    rank[ranked] = np.arange(count)
-    waits, above_all = (up >= 0).astype(np.int64), np.where(up < 0, count, up)
-    first, child = starts(np.bincount(above_all, minlength=count + 1)), np.argsort(above_all, kind="stable")
-    busy = np.unique(arc, return_inverse=True)[1].astype(np.int64)
-    room = starts(np.bincount(busy))
-    each = np.arange(len(room) - 1)  # copies may not change arcs
-    steps = int(list_schedule(first, child, waits, busy, each, rank, ranked, lasts, room, step))
-    rows = Rows.of(Payloads.of(table), step=step, steps=lasts, src=src, dst=dst, port=port, tree=tree, payload=payload)
-    return Built(rows, Claims(steps, int(lasts.sum())))
+    return listed(ways, model("all-port"), [-ways.below * ways.lengths], wanted=wanted).built()

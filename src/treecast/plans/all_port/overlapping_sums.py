@@ -3,28 +3,28 @@
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 A reduce-scatter and behind it an allgather ask as much of each node in each half: a node with fewer arcs than others holds up
 both. Here the halves overlap. The trees of both are chosen by price, all beside each other, so such a node passes on less, and
-others more. Each tree is a stream, or carries its sums in turns (plans/all_port/in_turns.py): then the first finished sums go out
+others more. Each tree is a stream, or carries its sums in turns (plans/ways/timetable.py): then the first finished sums go out
 while the last ones come in, from one root as from all.
 """
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.lower_bounds import bounds, tightest
+from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
-from treecast.plans.all_port.in_turns import MOST_SENDS, Turn, built_in_turns, cables_of, to_go
 from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.balanced import grown
-from treecast.ragged import starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.plans.ways.timetable import MOST_IN_TURNS, in_turns, listed, parallel
+from treecast.plans.ways.ways import Ways, pairs_of
+from treecast.schedule import Payloads
 from treecast.schedule.recipe import Job
 
 _MOST_ARCS = 2**19  # owners of sums, times arcs of a network
@@ -70,24 +70,25 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     """
     network, messages = job.network, job.collective.messages
     if network.rank_count == 1:
-        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
+        return listed(Ways.of_trees(network, []), job.model, [np.zeros(0, np.int64)]).built()
     least = tightest(bounds(job.collective, network, 1, job.model), "steps").value
     owners, tried = _owners(job), list[tuple[int, int, NDArray[np.int32]]]()
-    found = _listed(job, _grow(network, owners, 1, max(1.0, least / messages)), in_turn=False)
+    found = _listed(_ways(job, _grow(network, owners, 1, max(1.0, least / messages))), in_turn=False)
     for trees, (share, deeper) in _attempts(network, len(owners), messages):
         if found.claims.steps == least:
             return found
         taken = _grow(network, owners, trees, max(1.0, least * trees * share / messages), deeper)
-        found = min(found, *(_listed(job, taken, in_turn=turn) for turn in (False, True)), key=_steps)
-        sends = _sends(network, owners, taken)
+        ways = _ways(job, taken)
+        found = min(found, *(_listed(ways, in_turn=turn) for turn in (False, True)), key=_steps)
         busiest = int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees)
-        filling = int(to_go(sends.before, sends.after, len(sends.arc)).max())
+        filling = int(ways.heights.max())
         tried.append((busiest, filling, taken))
     left = _MOST_IN_TURNS
     for busiest, taken in _most_promising(tried, messages * len(owners)):
         if found.claims.steps > max(least, busiest) and left > 0:
-            found = min(found, _in_turns(job, taken), key=_steps)
-            left -= min(MOST_SENDS, int(np.count_nonzero(taken >= 0)) * -(-messages * len(owners) // len(taken)))
+            ways = _ways(job, taken)
+            found = min(found, in_turns(ways, ways.payload % len(taken)), key=_steps)
+            left -= min(MOST_IN_TURNS, int(np.count_nonzero(taken >= 0)) * -(-messages * len(owners) // len(taken)))
     return found
 
 
@@ -126,19 +127,6 @@ def _attempts(network: Network, owners: int, messages: int) -> list[tuple[int, t
     return found
 
 
-_COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
-
-
-class _Sends(NamedTuple):
-    """Sends of all trees: the arc of each, its tree, whether it is of a finished sum, and pairs of sends, one after the other."""
-
-    arc: Ints
-    tree: Ints
-    down: NDArray[np.bool_]
-    before: Ints
-    after: Ints
-
-
 def _grow(network: Network, owners: Ints, trees: int, most: float, deeper: int = 0) -> NDArray[np.int32]:
     """Return the arc of each node in each tree, int32 (trees, 2, N): the one it hears over, the one it sends its sum over.
 
@@ -157,9 +145,9 @@ def _grow(network: Network, owners: Ints, trees: int, most: float, deeper: int =
     return np.stack([found[::2, :nodes], found[1::2, nodes:]], axis=1)
 
 
-def _sends(network: Network, owners: Ints, taken: NDArray[np.int32]) -> _Sends:
-    """Return the sends over the arcs that nodes take in trees, and which wait for which."""
-    arcs = arcs_of(network)
+def _ways(job: Job[Network], taken: NDArray[np.int32]) -> Ways:
+    """Return the ways of sums over the arcs that nodes take in trees, and behind them of finished sums."""
+    network, arcs, owners, (base, size) = job.network, arcs_of(job.network), _owners(job), _parts(job, len(taken))
     tree, down, node = np.nonzero(taken[:, ::-1] >= 0)  # first what goes up
     arc = taken[:, ::-1][tree, down, node].astype(np.int64)
     number = np.full((len(taken), 2, network.nodes), -1)
@@ -170,46 +158,23 @@ def _sends(network: Network, owners: Ints, taken: NDArray[np.int32]) -> _Sends:
     onward = number[tree[sums], 0, arcs.head[arc[sums]]]
     more = onward >= 0
     below = ~sums & (arcs.tail[arc] != root)
-    before = [every[sums][more], number[tree[below], 1, arcs.tail[arc[below]]]]
-    after = [onward[more], every[below]]
-    last = every[sums][~more]
-    begin = every[~sums & (arcs.tail[arc] == root)]
-    count = np.bincount(tree[begin], minlength=len(taken))
-    at, many = starts(count), count[tree[last]]
-    place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-    before.append(np.repeat(last, many))
-    after.append(begin[np.repeat(at[tree[last]], many) + place])
-    return _Sends(arc, tree, down == 1, np.concatenate(before), np.concatenate(after))
-
-
-def _listed(job: Job[Network], taken: NDArray[np.int32], *, in_turn: bool) -> Built:
-    """Return the rows of a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
-    from treecast.kernels.packing import list_schedule
-
-    network, arcs, owners = job.network, arcs_of(job.network), _owners(job)
-    sends, base, size = _sends(network, owners, taken), *_parts(job, len(taken))
-    ranks, count, lasts = len(owners), len(sends.arc), size[sends.tree]
-    ranked = np.lexsort((-to_go(sends.before, sends.after, count), sends.tree // ranks * in_turn))
-    rank, step = np.empty(count, np.int64), np.empty(count, np.int64)
-    rank[ranked] = np.arange(count)
-    order = np.argsort(sends.before, kind="stable")
-    waits = np.bincount(sends.after, minlength=count)
-    pool, arc = cables_of(network), sends.arc.copy()
-    room = starts(np.bincount(pool[arc], minlength=int(pool.max()) + 1))
-    first = starts(np.bincount(sends.before, minlength=count))
-    steps = int(list_schedule(first, sends.after[order], waits, arc, pool, rank, ranked, lasts, room, step))
-    begin = np.concatenate([base, base + job.collective.sums])
-    rows = Rows.of(
+    before, after = pairs_of(np.where(sums & (arcs.head[arc] == root), tree, -1), np.where(sums | below, -2, tree))
+    begin = np.append(base, base + job.collective.sums)
+    return Ways(
+        network,
+        arc,
+        tree + down * len(taken),
         Payloads.of_ranges(begin, begin + np.tile(size, 2)),
-        step=step,
-        steps=lasts,
-        src=arcs.tail[arc],
-        dst=arcs.head[arc],
-        port=arcs.port[arc],
-        tree=sends.tree // ranks,
-        payload=sends.tree + sends.down * len(taken),
+        tree // len(owners),
+        tree // len(owners),
+        np.concatenate([every[sums][more], number[tree[below], 1, arcs.tail[arc[below]]], before]),
+        np.concatenate([onward[more], every[below], after]),
     )
-    return Built(rows, Claims(steps, int(lasts.sum())))
+
+
+def _listed(ways: Ways, *, in_turn: bool) -> Built:
+    """Return a list schedule: the sends go first that are farthest from the end; ``in_turn``: tree by tree."""
+    return listed(ways, model("all-port"), [ways.turn * in_turn, -ways.heights], pools=parallel(ways.network)).built()
 
 
 def _parts(job: Job[Network], trees: int) -> tuple[Ints, Ints]:
@@ -218,12 +183,3 @@ def _parts(job: Job[Network], trees: int) -> tuple[Ints, Ints]:
     ranges = np.array([each[0] for each in streams(messages, trees // len(owners), 1)], np.int64)
     own = owners * messages if job.collective.all_source else owners * 0
     return (ranges[:, :1] + own).ravel(), np.repeat(ranges[:, 1] - ranges[:, 0], len(owners))
-
-
-def _in_turns(job: Job[Network], taken: NDArray[np.int32]) -> Built:
-    """Return the rows of a list schedule in which each tree carries few sums at a time."""
-    owners = _owners(job)
-    sends = _sends(job.network, owners, taken)
-    shift = sends.down * job.collective.sums
-    turn = Turn(sends.arc, sends.tree, sends.tree // len(owners), shift, sends.before, sends.after)
-    return built_in_turns(job.network, turn, *_parts(job, len(taken)))

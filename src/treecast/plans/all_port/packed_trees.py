@@ -28,6 +28,7 @@ from treecast.plans.trees.balanced import disjoint_past_relays
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import packed_trees
+from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims, Rows, Schedule
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
@@ -208,5 +209,5 @@ def _share_arcs(trees: TreeSet) -> bool:
 def _in_turn(trees: TreeSet, messages: int, copies: int) -> _Choice:
     """Return the same of trees that share arcs."""
     carried = streams(messages, len(trees), copies)
-    made = list_of_trees([(trees, carried)])
+    made = list_of_trees(Ways.of_trees(trees.network, [(trees, carried)]))
     return _Choice(trees, made.claims.steps, carried, made.rows)

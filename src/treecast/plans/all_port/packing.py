@@ -10,8 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treecast.errors import PlanError
+from treecast.models import model
 from treecast.networks.core import Ints
-from treecast.ragged import starts
+from treecast.plans.ways.timetable import listed, translated
+from treecast.plans.ways.ways import Ways
+from treecast.schedule import Payloads
 from treecast.schedule.trees import TreeSet
 
 
@@ -40,9 +43,6 @@ def pack(trees: TreeSet, masks: Ints) -> Packed:
     PlanError
         When a set is not closed: a node receives by a tree by which its parent there does not.
     """
-    from treecast.kernels.packing import pack as fill
-    from treecast.kernels.packing import weigh
-
     has = (masks[:, None, :] >> np.arange(len(trees))[:, None] & 1 == 1) & (trees.parent >= 0)
     of, tree, node = np.nonzero(has)
     number = np.full(has.shape, -1)
@@ -55,16 +55,8 @@ def pack(trees: TreeSet, masks: Ints) -> Packed:
         raise PlanError(
             f"labels that are not closed: {label(int(node[at]))} has tree {tree[at]}, its parent {label(int(up[at]))} has not"
         )
-    below = np.empty(len(node), np.int64)
-    weigh(above, below)
-    ranked = np.argsort(-below, kind="stable")
-    rank = np.empty_like(ranked)
-    rank[ranked] = np.arange(len(ranked))
-    port = trees.port[tree, node].astype(np.int64)
-    parent = np.where(above < 0, len(node), above)
-    first = starts(np.bincount(parent, minlength=len(node) + 1))
-    child = np.argsort(parent, kind="stable")
-    step = np.empty(len(node), np.int64)
-    room = starts(np.bincount(port, minlength=max(trees.network.ports, 1)))
-    steps = int(fill(first, child, port, rank, ranked, room, step))
-    return Packed(of, tree, node, step, steps)
+    after, nothing = np.flatnonzero(above >= 0), np.zeros_like(node)
+    port, chunk = trees.port[tree, node].astype(np.int64), Payloads.of_ranges([0], [1])
+    ways = Ways(trees.network, port, nothing, chunk, tree, nothing, above[after], after)
+    timed = listed(ways, model("all-port"), [-ways.below], wanted=translated(trees.network))
+    return Packed(of, tree, node, timed.step, timed.steps)

@@ -1,19 +1,20 @@
-"""Alltoall over shortest paths chosen by price: on any network, each pair of nodes by itself.
+"""Alltoall over shortest paths chosen by price: on any network, by any demands, each pair of nodes by itself.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step; or any other model.
 What an arc takes on the machine, itself or ports, costs more, the more ways use it: 4^(12 (n+1-B)/B) for n ways, if none of it
-need be used by more than B. Each pair takes the cheapest of its shortest ways. Pairs choose anew, one after the other, until
-nothing is used by more than B or they have chosen 12 times. Then a list schedule: of the chunks that wait for an arc, the one
-that has farthest to go, or the most waiting ahead, goes first.
+need be used by more than B. Where blocks differ in length, a way counts by its length. Each pair takes the cheapest of its
+shortest ways. Pairs choose anew, one after the other, until nothing is used by more than B or they have chosen 12 times. Then a
+list schedule: of the chunks that wait for an arc, the one that has farthest to go, or the most waiting ahead, goes first.
 """
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.lower_bounds import best, bounds
-from treecast.models import Model, takes
+from treecast.models import Takes, model, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
@@ -21,15 +22,19 @@ from treecast.networks.separators import best_separator
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
-from treecast.plans.ways.timetable import Timed, listed, there_and_back
+from treecast.plans.ways.timetable import Timed, listed, there_and_back, translated
 from treecast.plans.ways.ways import Ways
-from treecast.ragged import starts
+from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _MOST_WORK = 2**23  # hops of all tries
+_SEED = (
+    54  # of ways from node 0: with these, list schedules of stars and tori take the fewest steps on other machines, too
+)
+_MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
 """The price of an arc that carries what it should."""
 _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
@@ -37,7 +42,7 @@ _NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 def _too_many_hops(job: Job[Network]) -> str:
     network = job.network
-    most = _MOST_OF_ORBIT if network.seen_alike else _MOST_HOPS
+    most = _MOST_OF_ORBIT if network.seen_alike and job.collective.alike else _MOST_HOPS
     pairs = network.rank_count * (network.rank_count - 1)
     if pairs > most or pairs * (network.diameter if network.diameter_is_cheap else 1) // 2 > most:
         return f"finds a way for each pair of nodes, up to about {most:,} hops"
@@ -47,6 +52,7 @@ def _too_many_hops(job: Job[Network]) -> str:
 @builder(
     "priced-paths",
     "alltoall",
+    "alltoallv",
     under=ALL_PORT,
     any_model=True,
     fits=_too_many_hops,
@@ -59,44 +65,56 @@ def over_priced_paths(job: Job[Network]) -> Built:
 
     As few transmissions as there can be: M times the sum of all distances.
     """
-    network, messages = job.network, job.collective.messages
-    if network.rank_count == 1:
+    network = job.network
+    if not job.collective.demands().any():
         return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NAMES, ())), Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     found, share, work = list[Timed](), least_load(job, least), 0
-    for parts, seed in _tries(messages):
-        ways = _ways(job, parts, -(-share * parts // messages), seed)
-        for keys in orders(ways, job.model, seed):
+    for size, seed in _tries(job):
+        ways = _ways(job, size, share, seed)
+        for keys in orders(ways, takes(job.model, network), seed):
             found.append(listed(ways, job.model, keys))
             if found[-1].steps == least:
                 return found[-1].built()
         work += 2 * len(ways)
         one_way_each = network.arcs == 2 * (network.nodes - 1)  # a tree: other prices change nothing
-        if work > _MOST_WORK or one_way_each:
+        if work > _MOST_WORK or (one_way_each and job.collective.lengths is None):
             break
     return there_and_back(min(found, key=lambda timed: timed.steps), least=least).built()
 
 
 def least_load(job: Job[Network], least: int) -> int:
     """Return how many chunks some arc has to carry, by the bound ``least`` of steps, less those in which a cut is idle."""
-    cut = best_separator(job.network)
+    cut = best_separator(job.network) if job.collective.lengths is None else None
     chunks = job.copies * job.collective.messages
     return least - (cut.late if cut is not None and -(-chunks * cut.pairs // cut.arcs) + cut.late == least else 0)
 
 
-def _tries(messages: int) -> list[tuple[int, int]]:
-    """Return for each attempt into how many runs the messages of a pair are divided, and the seed of the ways."""
-    some = [(parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)]
-    return [*((1, seed) for seed in range(_TRIES)), *some]
+def _tries(job: Job[Network]) -> list[tuple[int, int]]:
+    """Return for each attempt how many chunks a run has at most, and the seed of the ways.
+
+    Runs of a block are alike. Those of blocks of different lengths are short first, as they get past each other.
+    """
+    messages, flits = job.collective.messages, job.collective.demands()
+    if job.collective.lengths is None:
+        some = [
+            (messages // parts, seed) for parts in (2, 3, 4) if messages % parts == 0 for seed in range(_TRIES // 3)
+        ]
+        return [*((messages, seed) for seed in range(_TRIES)), *some]
+    far, size = distances_from_all(job.network).astype(np.int64), 1
+    while (hops := int((-(-flits[job.network.ranks] // size) * far).sum())) > _MANY_HOPS and size < flits.max():
+        size *= 2
+    sizes = {size, *(-(-int(flits.max()) // parts) for parts in (4, 2, 1) if hops <= _MOST_HOPS)}
+    return [(each, seed) for each in sorted(sizes) for seed in range(_TRIES // 3)]
 
 
-def orders(ways: Ways, machine: Model, seed: int) -> list[list[Ints]]:
+def orders(ways: Ways, wanted: Takes, seed: int) -> list[list[Ints]]:
     """Return the keys of orders in which hops of paths may go: those farthest from the end, or with the most waiting ahead.
 
     Of those equally far from the end the first are, in one order, those whose targets are fewest numbers behind their sources: so
     all nodes send to different ones at a time.
     """
-    taken = takes(machine, ways.network).resource[ways.arc]
+    taken = wanted.resource[ways.arc]
     load = np.bincount(taken.ravel())[taken].max(axis=1, initial=0)
     chance = np.random.default_rng(seed).permutation(len(ways)) if seed else np.zeros_like(ways.arc)
     left = ways.heights
@@ -112,25 +130,81 @@ def orders(ways: Ways, machine: Model, seed: int) -> list[list[Ints]]:
     return [[-left, chance], [-ahead, -left, chance], *([] if seed else [[-left, behind]])]
 
 
-def _ways(job: Job[Network], parts: int, share: int, seed: int) -> Ways:
-    """Return ways of so many runs of each pair; nothing that arcs take is to be taken by more than ``share`` runs."""
-    from treecast.kernels.routing import route
+def _ways(job: Job[Network], size: int, share: int, seed: int) -> Ways:
+    """Return ways of runs of at most so many chunks of each pair; nothing is to be taken by more than ``share`` chunks."""
+    network, flits, equal = job.network, job.collective.demands(), job.collective.lengths is None
+    of, to = np.nonzero(flits[network.ranks])
+    block, parts = network.ranks[of] * network.nodes + to, -(-flits[network.ranks[of], to] // size)
+    part = places(parts) * size
+    of, goal, block = (np.repeat(column, parts) for column in (of, to, block))
+    chunk, lasts = job.collective.begins()[block] + part, np.minimum(job.collective.sizes()[block] - part, size)
+    unit = size if equal else -(-share // _MOST_LOAD)  # of loads
+    weight, share = -(-lasts // unit), -(-share // unit)
+    pairs = _Pairs(network, takes(job.model, network), distances_from_all(network), of, goal, weight)
+    return Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=lasts)
 
-    network, size = job.network, job.collective.messages // parts
-    arcs, far, wanted = arcs_of(network), distances_from_all(network), takes(job.model, network)
-    of, to = np.nonzero(~np.eye(network.rank_count, dtype=np.bool_))
-    of, goal = np.repeat(of, parts), np.repeat(network.ranks[to], parts)
-    first = starts(far[of, goal])
-    arc, load = np.full(first[-1], -1, np.int64), np.zeros(wanted.resources, np.int64)
-    chance, state = np.random.default_rng(seed), number_of_seed(seed)
-    price, columns = prices(share), (arcs.tail, arcs.head, arcs.into, arcs.entering)
-    for _ in range(_TURNS):
-        order = chance.permutation(len(of))
-        state = np.uint64(route(*columns, wanted.resource, far, of, goal, first, order, price, state, load, arc))
-        if load.max() <= share:
+
+class _Pairs(NamedTuple):
+    """Pairs of nodes: ``of`` is a row of ``far``, the distances from some nodes, ``goal`` a node, ``weight`` the load of a way.
+
+    int64 (pairs,) each.
+    """
+
+    network: Network
+    wanted: Takes
+    far: NDArray[np.int16]
+    of: Ints
+    goal: Ints
+    weight: Ints
+
+    def routed(self, share: int, seed: int) -> tuple[Ints, Ints]:
+        """Return shortest ways chosen by price: where that of each pair begins, and the arcs of all, one way behind the other."""
+        from treecast.kernels.routing import route
+
+        arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
+        arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
+        chance, state = np.random.default_rng(seed), number_of_seed(seed)
+        columns = (
+            arcs.tail,
+            arcs.head,
+            arcs.into,
+            arcs.entering,
+            self.wanted.resource,
+            self.far,
+            self.of,
+            self.goal,
+            self.weight,
+            first,
+        )
+        for _ in range(_TURNS):
+            order = chance.permutation(len(self.of))
+            state = np.uint64(route(*columns, order, prices(share), state, load, arc))
+            if load.max() <= share:
+                break
+        return first, arc
+
+
+def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
+    """Return ways of node 0 to some nodes, for several runs of a chunk each, and when their hops begin; all do so, translated.
+
+    The ways are shortest ones, chosen by price so that ports are used alike. Run i to the j-th node is chunk j runs + i.
+    """
+    goal = np.repeat(goal, runs)
+    far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
+    pairs, chunk, found = (
+        _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal)),
+        np.arange(len(goal)),
+        list[Timed](),
+    )
+    share = -(-int(far[0, goal].sum()) // network.ports)
+    for seed in range(_SEED, _SEED + _TRIES):
+        ways = Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))
+        found += [
+            listed(ways, model("all-port"), keys, wanted=pairs.wanted) for keys in orders(ways, pairs.wanted, seed)
+        ]
+        if min(timed.steps for timed in found) <= max(share, int(far[0, goal].max(initial=0))):
             break
-    chunk = ((network.ranks[of] * network.nodes + goal) * parts + np.tile(np.arange(parts), len(to))) * size
-    return Ways.of_paths(network, first, arc, chunk=chunk, size=np.full_like(chunk, size))
+    return min(found, key=lambda timed: timed.steps)
 
 
 def prices(share: int) -> Ints:

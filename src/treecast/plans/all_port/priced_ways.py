@@ -15,6 +15,7 @@ import numpy as np
 from treecast.against import apart
 from treecast.errors import PlanError
 from treecast.lower_bounds import best, bounds
+from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arc_connectivity, arcs_of, connectivity, fewest_apart
@@ -32,11 +33,12 @@ _LENGTH = UNIT // 8  # the price of a hop beside what an arc costs for being use
 
 
 class _Pairs(NamedTuple):
-    """The source and the target of each pair of nodes, and the first chunk of its messages, if there is one of them."""
+    """The source and the target of each pair of nodes, and the first chunk and the length of its block."""
 
     source: Ints
     target: Ints
-    block: Ints
+    chunk: Ints
+    size: Ints
 
 
 def _why_not(job: Job[Network]) -> str:
@@ -60,11 +62,13 @@ def _why_not(job: Job[Network]) -> str:
 
 def _pairs(job: Job[Network]) -> _Pairs:
     collective, ranks = job.collective, job.network.ranks
-    if not collective.all_source:
-        others = ranks[ranks != collective.root]
-        return _Pairs(np.full_like(others, collective.root), others, others)
-    of, to = np.nonzero(~np.eye(len(ranks), dtype=np.bool_))
-    return _Pairs(ranks[of], ranks[to], ranks[of] * job.network.nodes + ranks[to])
+    if collective.all_source:
+        source, target = np.nonzero(collective.demands())
+        block = source * job.network.nodes + target
+    else:
+        block = target = ranks[ranks != collective.root]
+        source = np.full_like(target, collective.root)
+    return _Pairs(source, target, collective.begins()[block], collective.sizes()[block])
 
 
 _WAYS: dict[str, Any] = {
@@ -79,7 +83,7 @@ _WAYS: dict[str, Any] = {
 
 
 @builder("priced-ways", "scatter", **_WAYS)
-@builder("priced-ways", "alltoall", orbit=False, **_WAYS)
+@builder("priced-ways", "alltoall", "alltoallv", orbit=False, **_WAYS)
 def over_priced_ways(job: Job[Network]) -> Built:
     """All-port: each message goes over x disjoint ways, as a stream over each, and survives any x-1 faults.
 
@@ -88,11 +92,11 @@ def over_priced_ways(job: Job[Network]) -> Built:
     PlanError
         When there are not so many ways.
     """
-    network, messages, found = job.network, job.collective.messages, list[Timed]()
+    network, found, size = job.network, list[Timed](), int(_pairs(job).size.max(initial=1))
     least = best(bounds(job.collective, network, job.copies, job.model, against=job.against), "steps").value
     for seed in range(_TRIES if network.rank_count > 1 else 1):
-        ways = _ways(job, -(-least_load(job, least) // messages), seed)
-        found += [listed(ways, job.model, keys) for keys in orders(ways, job.model, seed)]
+        ways = _ways(job, -(-least_load(job, least) // size), seed)
+        found += [listed(ways, job.model, keys) for keys in orders(ways, takes(job.model, network), seed)]
         if min(timed.steps for timed in found) == least:
             break
     fewest = min(found, key=lambda timed: (timed.steps, timed.transmissions))
@@ -103,7 +107,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     """Return a run of all messages for each way of each pair; no arc is to carry more than ``share`` runs."""
     from treecast.kernels.ways import priced_ways
 
-    network, copies, messages, pairs = job.network, job.copies, job.collective.messages, _pairs(job)
+    network, copies, pairs = job.network, job.copies, _pairs(job)
     arcs, count, meeting = arcs_of(network, single=job.against == "links"), len(pairs.source), job.against != "nodes"
     table = prices(share) + _LENGTH
     load, price = np.zeros(len(arcs.head), np.int64), np.full(len(arcs.head), table[0])
@@ -124,8 +128,7 @@ def _ways(job: Job[Network], share: int, seed: int) -> Ways:
     way, length = kept
     total = length.sum(axis=1)
     taken, every = way[np.arange(way.shape[1]) < total[:, None]], arcs_of(network)
-    arc = np.searchsorted(network.arc(every.tail, every.port), network.arc(arcs.tail[taken], arcs.port[taken]))
-    chunk = np.repeat(pairs.block * messages, copies)
+    arc = every.number(arcs.tail[taken], arcs.port[taken])
+    chunk, size = np.repeat(pairs.chunk, copies), np.repeat(pairs.size, copies)
     tree = np.tile(np.arange(copies), count)
-    size = np.full_like(chunk, messages)
     return Ways.of_paths(network, starts(length.reshape(-1)), arc, chunk=chunk, size=size, tree=tree)

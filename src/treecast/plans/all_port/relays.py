@@ -12,9 +12,9 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.all_port.alltoall import schedule_hops
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every_port
+from treecast.plans.ways.timetable import list_paths
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
@@ -111,9 +111,7 @@ def alltoall(job: Job[Complete]) -> Built:
             hops += [(path, a, b, v, way) for a, b in pairwise(ends)]
     path, source, target, block, tree = np.array(hops, np.int64).reshape(-1, 5).T
     length = np.full(len(path), messages)
-    step, steps = (
-        schedule_hops(path, network.port_between(source, target), length, network.ports) if hops else (path, 0)
-    )
+    step, steps = list_paths(network, path, network.port_between(source, target), length)
     return _assemble(network, messages, _Hops(step, source, target, block, tree), steps, nodes)
 
 

@@ -2,7 +2,7 @@
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
 Each rank has k trees to all ranks, and no arc is in more than s of all these trees, where 1/U = k/s is the optimum
-(plans/trees/split_off.py). The trees carry their chunks in turns (plans/all_port/in_turns.py). So M messages take M U steps and a
+(plans/trees/split_off.py). The trees carry their chunks in turns (plans/ways/timetable.py). So M messages take M U steps and a
 number of steps that does not grow with M, as long as a block is a chunk; where chunks are too many for that, blocks are longer.
 """
 
@@ -11,18 +11,16 @@ import numpy as np
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
 from treecast.plans.all_port.balanced_trees import facts_of_rate
-from treecast.plans.all_port.in_turns import built_in_turns, turn_of_trees
-from treecast.plans.all_port.independent_trees import dealt, spread_evenly
+from treecast.plans.all_port.independent_trees import list_of_trees, spread_evenly, ways_of_trees
 from treecast.plans.all_port.packed_trees import SEED
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.split_off import trees_split_off
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.plans.ways.timetable import in_turns
 from treecast.schedule.recipe import Job
 
 _MOST_SPLIT = 2**31  # ranks, pairs of arcs through relays and nodes twice, multiplied: what splitting off takes
 _MOST_RANKS = 144  # some two seconds of packing, which grows with their fourth power
-_COLUMNS = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 def _needless(network: Network) -> str:
@@ -66,16 +64,9 @@ def over_split_off_trees(job: Job[Network]) -> Built:
     PlanError
         Where a relay cannot be split off: more arcs lead to it than from it, or fewer.
     """
-    network, messages = job.network, job.collective.messages
+    network = job.network
     if network.rank_count == 1:
-        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_COLUMNS, np.empty(0, np.int64))), Claims(0, 0))
-    arcs, number = arcs_of(network), np.full(network.nodes * network.ports, -1)
-    number[network.arc(arcs.tail, arcs.port)] = np.arange(len(arcs.head))
+        return list_of_trees(ways_of_trees(job, [], []))
     found = list(trees_split_off(network, int(job.options.get(SEED.keyword, 1))))
-    ranges = list[tuple[int, int]]()
-    for trees, longer in zip(found, spread_evenly(job, found, number), strict=True):
-        for carried in dealt(job, trees, longer):
-            start, stop = carried[0] if carried else (0, 0)
-            ranges.append((trees.root * messages + start, stop - start))
-    first, size = np.array(ranges, np.int64).T
-    return built_in_turns(network, turn_of_trees(found), first, size)
+    ways = ways_of_trees(job, found, spread_evenly(job, found))
+    return in_turns(ways, ways.payload)

@@ -19,7 +19,7 @@ def facts_of_trees(job: Job[Any], schedule: Schedule, depth: int) -> Description
     return found.joined(about_copies(job.copies, job.against))
 
 
-def about_trees(network: Network, root: int, used: int, depth: int, *, proved: bool = False) -> Description:
+def about_trees(network: Network, root: int, used: int, depth: int) -> Description:
     """Return what is known of a number of trees that share no arc: how many there can be, and how deep they are at least.
 
     Parameters
@@ -30,8 +30,6 @@ def about_trees(network: Network, root: int, used: int, depth: int, *, proved: b
         The number of trees that carry something.
     depth
         The depth of the deepest, in arcs; 0 where it is not known.
-    proved
-        Whether it is known by other means than the bound that so many are nowhere less deep.
 
     Returns
     -------
@@ -53,7 +51,7 @@ def about_trees(network: Network, root: int, used: int, depth: int, *, proved: b
         lines["trees"] = f"{used:,} of {ways:,} that share no arc"
         lines["ways"] = f"{ways:,} that share no arc, " + (f"fewest to {where}" if where else "to every node")
     if depth:
-        bound = depth if proved else least_depth(network, root, used)
+        bound = least_depth(network, root, used)
         figures |= {"depth_lower_bound": bound, "least_depth_proved": depth == bound}
         lines["depth"] = f"{depth:,}: " + ("the least, proved" if depth == bound else f"at least {bound:,}")
     return Description(figures, lines)

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from treecast.errors import ScheduleError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 from treecast.plans.bufferless.scatter import FIRST, build_streams
 from treecast.plans.built import Built
 from treecast.plans.lengths import lengths_of
 from treecast.plans.registry import builder
-from treecast.plans.trees.spanning import arcs_of, best, breadth_first, streams_steps
+from treecast.plans.trees.spanning import best, breadth_first, streams_steps
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import Tree
 
@@ -87,7 +88,7 @@ def cover(network: Network, root: int, flits: Ints, both_ways: bool = False) -> 
     """
     alone = best(network, root, flits, lambda tree: streams_steps(tree, flits, "all"), both_ways)
     least = streams_steps(alone, flits, "all")
-    first, _, _ = arcs_of(network, both_ways)
+    first = arcs_of(network, both_ways=both_ways).first
     degree, found = int(first[root + 1] - first[root]), None
     choice = degree > 1 and int(first[-1]) > 2 * network.nodes - 2  # in a tree there is none
     choice = choice and not network.parallel_arcs and network.relays is None
@@ -147,9 +148,8 @@ class _Search:
 
     def __init__(self, network: Network, root: int, flits: Ints, *, both_ways: bool, goal: int, most: int) -> None:
         self.network, self.root, self.flits, self.goal = network, root, flits, goal
-        self.arcs, self.near = arcs_of(network, both_ways), breadth_first(network, root, both_ways)
-        first, target, _ = self.arcs
-        source, other = np.repeat(np.arange(network.nodes), np.diff(first)), target.astype(np.int64)
+        self.arcs, self.near = arcs_of(network, both_ways=both_ways), breadth_first(network, root, both_ways)
+        first, source, other = self.arcs.first, self.arcs.tail.astype(np.int64), self.arcs.head
         keys = np.minimum(source, other) * network.nodes + np.maximum(source, other)
         self.link = np.unique(keys, return_inverse=True)[1].astype(np.int32)
         self.trees = int(first[root + 1] - first[root])
@@ -248,7 +248,7 @@ class _Search:
     def _cover(
         self, parent: NDArray[np.int32], by: NDArray[np.int32], depth: NDArray[np.int32], dealt: Ints, steps: int
     ) -> Cover:
-        port = np.where(by >= 0, self.arcs[2][by], -1).astype(np.int32)
+        port = np.where(by >= 0, self.arcs.port[by], -1).astype(np.int32)
         trees = [Tree(self.network, self.root, parent[t], port[t]) for t in range(self.trees)]
         return Cover(self.network, self.root, tuple(trees), dealt, steps)
 

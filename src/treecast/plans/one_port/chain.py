@@ -1,21 +1,53 @@
-"""A broadcast over one port from each node to the next, as along a ring: the baseline.
+"""A broadcast over one port from each node to the next, along a way through all nodes: the best there is for long messages.
 
-Communication model: store-and-forward, one-port, full duplex, one message of fixed length per arc and step.
+Communication model: store-and-forward, one-port, full or half duplex, one message of fixed length per arc and step.
+
+A node of a tree tells its children one after the other. So a long message takes as many steps a chunk as the busiest node has
+children: along a Hamiltonian path one, with a row for each arc however long the message is. Where a node sends or receives, or
+has one partner in a step, the chunks follow each other two steps apart. Such a path is looked for by going on to the node with
+the fewest ways on (Warnsdorff 1823). Where none is left, the end of the path is turned round (Pósa 1976), or it begins anew.
 """
+
+from functools import lru_cache
+from random import Random
 
 import numpy as np
 
+from treecast.networks import Network
 from treecast.networks.complete import Complete
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
 from treecast.plans.built import Built
 from treecast.plans.one_port.models import ONE_PORT
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
+_MOST_NODES, _MOST_WORK = 2**11, 2**19  # arcs that a search looks at
+_MOST_ROWS = 2**16
 
-def _claims(job: Job[Complete]) -> Claims:
-    others, messages = job.network.nodes - 1, job.collective.messages
-    return Claims(messages + others - 1 if others else 0, messages * others)
+
+def _fits(job: Job[Network]) -> str:
+    network, model = job.network, job.model
+    if model.ports != "one" or model.combining:
+        return "is for one port, where a message is one chunk"
+    if network.relays is not None or network.nodes > _MOST_NODES or network.rank_count < 2:
+        return f"is for 2 to {_MOST_NODES:,} nodes, none of them a relay"
+    return "" if path_through_all(network, job.collective.root) else "finds no path through all nodes"
+
+
+def _block(job: Job[Network]) -> int:
+    """Return how many chunks go together; 0 where a node sends while it receives, so that all go in one stream."""
+    if not job.model.half_port and job.model.partner == "any":
+        return 0
+    return -(-job.collective.messages * (job.network.nodes - 1) // _MOST_ROWS)
+
+
+def _claims(job: Job[Network]) -> Claims:
+    others, messages, block = job.network.nodes - 1, job.collective.messages, _block(job)
+    blocks = -(-messages // block) if block else 1
+    before = (others - 1) * (block or 1) + 2 * (blocks - 1) * block
+    return Claims(before + messages - (blocks - 1) * block if others else 0, messages * others)
 
 
 @builder(
@@ -30,16 +62,81 @@ def _claims(job: Job[Complete]) -> Claims:
 )
 def chain(job: Job[Complete]) -> Built:
     """One-port: M + N - 2 steps, M (N - 1) transmissions: a pipeline along the nodes in order."""
-    place = np.arange(job.network.nodes - 1)
-    src = job.network.translate(job.collective.root, place)
+    return _along(job, job.network.translate(job.collective.root, np.arange(job.network.nodes)))
+
+
+@builder(
+    "hamiltonian-path",
+    "broadcast",
+    under=(),
+    any_model=True,
+    fits=_fits,
+    claims=_claims,
+    rank=98,
+    what="from each node to the next along a path through all nodes: long messages, in few rows",
+)
+def hamiltonian_path(job: Job[Network]) -> Built:
+    """One-port: M + N - 2 steps, of half duplex or with one partner some 2 M + N - 3; M (N - 1) transmissions.
+
+    At most N - 1 - ⌈log2 N⌉ above the bound of one port, however many messages.
+    """
+    return _along(job, np.array(path_through_all(job.network, job.collective.root), np.int64))
+
+
+def _along(job: Job[Network], path: Ints) -> Built:
+    """Return a pipeline from each node of a path to the next."""
+    messages, block = job.collective.messages, _block(job)
+    first = np.arange(0, messages, block or messages)
+    stop = np.minimum(first + (block or messages), messages)
+    place, part = (each.ravel() for each in np.indices((len(path) - 1, len(first))))
+    src, dst = path[place], path[place + 1]
     rows = Rows.of(
-        Payloads.of([[(0, job.collective.messages)]] if len(place) else []),
-        step=place,
-        steps=place * 0 + job.collective.messages,
+        Payloads.of_ranges(first, stop),
+        step=(place + 2 * part) * (block or 1),
+        steps=(stop - first)[part],
         src=src,
-        dst=job.network.translate(src, 1),
-        port=place * 0,
+        dst=dst,
+        port=job.network.port_between(src, dst),
         tree=place * 0,
-        payload=place * 0,
+        payload=part,
     )
     return Built(rows, _claims(job))
+
+
+@lru_cache(64)
+def path_through_all(network: Network, root: int, *, closed: bool = False) -> tuple[int, ...]:
+    """Return the nodes of a path from a root through all nodes; empty where none is found, which is no proof.
+
+    ``closed``: an arc leads from its end back to the root.
+
+    Examples
+    --------
+    >>> from treecast.networks import network
+    >>> path_through_all(network("mesh:2x3"), 0)
+    (0, 3, 4, 5, 2, 1)
+    """
+    arcs, nodes, work = arcs_of(network), network.nodes, 0
+    near = [sorted(set(arcs.head[a:b].tolist())) for a, b in zip(arcs.first[:-1], arcs.first[1:], strict=True)]
+    if sum(len(ways) < 2 for v, ways in enumerate(near) if v != root) > 1 - closed and network.both_ways:
+        return ()  # it ends where there is no way on
+    chance, noise, most = Random(0), -1, min(_MOST_WORK, nodes**2 << 10)
+    while work < most:
+        path, place, noise = [root], {root: 0}, (noise + 1) % 4
+        while work < most:
+            work += 1 + len(near[path[-1]])
+            free = [v for v in near[path[-1]] if v not in place]
+            if free:
+                ways_on = [sum(w not in place for w in near[v]) + (0.01 + noise) * chance.random() for v in free]
+                path.append(free[ways_on.index(min(ways_on))])
+                place[path[-1]] = len(path) - 1
+            else:  # by an arc back to the path: what is behind its end goes the other way round
+                back = [v for v in near[path[-1]] if v not in path[-2:]] if network.both_ways else []
+                if not back:
+                    break
+                turn = place[chance.choice(back)] + 1
+                work += len(path) - turn
+                path[turn:] = path[: turn - 1 : -1]
+                place.update((v, turn + i) for i, v in enumerate(path[turn:]))
+            if len(path) == nodes and (root in near[path[-1]] or not closed):
+                return tuple(path)
+    return ()

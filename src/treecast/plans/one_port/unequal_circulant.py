@@ -26,6 +26,8 @@ from treecast.plans.one_port.circulant import chunks_of, steps_of
 from treecast.plans.one_port.models import COMBINING, HALF, ONE_PORT, check_rows
 from treecast.plans.one_port.skips import receive_lists, skips
 from treecast.plans.registry import Option, builder
+from treecast.plans.ways.timetable import listed
+from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.ragged import places, starts
 from treecast.schedule import Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
@@ -117,7 +119,7 @@ def flit_by_flit(job: Job[Complete]) -> Built:
     for counts, size, before in in_streams(lengths.flits, _MOST_SENDS // max(1, network.nodes - 1)):
         check_rows(int(counts.sum()), network.nodes - 1, network)
         sends = _sends(network.nodes, counts)
-        step = _first_fit(network.nodes, counts, sends, job.model.half_port)
+        step = _steps(job, counts, sends)
         number, known = starts(counts)[sends.block] + sends.part, sum(map(len, payloads))
         parts.append(_rows(network, sends, begun + step * size, np.full(len(step), size), known + number))
         first = np.repeat(lengths.first + before, counts) + places(counts) * size
@@ -128,19 +130,13 @@ def flit_by_flit(job: Job[Complete]) -> Built:
     return Built(rows, Claims(begun, lengths.total * (network.nodes - 1)))
 
 
-def _first_fit(nodes: int, counts: Ints, sends: "_Sends", half: bool) -> Ints:
-    """Return the step of each send: the first in which both its ports are free."""
-    from treecast.kernels.first_fit import first_fit
-
-    total, step = int(counts.sum()), np.empty(len(sends.block), np.int64)
-    chunk, steps = starts(counts)[sends.block] + sends.part, total + nodes
-    while True:
-        sending = np.zeros((nodes, steps), np.uint8)
-        hearing = sending if half else np.zeros_like(sending)
-        known = np.zeros((total, nodes), np.int64)
-        if first_fit(chunk, sends.source, sends.target, sending, hearing, known, step):
-            return step
-        steps *= 2
+def _steps(job: Job[Complete], counts: Ints, sends: "_Sends") -> Ints:
+    """Return the step of each send: as early as it can go, if those of earlier turns go first."""
+    at = (starts(counts)[sends.block] + sends.part) * job.network.nodes
+    arc = job.network.arc(sends.source, job.network.port_between(sends.source, sends.target))
+    nothing, pairs = np.zeros_like(arc), pairs_of(at + sends.target, at + sends.source)
+    ways = Ways(job.network, arc, nothing, Payloads.of_ranges([0], [1]), nothing - 1, sends.turn, *pairs)
+    return listed(ways, job.model, [sends.turn]).step
 
 
 def _claims(job: Job[Complete]) -> Claims:

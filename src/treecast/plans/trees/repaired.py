@@ -123,9 +123,7 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
 
 def _arcs_up(trees: TreeSet) -> NDArray[np.int32]:
     """Return the arc by which each node hears in each tree, as ``arcs_of`` numbers them: int32 (k, N), -1 at the root."""
-    arcs, ports = arcs_of(trees.network), trees.network.ports
-    names = arcs.tail.astype(np.int64) * ports + arcs.port
-    found = np.searchsorted(names, trees.parent.astype(np.int64) * ports + trees.port)
+    found = arcs_of(trees.network).number(trees.parent, trees.port)
     return np.where(trees.parent < 0, -1, found).astype(np.int32)
 
 

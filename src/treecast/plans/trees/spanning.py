@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.networks import Network
 from treecast.networks.core import Ints
+from treecast.networks.flows import Arcs, arcs_of
 from treecast.plans.registry import Option
 from treecast.plans.trees.pruning import pruned
-from treecast.ragged import starts
-from treecast.schedule.trees import Ports, Tree
+from treecast.schedule.trees import Tree
 
 TREES = ("breadth-first", "balanced", "broadcast-time", "depth-bounded:D", "best")
 """The trees there are."""
-Arcs = tuple[Ints, NDArray[np.int32], NDArray[np.int32]]
-"""Arcs as in Network.arc_lists."""
 _SWEEPS = 30
 
 
@@ -95,7 +93,8 @@ def _search(network: Network, root: int, both_ways: bool) -> tuple[NDArray[np.in
     ):  # nothing to search, and the arcs of a complete network are too many to list
         parent[near], port[near] = root, network.port_between(root, near)
         return parent, port
-    search(*arcs_of(network, both_ways), network.check_node(root), parent, port)
+    arcs = arcs_of(network, both_ways=both_ways)
+    search(arcs.first, arcs.head, arcs.port, network.check_node(root), parent, port)
     _check_reached(network, root, parent, both_ways)
     return parent, port
 
@@ -114,7 +113,7 @@ def balanced(network: Network, root: int, flits: Ints, both_ways: bool = False) 
     """Return a tree of shortest paths in which the subtrees of the root's children have about equally many flits."""
     from treecast.kernels.spanning import balanced as fill
 
-    arcs, near = arcs_of(network, both_ways), _spanning(network, root, both_ways)
+    arcs, near = arcs_of(network, both_ways=both_ways), _spanning(network, root, both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
     fill(*arcs[:2], root, near.order, near.depth, flits, parent, by)
     return _tree(network, root, arcs, parent, by)
@@ -125,7 +124,7 @@ def broadcast_time(network: Network, root: int, both_ways: bool = False) -> Tree
     from treecast.kernels.spanning import rounds
 
     _spanning(network, root, both_ways)  # for what it refuses
-    arcs = arcs_of(network, both_ways)
+    arcs = arcs_of(network, both_ways=both_ways)
     parent, by = np.full((2, network.nodes), -1, np.int32)
     return _tree(network, root, arcs, parent, by, order=rounds(*arcs[:2], root, parent, by))
 
@@ -140,11 +139,11 @@ def depth_bounded(network: Network, root: int, most: int, both_ways: bool = Fals
             f"no spanning tree of {network.spec} from {network.label(root)} has depth {most}: "
             f"its farthest node is {near.height} arcs away"
         )
-    arcs = arcs_of(network, both_ways)
+    arcs = arcs_of(network, both_ways=both_ways)
     parent = near.parent.copy()
     below = near.order[1:].astype(np.int64)
     by = np.full(network.nodes, -1, np.int32)
-    by[below] = _arc_numbers(arcs, parent[below].astype(np.int64), near.port[below])
+    by[below] = arcs.number(parent[below], near.port[below])
     bounded(*arcs[:2], near.order, most, parent, by, _SWEEPS)
     return heaviest_first(_tree(network, root, arcs, parent, by))
 
@@ -200,17 +199,6 @@ def streams_steps(tree: Tree, flits: Ints, ports: str) -> int:
     return int((sent - before + depth[order] - 1).max())
 
 
-def arcs_of(network: Network, both_ways: bool) -> Arcs:
-    """Return the arcs of a network, or only those with an arc back."""
-    first, target, port = network.arc_lists()
-    if not both_ways or network.both_ways:
-        return first, target, port
-    source = np.repeat(np.arange(network.nodes), np.diff(first))
-    kept = network.back(source, port) >= 0
-    count = np.bincount(source[kept], minlength=network.nodes)
-    return starts(count), target[kept], port[kept]
-
-
 def _tree(
     network: Network,
     root: int,
@@ -220,18 +208,11 @@ def _tree(
     *,
     order: NDArray[np.int32] | None = None,
 ) -> Tree:
-    port = np.where(by >= 0, arcs[2][by], -1).astype(np.int32) if len(arcs[2]) else by
+    port = np.where(by >= 0, arcs.port[by], -1).astype(np.int32) if len(arcs.port) else by
     parent, kept = pruned(network, parent, port)
     if order is not None and network.relays is not None:
         order = order[(parent[order] >= 0) | (order == root)]
     return Tree(network, root, parent, kept, served=order)
-
-
-def _arc_numbers(arcs: Arcs, source: Ints, port: Ports) -> Ints:
-    """Return the numbers of the arcs that leave nodes by ports."""
-    every = np.repeat(np.arange(len(arcs[0]) - 1), np.diff(arcs[0]))
-    width = int(arcs[2].max(initial=0)) + 1
-    return np.searchsorted(every * width + arcs[2], source * width + port)
 
 
 def _check_reached(network: Network, root: int, parent: NDArray[np.int32], both_ways: bool) -> None:

@@ -134,6 +134,7 @@ _ANY: dict[str, Any] = {"under": (), "any_model": True, "fits": _fits, "orbit": 
     "allgather",
     "allgatherv",
     "alltoall",
+    "alltoallv",
     by_root=True,
     most_copies=every_port,
     what="the ways of the best plan for all ports, timed anew",

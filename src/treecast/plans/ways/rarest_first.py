@@ -6,13 +6,14 @@ some ten messages, and for one port. The arcs are asked by the rarity of what th
 What is equal goes by chance, several times. Then the ways are timed from the end and from the start again.
 """
 
+from collections.abc import Iterable
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import PlanError
-from treecast.models import takes
+from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
@@ -68,22 +69,51 @@ def rarest_first(job: Job[Network]) -> Built:
     return min(found, key=lambda timed: (timed.steps, timed.transmissions)).built()
 
 
-def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
-    """Return what one exchange sends, and when, without what nobody needs."""
+def exchanged(
+    network: Network, wanted: Takes, given: Iterable[tuple[int, int, int]], *, chunks: int, seed: int, by_need: bool
+) -> tuple[Ints, Ints, Ints]:
+    """Return the step, arc and chunk of each send of an exchange in which all ranks get all chunks, int64, in order of steps.
+
+    Parameters
+    ----------
+    network
+        Where.
+    wanted
+        What arcs take.
+    given
+        Who has which chunks: a node, the first and the one behind the last.
+    chunks
+        How many there are.
+    seed, by_need
+        What is random begins with the seed; arcs are asked by what their heads lack, or else by how rare what they carry is.
+
+    Raises
+    ------
+    PlanError
+        When some rank cannot be reached.
+    """
     from treecast.kernels.rarest import spread
 
-    network, collective, arcs = job.network, job.collective, arcs_of(job.network)
-    wanted, chunks = takes(job.model, network), collective.chunks
     has, wants = np.zeros((network.nodes, chunks), np.bool_), np.zeros(network.nodes, np.bool_)
-    for node, first, stop in collective.given():
+    for node, first, stop in given:
         has[node, first:stop] = True
     wants[network.ranks] = True
     sent, busy = np.empty((network.nodes * chunks, 3), np.int32), np.full((wanted.resources, 2), -1)
-    columns = (arcs.tail, arcs.head, wanted.resource, wanted.key, busy, has, wants)
+    columns = (*arcs_of(network)[:5], wanted.resource, wanted.key, busy, has, wants)
     count, steps = spread(*columns, by_need, number_of_seed(seed), 4 * (chunks + network.nodes), sent)
     if steps < 0:
-        raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end")
-    step, arc, chunk = sent[:count].astype(np.int64).T[:, _needed(network, wants, *sent[:count, 1:].T)]
+        raise PlanError(f"an exchange of {chunks:,} chunks on {network.spec} did not end: some node is not reached")
+    step, arc, chunk = sent[:count].astype(np.int64).T
+    return step, arc, chunk
+
+
+def _exchanged(job: Job[Network], seed: int, by_need: bool) -> Timed:
+    """Return what one exchange sends, and when, without what nobody needs."""
+    network, collective, arcs = job.network, job.collective, arcs_of(job.network)
+    chunks, wants = collective.chunks, np.isin(np.arange(network.nodes), network.ranks)
+    wanted = takes(job.model, network)
+    sent = exchanged(network, wanted, collective.given(), chunks=chunks, seed=seed, by_need=by_need)
+    step, arc, chunk = np.stack(sent)[:, _needed(network, wants, *sent[1:])]
     at = chunk * network.nodes
     pairs = pairs_of(at + arcs.head[arc], at + arcs.tail[arc])
     payloads = Payloads.of_ranges(np.arange(chunks), np.arange(1, chunks + 1))

@@ -4,20 +4,23 @@ In each step the arcs ask one after the other, in the order of the first hops th
 takes is free. Where messages combine, all hops that wait for an arc go over it at once.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from treecast.errors import PlanError
-from treecast.models import Model, takes
+from treecast.models import Model, Takes, model, takes
+from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
 from treecast.plans.built import Built
 from treecast.plans.ways.ways import Ways, grouped
-from treecast.ragged import starts
+from treecast.ragged import explode, starts
 from treecast.schedule import Claims, Payloads, Rows
 
 _MOST_WORK = 2**20  # hops that are timed there and back
+MOST_IN_TURNS = 2**18  # hops of all turns
 
 
 class Timed(NamedTuple):
@@ -36,16 +39,20 @@ class Timed(NamedTuple):
     def built(self) -> Built:
         """Return the rows; runs of chunks that follow each other over an arc are a stream, and what goes at once is a message."""
         ways, combining = self.ways, self.model.combining
-        first, lasts = ways.payloads.first[ways.payload], ways.lengths
-        order = np.lexsort((first, self.step, ways.tree, ways.arc))
-        arc, tree, step, first = (column[order] for column in (ways.arc, ways.tree, self.step, first))
+        hop, piece = explode(ways.payloads.start, ways.payload)
+        first, lasts = ways.payloads.first[piece], (ways.payloads.stop - ways.payloads.first)[piece]
+        shift = 0 if combining else np.cumsum(lasts) - lasts - (np.cumsum(ways.lengths) - ways.lengths)[hop]
+        arc, tree, step = ways.arc[hop], ways.tree[hop], self.step[hop] + shift
+        order = np.lexsort((first, step, tree, arc))
+        arc, tree, step, first, hop = (column[order] for column in (arc, tree, step, first, hop))
         stop = first + lasts[order]
         fresh = np.ones(len(order), np.bool_)
         follows = (np.diff(arc) == 0) & (np.diff(tree) == 0)
         if combining:
             fresh[1:] = ~(follows & (np.diff(step) == 0))
         else:
-            fresh[1:] = ~(follows & (first[1:] == stop[:-1]) & (np.diff(step) == (stop - first)[:-1]))
+            follows &= (first[1:] == stop[:-1]) | (np.diff(hop) == 0)
+            fresh[1:] = ~(follows & (np.diff(step) == (stop - first)[:-1]))
         begins, arcs = np.flatnonzero(fresh), arcs_of(ways.network)
         payloads = Payloads(np.append(begins, len(order)), first, stop)
         rows = Rows.of(
@@ -61,7 +68,27 @@ class Timed(NamedTuple):
         return Built(rows, Claims(self.steps, self.transmissions))
 
 
-def listed(ways: Ways, machine: Model, keys: list[Ints], *, back: bool = False) -> Timed:
+def translated(network: Network) -> Takes:
+    """Return what an arc takes where all nodes do the translate of what node 0 does, over all ports: its port, at all nodes."""
+    port = arcs_of(network).port.astype(np.int64)[:, None]
+    return Takes(port, np.full_like(port, -1), network.ports)
+
+
+def parallel(network: Network) -> Ints:
+    """Return a number for each arc, the same for those from one node to another: int64 (arcs,)."""
+    arcs = arcs_of(network)
+    return np.unique(arcs.tail.astype(np.int64) * network.nodes + arcs.head, return_inverse=True)[1].astype(np.int64)
+
+
+def listed(
+    ways: Ways,
+    machine: Model,
+    keys: list[Ints],
+    *,
+    back: bool = False,
+    wanted: Takes | None = None,
+    pools: Ints | None = None,
+) -> Timed:
     """Return the list schedule of some ways on a machine.
 
     Parameters
@@ -75,6 +102,10 @@ def listed(ways: Ways, machine: Model, keys: list[Ints], *, back: bool = False) 
         first. Of equal ones the hop of lower number does.
     back
         Whether the steps are filled from the last to the first.
+    wanted
+        What the arcs take, where that is not what they take on the machine.
+    pools : int64 (arcs,), optional
+        A number for each arc, by which a hop may go over any arc with the number of its own: the ways change.
 
     Examples
     --------
@@ -86,18 +117,55 @@ def listed(ways: Ways, machine: Model, keys: list[Ints], *, back: bool = False) 
     """
     from treecast.kernels.timetable import time_sends
 
-    wanted, count = takes(machine, ways.network), len(ways)
+    wanted, count = wanted or takes(machine, ways.network), len(ways)
     lasts = np.ones(count, np.int64) if machine.combining else ways.lengths
     first, follow = grouped(ways.after, ways.before, count) if back else ways.followers
-    narrow = (follow, np.bincount(follow, minlength=count), ways.arc, lasts, wanted.resource, wanted.key)
+    pool = np.arange(len(wanted.resource)) if pools is None else pools
+    arc, ranked = ways.arc.astype(np.int32), np.lexsort(keys[::-1])
+    narrow = (follow, np.bincount(follow, minlength=count), arc, lasts, wanted.resource, wanted.key)
     busy, step = np.zeros((wanted.resources, 2), np.int64), np.empty(count, np.int64)
-    room = starts(np.bincount(ways.arc, minlength=len(wanted.resource)))
-    ranked = np.lexsort(keys[::-1]).astype(np.int32)
-    columns = [first, *(column.astype(np.int32) for column in narrow), busy, ranked, room]
-    steps = int(time_sends(*columns, machine.combining, step))
+    room = starts(np.bincount(pool[arc], minlength=int(pool.max(initial=-1)) + 1))
+    columns = [
+        *(column.astype(np.int32, copy=False) for column in narrow),
+        busy,
+        *(c.astype(np.int32) for c in (ranked, pool)),
+    ]
+    steps = int(time_sends(first, *columns, room, machine.combining, step))
+    if pools is not None:
+        ways = replace(ways, arc=arc.astype(np.int64))
     if steps < 0:
         raise PlanError("hops wait for each other in a circle")
     return Timed(ways, machine, steps - lasts - step if back else step, steps)
+
+
+def list_paths(network: Network, path: Ints, port: Ints, length: Ints) -> tuple[Ints, int]:
+    """Return when each hop of some paths of node 0 begins, and the number of steps; all nodes do the same, translated.
+
+    Hop i is of path ``path[i]``; the hops of a path come one behind the other. Each takes its port for ``length`` steps. Those go
+    first that have farthest to go.
+    """
+    first = np.append(np.flatnonzero(np.diff(path, prepend=-1)), len(path))
+    ways = Ways.of_paths(network, first, port, chunk=first[:-1] * 0, size=length[first[:-1]])
+    timed = listed(ways, model("all-port"), [-ways.heights * ways.lengths], wanted=translated(network))
+    return timed.step, timed.steps
+
+
+def in_turns(ways: Ways, part: Ints) -> Built:
+    """Return a list schedule for all ports in which payloads go in blocks: of a block all goes before any of the next.
+
+    If no arc is in more than s trees, a turn keeps it busy for s blocks at most. So a block waits no longer than if there were
+    only the turns before it: T turns take T s times the length of a block, and a number of steps that does not grow with T.
+    Blocks are as short as the number of sends allows, and longer ones are tried. Of a turn those sends go first that are farthest
+    from the end; or the parts one after the other. ``part``: that of each hop, int64.
+    """
+    longest, found = int(ways.lengths.max()), list[Timed]()
+    least = max(1, -(-int(ways.lengths.sum()) // MOST_IN_TURNS))
+    for block in sorted({least, max(least, longest // 8)}):
+        cut, hop = ways.in_blocks(block)
+        left, when, number = ways.heights[hop], cut.turn, part[hop]
+        for keys in ([when, -left], [when * (1 + int(part.max())) + number - left]):
+            found.append(listed(cut, model("all-port"), keys, pools=parallel(ways.network)))
+    return min(found, key=lambda timed: timed.steps).built()
 
 
 def there_and_back(timed: Timed, *, least: int = 0, passes: int = 5) -> Timed:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from treecast.errors import ScheduleError
 from treecast.models import Takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
@@ -18,11 +19,12 @@ from treecast.networks.flows import arcs_of
 from treecast.ragged import places, starts
 from treecast.schedule import Payloads, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
+from treecast.schedule.trees import TreeSet
 
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """Hops without times, each behind those that it waits for.
+    """Hops without times.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ class Ways:
         from treecast.kernels.timetable import measure
 
         found = np.ones((2, len(self)), np.int64)
-        measure(*self.followers, *found)
+        measure(*self.followers, np.bincount(self.after, minlength=len(self)), *found)
         return found[0], found[1]
 
     def loads(self, wanted: Takes) -> Ints:
@@ -109,6 +111,42 @@ class Ways:
         number = np.full_like(run, -1) if tree is None else tree[run]
         payloads = Payloads.of_ranges(chunk, chunk + size)
         return Ways(network, arc, run, payloads, number, np.zeros_like(run), before, before + 1)
+
+    @staticmethod
+    def of_trees(network: Network, parts: Sequence[tuple[TreeSet, Sequence[list[tuple[int, int]]]]]) -> "Ways":
+        """Return the ways of ranges of chunks down the trees of some sets: for each set, the ranges that each tree carries."""
+        columns, table, count = [np.zeros((4, 0), np.int64)], list[list[tuple[int, int]]](), 0
+        for trees, carried in parts:
+            for tree, ranges in enumerate(carried):
+                up = trees.parent[tree].astype(np.int64)
+                dst = np.flatnonzero(up >= 0) if ranges else np.zeros(0, np.int64)
+                place = np.full(len(up), -1)
+                place[dst] = count + np.arange(len(dst))
+                arc = arcs_of(network).number(up[dst], trees.port[tree, dst])
+                facts = np.full((2, len(dst)), [[tree], [len(table)]])
+                columns.append(np.stack([arc, place[up[dst]], *facts]))
+                table.append(ranges)
+                count += len(dst)
+        arc, above, tree, payload = np.concatenate(columns, axis=1)
+        after = np.flatnonzero(above >= 0)
+        return Ways(network, arc, payload, Payloads.of(table), tree, np.zeros_like(arc), above[after], after)
+
+    def in_blocks(self, block: int) -> tuple["Ways", Ints]:
+        """Return the ways of blocks of at most so many chunks, which go one turn after the other, and the hop that each is of.
+
+        Each payload is a single range.
+        """
+        turns = -(-self.lengths // block)
+        base, hop, when = starts(turns)[:-1], np.repeat(np.arange(len(turns)), turns), places(turns)
+        pairs = turns[self.before]
+        before, after = (np.repeat(base[ends], pairs) + places(pairs) for ends in (self.before, self.after))
+        begin, left = (
+            self.payloads.first[self.payloads.start[self.payload[hop]]] + when * block,
+            self.lengths[hop] - when * block,
+        )
+        payloads = Payloads.of_ranges(begin, begin + np.minimum(block, left))
+        cut = Ways(self.network, self.arc[hop], np.arange(len(hop)), payloads, self.tree[hop], when, before, after)
+        return cut, hop
 
     @staticmethod
     def joined(parts: "Sequence[Ways]") -> "Ways":
@@ -145,6 +183,8 @@ class Ways:
         ScheduleError
             When there are too many hops whatever the payloads.
         """
+        if schedule.collective.shared:
+            raise ScheduleError("where nobody owns a sum, what a node sends depends on when it does")
         plain = schedule.plain()
         block = max(1, -(-plain.transmissions // most)) if scale == 1 else plain.collective.chunks
         atoms = cut_into_atoms(plain)
@@ -170,11 +210,9 @@ def _ways_of(plain: Schedule, atoms: Atoms, scale: int) -> Ways:
     # a finished sum waits at its owner for all contributions
     finished = np.where((atom >= sums) & (src == owner) & (sums > 0), sums * network.nodes, 0)
     before, after = pairs_of(at + dst, at + src - finished)
-    arcs = arcs_of(network)
-    numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port
     return Ways(
         network,
-        np.searchsorted(numbers, network.arc(rows.src[row], rows.port[row])),
+        arcs_of(network).number(rows.src[row], rows.port[row]),
         atom,
         Payloads.of_ranges(atoms.bounds[:-1] * scale, atoms.bounds[1:] * scale),
         rows.tree[row].astype(np.int64),

@@ -73,7 +73,9 @@ def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
             rules["copies"] = lambda: personal.copies(visits)
         return rules
     rules["holds"] = lambda: spreading.holds(case)
-    if case.part.sums:
+    if case.part.shared:
+        rules |= {"once": lambda: sums.joined_once(case), "delivered": lambda: spreading.delivered(case)}
+    elif case.part.sums:
         rules |= {"complete": lambda: sums.complete(case), "once": lambda: sums.once(case)}
         rules["delivered"] = lambda: sums.delivered(case)
     else:

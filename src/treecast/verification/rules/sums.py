@@ -3,6 +3,9 @@
 A node adds the contributions that arrive to its own, and sends the sum once, after the last of them. Each node but the owner
 sends exactly once, always after the contributions that it adds. So every contribution goes on without a circle and ends where
 nothing is sent on: at the owner. This is what ``complete``, ``once`` and ``delivered`` check together.
+
+Where nobody owns a sum, a node sends on what it has added so far, to several nodes perhaps. Then the sets of contributions are
+carried along: two that meet share none, and whoever has all has the finished sum.
 """
 
 import numpy as np
@@ -37,6 +40,11 @@ def once(case: Case) -> Broken:
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] += 1  # the owner has had its turn
     return _broken_sums(case, "once", np.argwhere(sends > 1), "sends sum {} on more than once, or is its owner")
+
+
+def joined_once(case: Case) -> Broken:
+    """Rule ``once``, of sums that nobody owns: a row brings no contribution that its target has got already."""
+    return case.broken("once", case.joined[1], lambda row: "brings contributions that are there already")
 
 
 def delivered(case: Case) -> Broken:

@@ -1,0 +1,142 @@
+"""Sums that nobody owns: the steps they take, and that verifiers, simulator and runs agree on them."""
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treecast
+from treecast import formats
+from treecast.errors import FormatError, PlanError
+from treecast.execution.local import run
+from treecast.mpi.engine.additions import Additions
+from treecast.mpi.engine.memory import Part
+from treecast.mpi.engine.transfers import Transfer
+from treecast.networks import network
+from treecast.schedule import Payloads, Rows
+from treecast.simulation.faults import Faults
+
+PLANS = {
+    "ring": ("ring:4", 1, "all-port"),
+    "odd ring": ("ring:5", 2, "all-port"),
+    "one port": ("path:5", 1, "one-port"),
+    "torus": ("torus:3x4", 1, "all-port"),
+    "cube": ("hypercube:3", 2, "one-port,combining"),
+    "beyond": ("complete:6", 1, "whispering"),
+    "tree": ("tree:2,2", 1, "shouting"),
+}
+
+
+def plan(case):
+    where, messages, machine = PLANS[case]
+    return treecast.plan("allreduce", where, messages=messages, model=machine, without_owners=True)
+
+
+def verdicts(schedule):
+    return [bool(treecast.verify(schedule, method=method)) for method in ("fast", "expanded")]
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_both_verifiers_the_replay_and_the_run_accept_them(case):
+    schedule = plan(case)
+    assert schedule.collective.shared
+    assert verdicts(schedule) == [True, True]
+    trace = treecast.simulate(schedule)
+    assert trace.holds
+    assert (trace.steps, trace.transmissions) == (schedule.steps, schedule.transmissions)
+    assert len(run(schedule, np.random.default_rng(0).bytes(999)).intact) == schedule.network.nodes
+    assert all(formats.decode(formats.encode(schedule, to)) == schedule for to in ("text", "binary"))
+
+
+@pytest.mark.parametrize("nodes", range(4, 15, 2))
+def test_even_rings_take_a_step_less_than_with_owners(nodes):
+    schedule = treecast.plan("allreduce", f"ring:{nodes}", without_owners=True)
+    assert schedule.steps == nodes - 1 == treecast.plan("allreduce", f"ring:{nodes}").steps - 1
+    assert treecast.verify(schedule).ratio == 1
+
+
+@pytest.mark.parametrize("nodes", range(2, 20))
+def test_doubling_takes_as_many_steps_as_there_are_bits(nodes):
+    schedule = treecast.plan("allreduce", f"complete:{nodes}", without_owners=True, model="one-port,combining")
+    bits = nodes.bit_length() - 1
+    assert schedule.builder == "recursive-doubling" or nodes < 4
+    assert schedule.steps <= bits + 2 * (nodes != 1 << bits)
+    assert verdicts(schedule) == [True, True]
+
+
+@given(st.sampled_from(sorted(PLANS)), st.integers(0, 10**6), st.integers(-2, 2), st.booleans())
+def test_both_verifiers_refuse_the_same(case, place, later, finished):
+    """A row moved in time, or one that carries the finished sum instead of the sum, or the other way round."""
+    schedule = plan(case)
+    rows, sums = schedule.rows, schedule.collective.sums
+    columns, table = rows.columns(), rows.payloads
+    step, payload = columns["step"].copy(), columns["payload"].copy()
+    at = place % len(rows)
+    step[at] = max(0, int(step[at]) + later)
+    first, stop = table.first[table.start[payload]], table.stop[table.start[payload]]
+    if finished:
+        first[at], stop[at] = (first[at] + sums) % (2 * sums), (stop[at] + sums - 1) % (2 * sums) + 1
+    columns |= {"step": step, "payload": np.arange(len(rows))}
+    changed = replace(schedule, rows=Rows.of(Payloads.of_ranges(first, stop), **columns), claims=None)
+    fast, expanded = verdicts(changed)
+    assert fast == expanded
+    if fast:
+        assert len(run(changed, bytes(range(200))).intact) == schedule.network.nodes
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_under_faults_the_replay_and_the_run_agree(case):
+    schedule = plan(case)
+    data = np.random.default_rng(1).bytes(500)
+    for node in range(schedule.network.nodes):
+        for step in range(schedule.steps):
+            faults = Faults(nodes={node: step})
+            trace, done = treecast.simulate(schedule, faults), run(schedule, data, faults)
+            complete = [v for v in range(schedule.network.nodes) if v != node and trace.completion[v] < 2**31 - 1]
+            if step:  # else what the others add up lacks a part that was there
+                assert done.intact == complete
+            assert done.transmissions == trace.transmissions
+
+
+def test_what_needs_owners_says_so():
+    schedule = plan("ring")
+    assert any("owner" in bound.given for bound in treecast.bounds("allreduce", "ring:4"))
+    assert not any(bound.given for bound in treecast.verify(schedule).bounds)
+    with pytest.raises(FormatError, match="nobody owns the sums"):
+        formats.encode(schedule, "goal")
+    with pytest.raises(PlanError, match="half duplex does not allow"):
+        treecast.plan("allreduce", "ring:4", without_owners=True, model="all-port,half")
+    assert not treecast.plan("allreduce", "ring:4").collective.shared
+
+
+def test_on_a_graph_that_is_a_ring():
+    where = network(nx.relabel_nodes(nx.cycle_graph(8), {v: f"n{v * 3 % 8}" for v in range(8)}))
+    schedule = treecast.plan("allreduce", where, without_owners=True)
+    assert schedule.steps == 7
+    assert verdicts(schedule) == [True, True]
+    left = treecast.repair(schedule, dead_nodes=[where.label(2)]).schedule
+    assert verdicts(left) == [True, True]
+
+
+def test_a_rank_sends_what_it_had_before_the_step():
+    """However early contributions come: a contribution of step 1 is no part of what goes out in step 1."""
+    memory = np.array([1, 0, 0, 0, 0, 0, 0, 0], np.uint8)
+
+    def transfer(sends, peer, step):
+        return Transfer(sends, peer, 0, 1, step, 0, -1, 0, 1)
+
+    def add(into, contribution):
+        into += contribution
+
+    receives = [transfer(False, peer, step) for peer, step in ((1, 0), (2, 1))]
+    sends = [transfer(True, peer, step) for peer, step in ((1, 0), (2, 1), (3, 2))]
+    part = Part(lambda chunk: memory, (), {0: 2}, {}, add, shared=True)
+    additions = Additions(part, receives + sends)
+    assert [None if (out := additions.partial(each, 0)) is None else int(out[0]) for each in sends] == [1, None, None]
+    additions.take(receives[1], 0, memory * 0 + 10)
+    assert additions.partial(sends[1], 0) is None
+    additions.take(receives[0], 0, memory * 0 + 100)
+    assert [int(additions.partial(each, 0)[0]) for each in sends] == [1, 101, 111]
