@@ -23,7 +23,7 @@ _NAMES = {
     # verbs
     "simulation.survival": ("reliability",),
     "plans": ("plan", "program", "repair", "builders", "alternatives", "disjoint_trees"),
-    "api": ("bounds", "verify", "simulate", "sweep", "run", "elect"),
+    "api": ("bounds", "verify", "judge", "simulate", "sweep", "run", "elect", "export", "advise", "diff", "paths"),
     "protocols": ("agrees",),
     "papers": ("check_theorems",),
     "papers.compare": ("compare",),

@@ -3,8 +3,13 @@
 Type checkers read them here; they are those of the table in ``__init__.py``.
 """
 
+from treecast.api import advise as advise
 from treecast.api import bounds as bounds
+from treecast.api import diff as diff
 from treecast.api import elect as elect
+from treecast.api import export as export
+from treecast.api import judge as judge
+from treecast.api import paths as paths
 from treecast.api import run as run
 from treecast.api import simulate as simulate
 from treecast.api import sweep as sweep

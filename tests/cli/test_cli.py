@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,38 +27,6 @@ STARTING = {"lab", "launch", "warm-up"}  # they start other programs, or take a 
 VERBS = [verb for verb in find_verbs() if verb not in STARTING]
 TREECAST = [sys.executable, "-m", "treecast"]
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The folder that tests get copies of."""
-    folder = tmp_path_factory.mktemp("made")
-    schedule = plan("broadcast", "star:4", messages=60, survive=2)
-    formats.save(schedule, folder / "plan.tc")
-    formats.save(schedule, folder / "plan.tcb")
-    formats.save(plan("broadcast", "star:4", messages=60, copies=1), folder / "single.tc")
-    whole = (folder / "plan.tc").read_text()
-    by_hand = "".join(line for line in whole.splitlines(keepends=True) if not line.startswith("digest"))
-    early = by_hand.replace("1+60 2134>3124 port=1 tree=0", "0+60 2134>3124 port=1 tree=0")
-    no_arc = by_hand.replace("1+60 2134>3124 port=1 tree=0", "1+60 2134>3142 port=1 tree=0")
-    assert by_hand not in (early, no_arc)
-    for name, text in {"hand.tc": by_hand, "early.tc": early, "no-arc.tc": no_arc}.items():
-        (folder / name).write_text(text)
-    (folder / "tampered.tc").write_text(whole.replace("messages 60", "messages 61"))
-    (folder / "cut.tc").write_text(whole[:-9])
-    (folder / "cut.tcb").write_bytes((folder / "plan.tcb").read_bytes()[:-9])
-    (folder / "data").write_bytes(bytes(range(256)) * 20)
-    (folder / "nothing").write_bytes(b"")
-    (folder / "folder").mkdir()
-    return folder
-
-
-@pytest.fixture
-def files(made, tmp_path, monkeypatch):
-    """A folder with plans of both formats, a wrong one, a tampered one, a cut one, and data; it is where we are."""
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -231,15 +198,6 @@ def test_a_file_of_no_bytes_arrives(files, answer):
     assert (status, found["bytes"], found["delivered"]) == (0, 0, 24)
 
 
-def test_bounds(answer):
-    status, found = answer("bounds", "broadcast", "star:5", "--messages", "400", "--survive", "2")
-    assert status == 0
-    assert set(found) >= JOB | {"steps_lower_bound", "transmissions_lower_bound", "bounds"}
-    assert (found["steps_lower_bound"], found["transmissions_lower_bound"]) == (305, 142_800)
-    assert set(found["bounds"][0]) == {"of", "value", "formula", "source", "given", "certificate"}
-    assert answer("bounds", "broadcast", "star:5", "--model", "one-port")[1]["steps_lower_bound"] == 8
-
-
 def test_theorems(answer, ask):
     status, found = answer("theorems", "star", "--up-to", "3")
     assert status == 0
@@ -252,48 +210,6 @@ def test_theorems(answer, ask):
     assert max(map(len, out.splitlines())) <= 100
 
 
-def test_networks(answer, ask):
-    status, found = answer("networks")
-    assert status == 0
-    (star,) = [family for family in found if family["spelling"] == "star:N"]
-    assert {"example": "star:5", "nodes": "N!", "degree": "N - 1", "diameter": "⌊3(N - 1)/2⌋"}.items() <= star.items()
-    assert answer("networks", "debruijn:2,3")[1]["both_ways"] is False
-    status, found = answer("networks", "star:5")
-    assert {key: found[key] for key in ("network", "nodes", "degree", "diameter", "arcs", "first_node")} == {
-        "network": "star:5", "nodes": 120, "degree": 4, "diameter": 6, "arcs": 480, "first_node": "12345",
-    }  # fmt: skip
-    for network in ("tree:1000000000,1", "hypercube:40", "star:15", "mesh:1", "hypercube:0"):
-        status, out, _ = ask("networks", network)
-        assert (status, max(map(len, out.splitlines())) < 200) == (0, True)
-
-
-def test_show(files, ask, answer):
-    status, out, err = ask("show", "plan.tc")
-    assert (status, err) == (0, "")
-    command, *rows = out.splitlines()
-    assert rows == (files / "hand.tc").read_text().splitlines()[-69:]
-    assert command.startswith("# treecast plan broadcast star:4 --messages 60 --copies 3 ")
-    assert ask(*command.split()[2:], "-o", "again.tc")[0] == 0
-    assert formats.load("again.tc") == formats.load("plan.tc")
-
-    def rows_of(*arguments):
-        first, *rows = ask("show", "plan.tc", *arguments)[1].splitlines()
-        assert first == command
-        return rows
-
-    assert len(rows_of("--tree", "1")) == 23
-    assert ask("show", "plan.tc", "--tree", "99999999999")[0] == 2
-    assert all("4231" in row for row in rows_of("--node", "4231"))
-    assert len(rows_of("--steps", ":1")) == 3
-    assert ask("show", "plan.tc", "--steps", "66:")[0] == 2
-    (files / "by-hand.tc").write_text("".join(f"{line}\n" for line in files.joinpath("hand.tc").read_text().splitlines()
-                                              if not line.startswith(("builder", "option"))))  # fmt: skip
-    assert ask("show", "by-hand.tc")[1].splitlines() == rows
-    assert answer("show", "plan.tc", "--steps", "0:1")[1][0] == {
-        "step": 0, "steps": 60, "src": "1234", "dst": "2134", "port": 0, "tree": 0, "chunks": [[0, 60]],
-    }  # fmt: skip
-
-
 def test_draw(files, ask):
     status, out, err = ask("draw", "plan.tc")
     assert (status, err, out.count("(root)")) == (0, "", 3)
@@ -302,20 +218,6 @@ def test_draw(files, ask):
     for name in ("picture.svg", "picture.png"):
         assert ask("draw", "plan.tc", "-o", name) == (0, "", "")
         assert (files / name).stat().st_size > 1000
-
-
-def test_one_nodes_program(ask, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    job = ("broadcast", "torus:8x8", "--messages", "50", "--root", "1,2")
-    ask("plan", *job, "-o", "torus.tc")
-    for node in ("1,2", "4,4", "0,7"):
-        mine = ask("program", *job[:2], node, *job[2:])[1].splitlines()
-        assert mine[1:] == ask("show", "torus.tc", "--node", node)[1].splitlines()[1:]
-    status, out, _ = ask("program", "broadcast", "mesh:1000x1000x1000", "999,0,5", "--messages", "600", "--json")
-    assert (status, len(json.loads(out))) == (0, 5)
-    assert "there is no rule by which" in ask("program", "alltoall", "torus:3x3", "1,1")[2]
-    assert "plans all others" in ask("program", "broadcast", "torus:3x3", "1,1", "--targets", "4")[2]
-    assert "'program' still gives one node's rows" in ask("plan", "broadcast", "mesh:3000x3000x3000")[2]
 
 
 def test_help_and_version(ask):
@@ -562,6 +464,7 @@ def test_whoever_stops_reading_gets_no_traceback(files):
         program.stderr.close()
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("how", "status", "says"),
     [
@@ -676,6 +579,7 @@ def test_ctrl_c(tmp_path, command, after, compiled):
 HEAVY = ["numba", "networkx", "matplotlib", "markdown_it"]
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [

@@ -201,6 +201,7 @@ def test_a_file_of_a_later_version_says_so(folder: Path, tmp_path: Path, capsys:
     assert "format version 9: this treecast reads 1 and 2" in capsys.readouterr().err
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("command", "status"),
     [("--help", 0), ("plan --help", 0), ("show p.tc", 0), ("run p.tc --input p.tc --dead-nodes 123@1", 1)],

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import treecast
 from treecast.cli import main
 from treecast.papers import PAPERS
@@ -45,3 +47,28 @@ def test_ctrl_c_within_code_that_is_made_from_text_ends_with_130(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_those_of_the_hypercube_paper(answer, ask):
+    found = answer("theorems", "hypercube", "--up-to", "2")
+    assert all(finding["as_known"] for finding in found)
+    assert {"Theorem 1", "erratum", "tight, links", "Fraigniaud"} <= {finding["name"] for finding in found}
+    assert found[0]["checked"] == "d = 1 … 2"
+    status, out, _ = ask("theorems", "hypercube", "--up-to", "1")
+    assert status == 0
+    assert out.count("FALSE") == 3  # what the paper says of costs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("theorems", "hypercube", "--up-to", "0"), "up to d = 1"),
+        (("theorems", "hypercube", "--up-to", "99"), "99"),
+    ],
+)  # fmt: skip
+def test_sizes_that_are_none(ask, tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    status, out, err = ask(*arguments)
+    assert (status, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1

@@ -95,6 +95,7 @@ def test_layers_are_even_and_parents_amid_their_children():
     assert np.diff(leaves) == pytest.approx(leaves[1] - leaves[0])
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     "what",
     ["star:4", pytest.param("star:5", marks=pytest.mark.long), "hypercube:4", "mesh:4x3x2", "tree:3,2", "path:25"],
@@ -319,6 +320,7 @@ def test_colours_differ():
     assert colour(-1) not in found
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", HEADS)
 def test_files_are_whole_and_repeatable(tmp_path, kind, suffix):

@@ -16,6 +16,8 @@ from treecast.networks import Hypercube, network
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 from treecast.papers.paths import node_disjoint_paths
 
+pytestmark = pytest.mark.each(2)
+
 
 def by_gid(figure, gid):
     return [artist for artist in figure.findobj() if artist.get_gid() == gid]

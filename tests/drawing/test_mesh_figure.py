@@ -18,6 +18,8 @@ from treecast.plans.wormhole.bisection import minimum
 from treecast.plans.wormhole.eyes import claimed_distance
 from treecast.simulation.faults import Faults
 
+pytestmark = pytest.mark.each(2)
+
 HEADS = {"svg": b"<?xml", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-"}
 
 

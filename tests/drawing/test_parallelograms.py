@@ -129,6 +129,7 @@ def test_what_control_flits_say():
     assert controls.step[controls.what == CERTIFICATE].max() == 6
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("what", CASES)
 def test_texts_have_room(what):
     collective, where, lengths, model, more = CASES[what]
@@ -150,6 +151,7 @@ def test_texts_have_room(what):
         assert apart, f"{one!r} and {other!r} overlap"
 
 
+@pytest.mark.each(3)
 def test_lines_of_text_are_what_links_carry(schedule):
     text = lanes_text(schedule, ascii=True)
     lines = [line for line in text.split("\n\n")[0].splitlines() if "dist" not in line][-schedule.network.nodes :]
@@ -183,6 +185,7 @@ def test_lines_of_text_are_what_links_carry(schedule):
     assert table == {v: "".join(line) for v, line in expected.items()}
 
 
+@pytest.mark.long
 def test_long_and_large_schedules_are_scaled_and_cut():
     lengths = [0, *(i * 7 % 5 for i in range(299))]
     schedule = plan("gatherv", "path:300", lengths=lengths, model="bufferless", builder="shoulder-tap")

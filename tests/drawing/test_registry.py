@@ -98,6 +98,7 @@ def test_too_many_arcs_for_trees_are_drawn_as_a_run_by_default():
         choose(schedule, "png", "trees", View())
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:3", "mesh:3x2", "ring:5", "complete:4"])
 def test_every_plan_has_a_picture_without_asking_for_its_kind(kind, spec, tmp_path):
@@ -230,6 +231,7 @@ def shown(name):
     return tuple(figure.get_size_inches()), figure.dpi, texts(figure)
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("name", PICTURES)
 def test_axes_as_large_as_the_figure_show_the_figure(name):
     what, more, _ = PICTURES[name]
@@ -243,6 +245,7 @@ def test_axes_as_large_as_the_figure_show_the_figure(name):
         assert near, f"{text} is not at its place"
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("name", PICTURES)
 def test_small_axes_show_it_small(name):
     what, more, _ = PICTURES[name]

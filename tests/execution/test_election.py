@@ -20,6 +20,8 @@ from treecast.simulation.faults import Faults
 from treecast.simulation.lies import replay_lies, verdicts
 from treecast.simulation.sweeps import sweep
 
+pytestmark = pytest.mark.each(3)
+
 NOTHING = Faults()
 
 

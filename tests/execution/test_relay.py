@@ -53,7 +53,7 @@ def test_what_fails_loses_what_the_simulator_says(kind, builder):
         done, trace = relay(schedule, sent, 10, faults), simulate(schedule, faults)
         lost = np.zeros(where.nodes, int)
         for chunk in range(schedule.collective.chunks):
-            owner = int(schedule.collective.lengths.node_of(chunk))
+            owner = int(schedule.collective.lengths.block_of(chunk))
             lost[owner] += trace.arrival_step(owner if kind == "scatterv" else 0, chunk) is None
         assert done.lost.tolist() == lost.tolist()
         some |= bool(lost.any())

@@ -10,8 +10,8 @@ from tests.interpreters.memory import WrongError
 from treecast import formats
 from treecast.cli import main
 from treecast.errors import FormatError, NetworkError
-from treecast.formats.messages import messages_of
 from treecast.plans import plan
+from treecast.programs.messages import messages_of
 from treecast.simulation.faults import parse_faults, wanted
 from treecast.simulation.replay import replay
 
@@ -25,6 +25,7 @@ def carry_out(schedule, data):
     interpret(data, schedule.collective, [12] * schedule.collective.chunks)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_timelines_deliver_every_byte(kind, spec):
     schedule = planned(kind, spec)

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.formats.mscclpp_plans import (
     TOLD,
     altered,
     at,
+    by_proxy,
     gathered,
     in_packets,
     in_turns,
@@ -30,8 +32,12 @@ from tests.interpreters.mscclpp_threads import wrong
 from treecast import formats
 from treecast.cli import main
 from treecast.errors import FormatError
-from treecast.formats.mscclpp.judge import RULES, judge_plan
+from treecast.formats import Told
+from treecast.formats.mscclpp.judge import judge
+from treecast.programs.rules import rules_of
 
+RULES = tuple(rule.name for rule in rules_of("mscclpp"))
+OF_NETWORKS = {"adjacent", "link-once"}
 WRITTEN = [
     ("allgather", "ring:4", 2),
     ("allreduce", "hypercube:2", 1),
@@ -40,6 +46,10 @@ WRITTEN = [
     ("reduce-scatter", "ring:4", 1),
     ("reduce", "path:3", 2),
 ]
+
+
+def judge_plan(data, **told):
+    return judge(data, Told(**told))[0]
 
 
 def judged(found):
@@ -55,8 +65,8 @@ def broken(found):
 @pytest.mark.parametrize("make", RIGHT.values(), ids=list(RIGHT))
 def test_plans_in_every_style_hold(make):
     verdict = judged(make())
-    assert verdict.holds, verdict.breaches
-    assert tuple(verdict.counts) == RULES
+    assert verdict.holds, verdict.findings
+    assert set(verdict.counts) == set(RULES) - OF_NETWORKS
 
 
 def change(make, where, do):
@@ -136,7 +146,79 @@ def test_a_plan_for_each_rule(rule, make):
 
 
 def test_each_rule_has_a_plan():
-    assert {rule for rule, _ in BROKEN.values()} == set(RULES)
+    assert {rule for rule, _ in BROKEN.values()} == set(RULES) - OF_NETWORKS
+
+
+def test_on_a_network_messages_go_over_its_links():
+    data = formats.encode(treecast.plan("allgather", "ring:4"), "mscclpp")
+    assert set(judge_plan(data, network="ring:4").counts) == set(RULES)
+    assert judge_plan(data, network="ring:4").holds
+    away = judge_plan(data, network="path:4")
+    assert {rule for rule, count in away.counts.items() if count} == {"adjacent"}
+    assert re.fullmatch(r"adjacent: gpus\[\d\]\S+: no link leads from there to \d", str(away.findings[0]))
+    twice = judge_plan(json.dumps(shared()).encode(), network="path:2")
+    assert {rule for rule, count in twice.counts.items() if count} == {"link-once"}
+    with pytest.raises(FormatError, match="switch is judged on a complete network"):
+        judge_plan(json.dumps(through_switch()).encode(), network="path:2")
+
+
+@pytest.mark.parametrize(("kind", "spec", "messages"), WRITTEN)
+def test_a_right_plan_is_a_schedule(kind, spec, messages):
+    data = formats.encode(treecast.plan(kind, spec, messages=messages), "mscclpp")
+    verdict, schedule_of = judge(data, Told(network=spec))
+    found = schedule_of()
+    assert treecast.verify(found)
+    assert verdict.steps == found.steps
+    assert verdict.messages == len(found)
+    assert found.collective.traits.adds == ("reduce" in kind)
+    assert min(bound.value for bound in verdict.bounds) <= verdict.steps
+
+
+@pytest.mark.parametrize(
+    ("make", "steps"),
+    [(gathered, 1), (by_proxy, 1), (shared, 2), (in_turns, 1), (through_switch, 2)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_plans_of_others_are_schedules(make, steps):
+    found = formats.decode(json.dumps(make()).encode())
+    assert found.steps == steps
+    assert treecast.verify(found)
+
+
+def test_what_no_schedule_can_say_says_why():
+    with pytest.raises(FormatError, match="right, but no schedule of ours"):
+        formats.decode(json.dumps(in_packets()).encode())  # each adds up all, so that no sum has an owner
+    with pytest.raises(FormatError, match="this plan of MSCCL\\+\\+ is wrong: ended"):
+        formats.decode(json.dumps(plan("allgather", unheard)).encode())
+
+
+@pytest.mark.parametrize("chunks", [(0, 2, 0), (1, 2, 0)])
+def test_plans_of_fewer_chunks_than_gpus_have_a_verdict(chunks):
+    """What is asked of them may make no sense, and is told, not refused."""
+    for collective in ("alltoall", "reducescatter", "broadcast", "allgather", "reduce"):
+        found = judged(plan(collective, lambda g: [[*MEETING, *TOLD]], chunks=chunks))
+        assert found.bounds == () or chunks[0]
+        with pytest.raises(FormatError, match=r"is wrong|custom collective"):
+            formats.decode(json.dumps(plan(collective, lambda g: [[*MEETING, *TOLD]], chunks=chunks)).encode())
+
+
+def test_a_rule_can_be_allowed_to_be_broken():
+    data = json.dumps(through_switch("rlxsignal")).encode()
+    assert not judge_plan(data).holds
+    verdict, schedule_of = judge(data, Told(allow=("relaxed",)))
+    assert verdict.holds
+    assert verdict.counts["relaxed"]
+    assert schedule_of().steps == 2
+    with pytest.raises(FormatError, match="'relax' is no rule of mscclpp"):
+        judge(data, Told(allow=("relax",)))
+
+
+def test_bytes_say_how_often_pipelines_turn():
+    data = json.dumps(in_turns()).encode()
+    for size, pieces in ((4096, 2), (2 * 8192, 4), (2 * 16384, 8)):
+        verdict, schedule_of = judge(data, Told(size=size))
+        assert verdict.holds
+        assert len(schedule_of()) == pieces
 
 
 def test_only_what_follows_makes_no_sense_is_left_out():
@@ -157,12 +239,12 @@ def test_a_maximum_may_count_twice_and_a_sum_may_not():
 
 def test_findings_say_where():
     assert (
-        str(judged(BROKEN["deadlock"][1]()).breaches[0])
+        str(judged(BROKEN["deadlock"][1]()).findings[0])
         == "deadlock: gpus[1].threadblocks[0].ops[7]: wait waits for ever"
     )
     found = in_turns()
     found["gpus"][1]["threadblocks"][0]["ops"][4]["ops"][0]["dst_buff"] = [there(2)]
-    assert str(judged(found).breaches[0]).startswith(
+    assert str(judged(found).findings[0]).startswith(
         "bounds: gpus[1].threadblocks[0].ops[4].ops[0]: chunks 2 to 3 lie outside"
     )
 
@@ -231,8 +313,8 @@ def check_spoiled(seeds):
         except FormatError:
             continue
         held += verdict.holds
-        assert verdict.holds or verdict.breaches
-        assert all(str(breach).isprintable() and len(str(breach)) < 300 for breach in verdict.breaches)
+        assert verdict.holds or verdict.findings
+        assert all(str(breach).isprintable() and len(str(breach)) < 300 for breach in verdict.findings)
     assert held
 
 
@@ -281,12 +363,13 @@ def test_verify_judges_by_content(tmp_path, capsys):
     assert "executor: gpus[0].threadblocks[0].ops[4]: get from one index to another" in capsys.readouterr().out
     assert main(["verify", str(bad), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["holds"], told["rules"]["deadlock"], told["gpus"]) == (False, 1, 2)
-    assert told["breaches"][0]["rule"] == "deadlock"
+    assert (told["holds"], told["rules"]["deadlock"], told["ranks"]) == (False, 1, 2)
+    assert told["findings"][0]["rule"] == "deadlock"
     assert treecast.verify(right).holds
     assert not treecast.verify(bad)
-    with pytest.raises(FormatError, match="not made into a schedule"):
-        treecast.load(right)
+    assert treecast.load(right).steps == 1
+    with pytest.raises(FormatError, match="is wrong: deadlock"):
+        treecast.load(bad)
 
 
 def test_all_lists_of_a_plan_are_found():

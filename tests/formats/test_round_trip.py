@@ -136,6 +136,7 @@ def changed(data):
                 yield data[:i] + bytes([value]) + data[i:]
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("name", ["text", "binary"])
 def test_every_changed_byte_is_noticed(name):
     data = small_files()[name]

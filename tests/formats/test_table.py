@@ -10,10 +10,10 @@ import pytest
 from tests.interpreters.jobs import JOBS, planned
 from treecast import formats
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.messages import messages_of
 from treecast.models import model
 from treecast.networks import network
 from treecast.plans import plan
+from treecast.programs.messages import messages_of
 from treecast.verification.verifier import verify
 
 
@@ -24,6 +24,7 @@ def said(messages):
     return [(*row, messages.ranges(m), messages.needs_of(m)) for m, row in enumerate(rows)]
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(("kind", "spec"), JOBS)
 def test_messages_are_read_again_and_verified(kind, spec):
     schedule = planned(kind, spec)

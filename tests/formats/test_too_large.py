@@ -19,12 +19,12 @@ FILES = {
     "a node of a billion arcs": written(ROW, network="tree:1000000000,1"),
     "a node of thirty thousand arcs": written("0+1 30000>0 0", "0+1 0>1 0", network="tree:30000,1"),
     "more trees than nodes": written("0+1 0>1 port=0 tree=32767 0", network="star:8"),
+    "a stream of all there is": written(
+        "0+2000000000 0>6 port=0 0-1999999999", "0+1 0>2 port=1 0-1999999999", more="messages 2000000000\n",
+    ),
     "millions of runs of chunks": written(
         "0+2000000 0>6 port=0 tree=0 0-1999999", "0+1 0>2 port=1 tree=0 0-1999999",
         network="star:5", more="messages 2000000\n",
-    ),
-    "a stream of all there is": written(
-        "0+2000000000 0>6 port=0 0-1999999999", "0+1 0>2 port=1 0-1999999999", more="messages 2000000000\n",
     ),
     "a scatter by many trees": written(
         "0+1 0>1 port=0 tree=32766 1", network="hypercube:20", collective="scatter", more="copies 2\n"
@@ -82,6 +82,7 @@ def judge(tmp_path_factory):
     program.communicate(timeout=60)
 
 
+@pytest.mark.each(8)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long if "half" in name else ()) for name in FILES]
 )

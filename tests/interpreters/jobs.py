@@ -36,7 +36,7 @@ def planned(kind, spec):
     """Return the schedule of a job: two messages, or two flits for each node under the bufferless model, or 0 to 3 of each."""
     traits = COLLECTIVES[kind]
     if traits.lengths and traits.personal:
-        return plan(kind, spec, lengths=2, model="bufferless")
+        return plan(kind, spec, lengths=2, model="bufferless" if traits.one_way else None)
     if traits.lengths:
         return plan(kind, spec, lengths=[3 * v % 4 for v in range(network(spec).nodes)])
     return plan(kind, spec, messages=2)

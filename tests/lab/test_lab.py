@@ -146,6 +146,7 @@ def test_mpi_ranks_are_on_their_hosts(tmp_path):
     assert sorted(out.splitlines()) == [f"4 {u} h{u}" for u in range(4)]
 
 
+@pytest.mark.long
 @needs_lab
 @needs_mpi
 def test_a_plan_with_two_copies_gets_past_a_link_that_is_cut(tmp_path):
@@ -202,6 +203,7 @@ def test_the_status_of_the_command_is_told(tmp_path):
         run("path:2", 10**8, ["nosuchprogram"], tmp_path, how="once")
 
 
+@pytest.mark.each(6)
 @needs_lab
 @pytest.mark.parametrize(
     ("sent", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)]

@@ -16,6 +16,8 @@ from treecast.protocols.node import UP, Local, Planned
 from treecast.protocols.synchronous import Place, converse
 from treecast.schedule import Recipe
 
+pytestmark = pytest.mark.each(2)
+
 
 @settings(max_examples=60)
 @given(cases())

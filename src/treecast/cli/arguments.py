@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from treecast.against import AGAINST
 from treecast.asked import OPTIONS, spell_asked
-from treecast.cli.options import options_class
+from treecast.cli.options import options_class, options_under
 from treecast.collectives import COLLECTIVES
 from treecast.errors import TreecastError
 from treecast.models import MODELS
@@ -33,19 +33,24 @@ def _read_by(parse: Callable[[str], int]) -> Callable[[Any, "Sequence[Token]"], 
 
 
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="The schedule; - is standard input.")]
-Kind = Annotated[str, Parameter(help=f"What is to be done: {', '.join(COLLECTIVES)}.")]
-Spec = Annotated[str, Parameter(help="Where: star:5, mesh:8x8, … ('treecast networks' lists all families).")]
+Kind = Annotated[str, Parameter(help=f"The collective: {', '.join(COLLECTIVES)}.")]
+Spec = Annotated[
+    str,
+    Parameter(help="The network: star:5, mesh:8x8, the file of a cluster, … ('treecast networks' lists all families)."),
+]
 Root = Annotated[str, Parameter(help="The node that all data comes from, or goes to: a label (21345) or a number.")]
 Messages = Annotated[
     int,
     Parameter(
         converter=_read_by(parse_count),
-        help="How many messages (chunks) the data consists of; 64k and 1e6 will do as well.",
+        help="The number of messages (chunks); 64k and 1e6 are understood.",
     ),
 ]
-Copies = Annotated[int | None, Parameter(help="Over how many disjoint ways each message reaches each node.")]
+Copies = Annotated[
+    int | None, Parameter(help="The number of disjoint paths over which each message reaches each node.")
+]
 Survive = Annotated[
-    int | None, Parameter(help="How many unannounced faults must do no harm: copies - 1.", show_default=False)
+    int | None, Parameter(help="The number of faults to survive, which nobody detects: copies - 1.", show_default=False)
 ]
 AgainstWhat = Annotated[
     str | None,
@@ -71,7 +76,7 @@ Order = Annotated[str | None, Parameter(help="The ports in the order in which th
 Output = Annotated[str | None, Parameter(alias="-o", allow_leading_hyphen=True)]
 Json = Annotated[bool, Parameter(name="--json", show_default=False, help="Print the findings as JSON.")]
 Flag = Annotated[bool, Parameter(show_default=False)]
-Seed = Annotated[int, Parameter(help="The seed of what is random.")]
+Seed = Annotated[int, Parameter(help="The seed of all random choices.")]
 Several = Parameter(consume_multiple=1, show_default=False)
 
 
@@ -84,25 +89,26 @@ else:
     FileOptions = options_class(
         "FileOptions",
         __name__,
+        options_under("The file of a network", 4),
         [(option.field, name, option.what, option.flag) for name, option in OPTIONS.items()],
         [option.field for option in OPTIONS.values() if option.several],
     )
 
 
-@Parameter(name="*")
+@options_under("Broken parts", 3)
 @dataclass(frozen=True, kw_only=True)
 class BrokenParts:
     """What of a network is broken, and planned without."""
 
-    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that the network is to lack.")] = ()
+    dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that are dead before the plan is made.")] = ()
     cut_links: Annotated[
         tuple[str, ...],
         Several,
-        Parameter(help="Links that the network is to lack: A-B both ways, A>B one way (in quotes)."),
+        Parameter(help="Links that are cut before the plan is made: A-B both ways, A>B one way (in quotes)."),
     ] = ()
 
 
-@Parameter(name="*")
+@options_under("Broken parts", 3)
 @dataclass(frozen=True, kw_only=True)
 class BrokenOptions(FileOptions, BrokenParts):
     """What people ask of the file of a network, and what of the network is broken."""
@@ -121,7 +127,7 @@ class BrokenOptions(FileOptions, BrokenParts):
         return network
 
 
-@Parameter(name="*")
+@options_under("The job", 1)
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """A collective on a network, beyond their names."""
@@ -129,7 +135,7 @@ class JobOptions:
     root: Annotated[
         str | None,
         Parameter(
-            help="The node that all data comes from, or goes to: a label (21345) or a number; else the first rank."
+            help="The node that all data comes from, or goes to: a label (21345) or a number; by default the first rank."
         ),
     ] = None
     messages: Messages | None = None
@@ -142,7 +148,7 @@ class JobOptions:
         str | None,
         Parameter(
             help="The flits of each node's message, of a scatterv, gatherv or allgatherv: 3 (all), 0,3,2,… (by node), random:9 "
-            "(0 to 9), or a file with a node and its length a line."
+            "(0 to 9), or a file with a node and its length a line. Of an alltoallv for each pair: also a matrix, as CSV or .npy."
         ),
     ] = None
     files: Annotated[
@@ -184,7 +190,9 @@ class JobOptions:
             return None
         where = networks.network(network)
         if self.lengths is not None:
-            return parse_lengths(where, self.lengths, self.seed)
+            return parse_lengths(where, self.lengths, self.seed, pairs=find_kind(kind).blocks == "pair")
+        if find_kind(kind).blocks == "pair":
+            raise TreecastError(f"{kind} has a length for each pair of nodes: give --lengths, not --files")
         root = None if find_kind(kind).all_source else root_of(where, self.root)
         return flits_of(where, node_files(where, self.files or "", root), self.flit_bytes)
 
@@ -199,7 +207,7 @@ class JobOptions:
 _Amount = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1us is answered as a time that is none
 
 
-@Parameter(name="*")
+@options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class TimeOptions:
     """What a send costs, in the units that people have."""
@@ -209,7 +217,7 @@ class TimeOptions:
     costs: Annotated[
         str | None,
         _Amount,
-        Parameter(help="A table of arcs that cost something else: CSV, source,target,latency,rate."),
+        Parameter(help="A CSV file of arcs with costs of their own: source,target,latency,rate."),
     ] = None
 
     def usual(self, network: "Network | None" = None) -> "Costs | None":
@@ -237,7 +245,7 @@ class TimeOptions:
         return usual if usual is None or self.costs is None else read_costs(network, self.costs, usual.default)
 
 
-@Parameter(name="*")
+@options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(TimeOptions):
     """How much data there is, and what sends cost."""
@@ -249,7 +257,7 @@ class DataOptions(TimeOptions):
             name="--bytes", help="How much data there is, all blocks together: 16MiB; of a sum, the whole vector."
         ),
     ] = None
-    chunk: Annotated[str | None, _Amount, Parameter(help="The bytes of a chunk, where they are given: 64KiB.")] = None
+    chunk: Annotated[str | None, _Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
 
     def timed(self, schedule: "Schedule") -> "Schedule":
         """Return a schedule with the bytes and costs that are said; what is not said is as it was planned."""
@@ -259,16 +267,16 @@ class DataOptions(TimeOptions):
         return replace(schedule, sizes=sizes, costs=self.read(schedule.network) or schedule.costs)
 
 
-@Parameter(name="*")
+@options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class BytesOptions(DataOptions):
     """How much data there is, what sends cost, and how data may be cut: then the plan takes the least time."""
 
-    item: Annotated[str, _Amount, Parameter(help="The bytes of an item, which is not cut.")] = "1"
+    item: Annotated[str, _Amount, Parameter(help="The bytes of an element: chunks are multiples of it.")] = "1"
     least_chunk: Annotated[str, _Amount, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
 
 
-@Parameter(name="*")
+@options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions:
     """What fails."""
@@ -293,12 +301,12 @@ class FaultOptions:
         return parse_faults(schedule.network, self.dead_nodes, self.cut_links)
 
 
-@Parameter(name="*")
+@options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class RandomFaultOptions(FaultOptions):
     """What fails, some of it by chance."""
 
-    random_faults: Annotated[int, Parameter(help="Besides, this many random nodes fail, from the start.")] = 0
+    random_faults: Annotated[int, Parameter(help="The number of random nodes that fail besides, from the start.")] = 0
     seed: Seed = 0
 
     def __bool__(self) -> bool:
@@ -315,7 +323,7 @@ class RandomFaultOptions(FaultOptions):
         return Faults({**given.nodes, **chosen.nodes}, given.arcs)
 
 
-@Parameter(name="*")
+@options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class LiarOptions:
     """What alters the data that it passes on."""
@@ -339,7 +347,7 @@ class LiarOptions:
         return parse_faults(schedule.network, self.lying_nodes, self.lying_links)
 
 
-@Parameter(name="*")
+@options_under("Over MPI", 4)
 @dataclass(frozen=True, kw_only=True)
 class MpiOptions:
     """How a run over MPI goes."""

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Any
 from treecast.cli import console
 
 if TYPE_CHECKING:
+    from treecast.formats import Told
     from treecast.schedule import Schedule
     from treecast.verification.report import Report
 
 
-def load(file: str) -> "tuple[Schedule, Report]":
-    """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken."""
+def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
+    """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken.
+
+    ``told``: what is said of a file of another tool.
+    """
     from treecast.formats import load_verified
 
-    schedule, report = load_verified(file)
+    schedule, report = load_verified(file, told)
     console.say(f"verified {report.method}: {len(schedule):,} rows")
     return schedule, report
 
@@ -21,8 +25,14 @@ def load(file: str) -> "tuple[Schedule, Report]":
 def save(schedule: "Schedule", output: str, to: str | None = None, **settings: Any) -> None:
     """Write a schedule to a file, and say so where its name does not tell that it is text."""
     from treecast import formats
-    from treecast.formats.registry import unknown_suffix
 
     formats.save(schedule, output, to, **settings)
+    warn_of_suffix(output, to)
+
+
+def warn_of_suffix(output: str, to: str | None) -> None:
+    """Say that a file is text where its name does not tell."""
+    from treecast.formats.registry import unknown_suffix
+
     if to is None and (suffix := unknown_suffix(output)):
         console.warn(f"{output} is written as text: {suffix} is the ending of no format")

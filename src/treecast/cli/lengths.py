@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from io import BytesIO
 
 import numpy as np
 
@@ -14,26 +15,60 @@ from treecast.networks.core import Ints
 _MOST = 2**31 - 1
 
 
-def parse_lengths(network: Network, text: str, seed: int = 0) -> int | Ints | Mapping[str, int]:
+def parse_lengths(network: Network, text: str, seed: int = 0, *, pairs: bool = False) -> int | Ints | Mapping[str, int]:
     """Return the lengths that ``text`` spells: ``3``, ``0,3,2,…`` (by node), ``random:9`` (0 to 9 each), or a file's name.
 
-    A file has a node and its length a line; ``#`` begins a comment. Raises PlanError when it spells none.
+    A file has a node and its length a line; ``#`` begins a comment. Where there is a length for each pair of nodes, numbers go
+    row by row, and a file has a row a line, or is an array of numpy (``.npy``). Raises PlanError when it spells none.
     """
     if re.fullmatch(r"[-+.,\s0-9]+", text):
         numbers = [_length(part.strip()) for part in text.split(",")]
         return numbers[0] if len(numbers) == 1 else np.array(numbers, np.int64)
     kind, colon, most = text.partition(":")
     if kind == "random" and colon:
-        drawn = np.random.default_rng(seed).integers(0, _length(most), network.nodes, endpoint=True)
-        return drawn if network.relays is None else np.where(network.relays, 0, drawn)
-    found: dict[str, int] = {}
+        shape = (network.nodes,) * (1 + pairs)
+        drawn = np.random.default_rng(seed).integers(0, _length(most), shape, endpoint=True)
+        for axis in range(0 if network.relays is None else len(shape)):
+            drawn[(slice(None),) * axis + (network.relays,)] = 0
+        return drawn
     if not os.path.exists(text):
-        raise PlanError(f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name")
+        what = "a row of lengths a line, or .npy" if pairs else "a node and its length a line"
+        raise PlanError(
+            f"{text!r} is neither a length nor a file: write 3, 0,3,2,…, random:9, or a file's name ({what})"
+        )
+    return _matrix(text) if pairs else _by_node(network, text)
+
+
+def _matrix(text: str) -> Ints:
+    """Return the matrix in a file: rows of numbers with commas, semicolons or blanks between them, or an array of numpy."""
+    content = read_whole(text)
+    if content.startswith(b"\x93NUMPY"):
+        try:
+            found: Ints = np.load(BytesIO(content), allow_pickle=False)
+        except ValueError as error:
+            raise PlanError(f"{spell_path(text)} is no array of numbers: {error}") from None
+        if found.ndim != 2 or found.dtype.kind not in "iu":
+            raise PlanError(
+                f"{spell_path(text)} is no matrix of whole numbers: it has shape {found.shape}, {found.dtype}"
+            )
+        return found
+    rows = [line.partition("#")[0].split() for line in re.sub("[,;]", " ", _text(content, text)).splitlines()]
+    rows = [[_length(word) for word in row] for row in rows if row]
+    if len({len(row) for row in rows}) != 1:
+        raise PlanError(f"{spell_path(text)} is no matrix: write as many lengths in each line")
+    return np.array(rows, np.int64)
+
+
+def _text(content: bytes, name: str) -> str:
     try:
-        content = read_whole(text).decode()
+        return content.decode()
     except UnicodeDecodeError:
-        raise PlanError(f"{spell_path(text)} is no list of lengths: it is not UTF-8") from None
-    for number, line in enumerate(content.splitlines(), 1):
+        raise PlanError(f"{spell_path(name)} is no list of lengths: it is not UTF-8") from None
+
+
+def _by_node(network: Network, text: str) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for number, line in enumerate(_text(read_whole(text), text).splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue

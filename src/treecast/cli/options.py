@@ -4,11 +4,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import field, make_dataclass
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
+
+
+def options_under(head: str, order: int) -> Parameter:
+    """Return what makes the fields of a class options, which ``--help`` shows under a head of their own, in this order."""
+    return Parameter(name="*", group=Group(head, sort_key=order))
 
 
 def options_class(
-    name: str, module: str, options: Iterable[tuple[str, str, str, bool]], several: Collection[str] = ()
+    name: str,
+    module: str,
+    under: Parameter,
+    options: Iterable[tuple[str, str, str, bool]],
+    several: Collection[str] = (),
 ) -> Any:
     """Return a class whose fields are options that may be left out: then they are None, or False.
 
@@ -16,6 +25,8 @@ def options_class(
     ----------
     name, module
         Those of the class. One without a module would be taken for a type of the standard library.
+    under
+        The head under which help shows them: see ``options_under``.
     options
         Of each its field, its name on the command line without dashes, its help, and whether it is given without a value.
     several
@@ -27,10 +38,16 @@ def options_class(
             keyword,
             Annotated[
                 tuple[str, ...] if keyword in several else kinds[flag][0],
-                Parameter(name=f"--{spelled}", help=words, show_default=False, consume_multiple=keyword in several),
+                Parameter(
+                    name=f"--{spelled}",
+                    group=under.group,
+                    help=words,
+                    show_default=False,
+                    consume_multiple=keyword in several,
+                ),
             ],
             field(default=() if keyword in several else kinds[flag][1]),
         )
         for keyword, spelled, words, flag in options
     ]
-    return Parameter(name="*")(make_dataclass(name, fields, namespace={"__module__": module}, frozen=True))
+    return under(make_dataclass(name, fields, namespace={"__module__": module}, frozen=True))

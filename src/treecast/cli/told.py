@@ -1,26 +1,31 @@
 """What people say of a file that does not say it itself: of those that other tools write."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from treecast.cli.arguments import Several
+from treecast.cli.options import options_under
 from treecast.units import parse_bytes
 
 if TYPE_CHECKING:
     from treecast.formats import Told
 
 
-@Parameter(name="*")
+_HEAD = "Files of other tools"
+
+
+@options_under(_HEAD, 2)
 @dataclass(frozen=True, kw_only=True)
-class ToldOptions:
-    """What a file of another tool leaves open."""
+class PlaceOptions:
+    """What a file of another tool leaves open, but for its bytes."""
 
     network: Annotated[
         str | None,
         Parameter(
             show_default=False,
-            help="Of a file of MSCCL, GOAL or SimGrid: where its ranks are; by default every two are joined.",
+            help="Of a file of MSCCL, MSCCL++, GOAL or SimGrid: where its ranks are; by default every two are joined.",
         ),
     ] = None
     collective: Annotated[
@@ -36,18 +41,40 @@ class ToldOptions:
     messages: Annotated[
         int | None, Parameter(show_default=False, help="With --collective: how many messages the data consists of.")
     ] = None
+    allow: Annotated[
+        tuple[str, ...],
+        Several,
+        Parameter(help="Of a file of another tool: rules that it may break, as in --allow relaxed."),
+    ] = ()
+
+    def read(self) -> "Told":
+        """Return what is said."""
+        from treecast.formats import Told
+
+        return Told(
+            network=self.network,
+            collective=self.collective,
+            root=self.root,
+            messages=self.messages,
+            allow=self.allow,
+        )
+
+
+@options_under(_HEAD, 2)
+@dataclass(frozen=True, kw_only=True)
+class ToldOptions(PlaceOptions):
+    """What a file of another tool leaves open."""
+
     size: Annotated[
         str | None,
         Parameter(
             name="--bytes",
             show_default=False,
-            help="With --collective: how many bytes the data of all blocks has, as in 16MiB.",
+            help="With --collective, or of a plan of MSCCL++: how many bytes the data of all blocks has, as in 16MiB.",
         ),
     ] = None
 
     def read(self) -> "Told":
         """Return what is said. Raises FormatError for what is no number of bytes."""
-        from treecast.formats import Told
-
         size = None if self.size is None else parse_bytes(self.size)
-        return Told(network=self.network, collective=self.collective, root=self.root, messages=self.messages, size=size)
+        return replace(super().read(), size=size)

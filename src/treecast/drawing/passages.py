@@ -27,8 +27,8 @@ def why_no_passages(schedule: Schedule, view: View) -> str:
     """Return why the messages of a schedule cannot be drawn on their way, or an empty text."""
     if schedule.collective.lengths is None:
         return "its messages have no lengths of their own"
-    if not schedule.collective.personal:
-        return "its messages go to all nodes, not from a root or to it"
+    if not schedule.collective.traits.one_way:
+        return "its messages do not all come from a root, or go to it"
     return "messages on their way show no faults" if view.faults else ""
 
 

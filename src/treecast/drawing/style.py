@@ -11,6 +11,7 @@ from treecast.description import count_of
 from treecast.errors import TreecastError
 from treecast.networks import Network
 from treecast.schedule import Schedule
+from treecast.schedule.description import message_count
 from treecast.simulation.faults import Faults
 
 DARK, GREY, PALE, BAND = "#222222", "#808080", "#D0D0D0", "#F3F3F3"
@@ -100,7 +101,7 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
     numbers = [f"M = {count_of(collective.messages, 'chunk')}", copies, count_of(schedule.steps, "step")]
     if collective.lengths is not None:
         some = int((collective.lengths.flits > 0).sum())
-        null = len(collective.ranks) - (not collective.all_source) - some
+        null = message_count(collective) - some
         told = f"{count_of(collective.lengths.total, 'flit')} in {count_of(some + null, 'message')}"
         numbers[:2] = [told + (f", {null} of them null" if null else ""), schedule.builder]
         numbers = [number for number in numbers if number]

@@ -5,10 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
+from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError, TreecastError
 from treecast.files import spell_path
 from treecast.networks import Network
 from treecast.networks.core import Ints
+
+
+def check_folder(collective: Collective) -> None:
+    """Raise PlanError where the data cannot be a folder with a file for each node: a node has something else for each."""
+    if collective.traits.blocks == "pair":
+        raise PlanError(f"{collective.kind} takes one file, with what node 0 has for each node, then node 1, and so on")
 
 
 def node_files(network: Network, folder: str | os.PathLike[str], root: int | None) -> dict[int, Path]:

@@ -171,6 +171,23 @@ def check_memory(collective: Collective, buffers: int, size: int) -> None:
         )
 
 
+def digests_by_node(
+    layout: Layout, memory: NDArray[np.uint8], true: Bytes, chunks: list[Ranges]
+) -> tuple[list[str], list[str]]:
+    """Return the SHA-256 of what each node has of its chunks, and of what it should have; of equal bytes it is taken once."""
+    right: dict[tuple[tuple[int, int], ...], str] = {}
+    found, true_digests = list[str](), list[str]()
+    for node, mine in enumerate(chunks):
+        key = tuple(mine)
+        if key not in right:
+            right[key] = layout.digest(true, mine)
+        places = [layout.slice_of(first, stop) for first, stop in mine]
+        same = all(np.array_equal(memory[node, place], true[place]) for place in places)
+        found.append(right[key] if same else layout.digest(memory[node], mine))
+        true_digests.append(right[key])
+    return found, true_digests
+
+
 # -- ranges of chunks --------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +237,29 @@ def missing_contributions(schedule: Schedule) -> NDArray[np.int32]:
     for owner in range(nodes):  # its sums are added where the translation by it carries those of node 0
         whole[schedule.translate(owner, every), owner] = count
     return whole.reshape(nodes, -1)
+
+
+def completed_by(program: Schedule, node: int) -> Ints:
+    """Return which sums a node completes, from its own program: int64. Of those that nobody owns, what it is told nothing of."""
+    sums = np.arange(program.part.sums)
+    if not program.part.shared:
+        return sums[program.part.source_of(sums) == node]
+    piece = program.rows.pieces
+    told = np.zeros(2 * len(sums) + 1, np.int64)
+    mine = (program.rows.dst[piece.row] == node) & (piece.stop > len(sums))
+    np.add.at(told, piece.first[mine], 1)
+    np.add.at(told, piece.stop[mine], -1)
+    return sums[np.cumsum(told)[len(sums) : -1] == 0] if node in program.part.ranks else sums[:0]
+
+
+def completions(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which sums each node completes, so that it has the finished sum: bool (N, sums)."""
+    found = np.zeros((schedule.network.nodes, schedule.collective.sums), np.bool_)
+    if schedule.collective.results:
+        plain = schedule.plain()
+        for node in range(len(found)):
+            found[node, completed_by(plain, node)] = True
+    return found
 
 
 def missing_contributions_at(program: Schedule, node: int) -> NDArray[np.int32]:

@@ -21,10 +21,11 @@ from treecast.description import (
 from treecast.execution.layout import (
     Bytes,
     Layout,
-    Ranges,
     add_contribution,
     add_numbers,
     check_memory,
+    completions,
+    digests_by_node,
     file_layout,
     mask_of,
     missing_contributions,
@@ -156,7 +157,7 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Tak
         _receive(state, sends, heard)
         report(sends.step + 1, last, "steps")
     to_have = wanted(collective, faults)
-    digests, true_digests = _digests(layout, state.memory, true, ranges_by_node(to_have, nodes))
+    digests, true_digests = digests_by_node(layout, state.memory, true, ranges_by_node(to_have, nodes))
     done = Execution(
         schedule=schedule,
         faults=faults,
@@ -185,8 +186,9 @@ class _State:
     """What all nodes have at some step; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as in an Execution. ``missing``: int32 (N, sums), the contributions
-    that a node still has to add. ``sent_over``, ``received_over``: bool (arcs, chunks), which chunks were sent over each arc
-    of a sparing schedule, and which arrived there. ``node_dies``, ``arc_dies``: the step of each fault.
+    that a node still has to add; ``due``: those whose step is still to come. ``completes``: bool (N, sums), which sums a node
+    completes. ``sent_over``, ``received_over``: bool (arcs, chunks), which chunks were sent over each arc of a sparing schedule,
+    and which arrived there. ``node_dies``, ``arc_dies``: the step of each fault.
     """
 
     schedule: Schedule
@@ -199,6 +201,8 @@ class _State:
     received_over: NDArray[np.bool_]
     node_dies: Ints
     arc_dies: Ints
+    due: NDArray[np.int32]
+    completes: NDArray[np.bool_]
 
 
 def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults: Faults) -> tuple[Bytes, _State]:
@@ -208,25 +212,28 @@ def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults:
     memory = np.zeros((nodes, layout.size), np.uint8)
     held = np.zeros((nodes, collective.chunks), bool)
     sent_over, received_over = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
+    missing = missing_contributions(schedule)
     state = _State(
         schedule,
         layout,
         memory,
         held,
         first_tree=np.full(held.shape, -1, np.int16),
-        missing=missing_contributions(schedule),
+        missing=missing,
         sent_over=sent_over,
         received_over=received_over,
         node_dies=node_dies,
         arc_dies=arc_dies,
+        due=missing.copy(),
+        completes=completions(schedule),
     )
     if collective.sums:
         parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
         for node, part in zip(collective.ranks.tolist(), parts, strict=True):
             add_contribution(memory[node], part)
-        held[:, : collective.sums] = (state.missing == 0) & (node_dies > 0)[:, None]
+        held[:, : collective.sums] = ((state.missing == 0) | collective.shared) & (node_dies > 0)[:, None]
         held[list(collective.relays)] = False  # they have something when others have sent it
-        _finish(state, *np.nonzero(held[:, : collective.sums]))
+        _finish(state, *np.nonzero(held[:, : collective.sums] & (state.missing == 0)))
         return true_sums(collective, layout, parts), state
     true = np.frombuffer(data, np.uint8)
     for node, chunks in enumerate(ranges_by_node(collective.given(), nodes)):
@@ -262,7 +269,13 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     if state.schedule.sparing:
         state.received_over[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
     sums = state.schedule.collective.sums
-    if sums:
+    if state.schedule.collective.shared:
+        _receive_shared(state, sends, heard)
+        added = chunk < sums
+        _move(state, src[~added], dst[~added], chunk[~added])
+        dst, chunk, tree = dst[~added], chunk[~added], tree[~added]
+        new = ~state.held[dst, chunk]
+    elif sums:
         added = chunk < sums
         _move(state, src[added], dst[added], chunk[added], add=True)
         np.subtract.at(state.missing, (dst[added], chunk[added]), 1)
@@ -278,8 +291,25 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     _, first = np.unique(dst[new] * state.held.shape[1] + chunk[new], return_index=True)
     state.first_tree[dst[new][first], chunk[new][first]] = tree[new][first]
     state.held[dst, chunk] = True
-    if sums:
+    if sums and not state.schedule.collective.shared:
         _finish(state, dst, chunk)
+
+
+def _receive_shared(state: _State, sends: Sends, heard: Ints) -> None:
+    """Let nodes add what reaches them in a step to sums that nobody owns; who lacks some of it sends no more of the sum."""
+    sums = state.schedule.collective.sums
+    heard = heard[sends.chunk[heard] < sums]
+    before, chunks = state.memory.copy(), sends.chunk[sends.chunk < sums]  # what is sent was there before the step
+    for u, v, c in zip(*(column[heard].tolist() for column in (sends.src, sends.dst, sends.chunk)), strict=True):
+        place = state.layout.slice_of(c, c + 1)
+        add_numbers(state.memory[v, place], before[u, place])
+    at = sends.dst[sends.chunk < sums], chunks
+    np.subtract.at(state.due, at, 1)
+    np.subtract.at(state.missing, (sends.dst[heard], sends.chunk[heard]), 1)
+    state.held[at] = state.missing[at] == state.due[at]
+    node, chunk = np.unique(np.stack(at), axis=1)
+    whole = state.missing[node, chunk] == 0
+    _finish(state, node[whole], chunk[whole])
 
 
 def _move(state: _State, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -> None:
@@ -303,32 +333,15 @@ def _move(state: _State, src: Ints, dst: Ints, chunk: Ints, add: bool = False) -
 
 
 def _finish(state: _State, node: Ints, chunk: Ints) -> None:
-    """Where a node has the last contribution to a sum that is its own, it has the finished sum; others' are passed over."""
+    """Where a node has the last contribution to a sum that it completes, it has the finished sum; others' are passed over."""
     collective, layout = state.schedule.collective, state.layout
     if not collective.results:
         return
-    own = (chunk < collective.sums) & (collective.source_of(chunk) == node)
+    own = (chunk < collective.sums) & state.completes[node, np.minimum(chunk, collective.sums - 1)]
     for v, c in zip(node[own].tolist(), chunk[own].tolist(), strict=True):
         result = collective.sums + c
         state.memory[v, layout.slice_of(result, result + 1)] = state.memory[v, layout.slice_of(c, c + 1)]
         state.held[v, result] = True
-
-
-def _digests(
-    layout: Layout, memory: NDArray[np.uint8], true: Bytes, chunks: list[Ranges]
-) -> tuple[list[str], list[str]]:
-    """Return the SHA-256 of what each node has of its chunks, and of what it should have; of equal bytes it is taken once."""
-    right: dict[tuple[tuple[int, int], ...], str] = {}
-    found, true_digests = list[str](), list[str]()
-    for node, mine in enumerate(chunks):
-        key = tuple(mine)
-        if key not in right:
-            right[key] = layout.digest(true, mine)
-        places = [layout.slice_of(first, stop) for first, stop in mine]
-        same = all(np.array_equal(memory[node, place], true[place]) for place in places)
-        found.append(right[key] if same else layout.digest(memory[node], mine))
-        true_digests.append(right[key])
-    return found, true_digests
 
 
 @describe.register

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from treecast.errors import PlanError
 from treecast.execution.election import Election, elect
-from treecast.execution.folders import flits_of, node_files
+from treecast.execution.folders import check_folder, flits_of, node_files
 from treecast.execution.layout import message_layout
 from treecast.execution.local import Execution, run
 from treecast.execution.relay import Relay, check_target, read_messages, relay, sizes_of, write_messages
@@ -24,7 +24,8 @@ def run_on_files(
 ) -> Execution | Election | Relay:
     """Carry out a schedule on a file; where something lies, each node elects what most of its copies say.
 
-    A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either.
+    A scatterv or gatherv takes a folder with a file for each node instead; an allgatherv takes either. The file of an alltoallv
+    is cut by its demands: what node 0 has for each comes first.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def run_on_files(
         return _run_on_folder(schedule, path, faults, flit, output)
     files, lengths = dict[int, Path](), schedule.collective.lengths
     if lengths is not None and Path(path).is_dir():
+        check_folder(schedule.collective)
         files = node_files(schedule.network, path, None)
         flits_of(schedule.network, files, flit)
         messages = read_messages(files)

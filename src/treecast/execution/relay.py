@@ -148,7 +148,7 @@ def relay(
         report(sends.step + 1, last, "steps")
     control, lost_control = _control_flits(state)
     missing = lengths.flits.copy()
-    np.subtract.at(missing, lengths.node_of(np.flatnonzero(state.there)), 1)
+    np.subtract.at(missing, lengths.block_of(np.flatnonzero(state.there)), 1)
     place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
     return Relay(
         schedule=schedule,

@@ -13,8 +13,8 @@ from typing import Any
 from treecast.errors import FormatError
 from treecast.files import read_folder, read_whole, spell_path, write_folder, write_whole
 from treecast.formats.registry import DEFAULT, HEAD, Told, exporter_named, format_of_bytes, format_of_name, importers
-from treecast.formats.verdict import FileVerdict
 from treecast.models import Model
+from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 from treecast.verification.report import Report
 from treecast.verification.verifier import verify
@@ -131,13 +131,15 @@ def save(schedule: Schedule, path: str | os.PathLike[str], to: str | None = None
         write_whole(path, found)
 
 
-def read(path: str | os.PathLike[str]) -> Schedule:
+def read(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
     """Read a schedule from a file of any format, without verifying it.
 
     Parameters
     ----------
     path : str or os.PathLike
         The file. ``-`` is standard input.
+    told : Told, optional
+        What is said of a file of another tool, as ``treecast.verify`` takes it.
 
     Returns
     -------
@@ -158,6 +160,8 @@ def read(path: str | os.PathLike[str]) -> Schedule:
     ...     len(read(f"{folder}/plan.tcb"))
     23
     """
+    if told is not None and told != Told():
+        return judge(path, told)[1]()
     return decode(_bytes_of(path))
 
 
@@ -214,13 +218,15 @@ def _refuse_head(head: bytes) -> str:
     return "" if format_of_bytes(head) else f"is no treecast file: it does not begin like one ({known})"
 
 
-def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
+def load_verified(path: str | os.PathLike[str], told: Told | None = None) -> tuple[Schedule, Report]:
     """Read a schedule from a file, verify it, and return it with the verifier's report.
 
     Parameters
     ----------
     path : str or os.PathLike
         The file. ``-`` is standard input.
+    told : Told, optional
+        What is said of a file of another tool, as ``treecast.verify`` takes it.
 
     Returns
     -------
@@ -232,20 +238,22 @@ def load_verified(path: str | os.PathLike[str]) -> tuple[Schedule, Report]:
     FormatError
         When the file cannot be read, or holds no schedule, or a wrong one.
     """
-    schedule = read(path)
+    schedule = read(path, told)
     report = verify(schedule)
     if not report:
         raise FormatError(f"{spell_path(path)} holds a schedule that is wrong: {report.violations[0].text}")
     return schedule, report
 
 
-def load(path: str | os.PathLike[str]) -> Schedule:
+def load(path: str | os.PathLike[str], told: Told | None = None) -> Schedule:
     """Read a schedule from a file and verify it.
 
     Parameters
     ----------
     path : str or os.PathLike
         The file, in any format that can be read. ``-`` is standard input.
+    told : Told, optional
+        What is said of a file of another tool, as ``treecast.verify`` takes it.
 
     Returns
     -------
@@ -265,4 +273,4 @@ def load(path: str | os.PathLike[str]) -> Schedule:
     ...     treecast.load(f"{folder}/plan.tc").collective.kind
     'allgather'
     """
-    return load_verified(path)[0]
+    return load_verified(path, told)[0]

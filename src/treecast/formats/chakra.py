@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from treecast.formats.messages import Messages, chunk_places, messages_of
 from treecast.formats.registry import exporter
 from treecast.formats.settings import ADDING, BYTES
+from treecast.programs.messages import chunk_places, messages_of
+from treecast.programs.of_schedule import Listed, of_schedule
+from treecast.programs.program import ADD, SEND
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 
@@ -30,41 +32,31 @@ _NUMBER = 8  # bytes of a number that is added
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> Iterator[tuple[str, bytes]]:
     """Return the traces of all ranks, ``rank.0.et`` and so on. Raises FormatError when messages cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
+    listed = of_schedule(messages, begins)
     microseconds = np.ceil(adding * -(-messages.added(begins) // _NUMBER) / 1000).astype(np.int64)
-    columns = (np.maximum(messages.sizes(begins), 1), microseconds)
     first = _behind_length(_text(1, _VERSION))
     return (
-        (f"rank.{node}.et", first + b"".join(_trace(messages, node, some, columns)))
-        for node, some in messages.at_each_node()
+        (f"rank.{rank}.et", first + b"".join(_trace(listed, rank, some, microseconds)))
+        for rank, some in enumerate(listed.of_ranks())
     )
 
 
-def _trace(messages: Messages, node: int, some: Ints, columns: tuple[Ints, Ints]) -> Iterator[bytes]:
-    """Yield the nodes of a rank, which sends or receives ``some`` messages; ``columns`` are bytes and microseconds of all."""
-    sizes, microseconds = columns
-    last: dict[int, int] = {}  # the node that sends the message before, by destination
-    brought: dict[int, int] = {}  # the node that ends the receipt of each message
-    adds = (messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0)[some]
-    shown = (some, messages.src[some], messages.dst[some], messages.place[some], sizes[some], microseconds[some], adds)
-    number = 1
-    for m, src, dst, place, size, long, add in zip(*(column.tolist() for column in shown), strict=True):
-        what = [
-            ("comm_size", _INT64, size),
-            ("comm_src", _INT32, src),
-            ("comm_dst", _INT32, dst),
-            ("comm_tag", _INT32, place),
-        ]
-        if src == node:
-            waits = sorted({brought[need] for need in messages.needs_of(m)} | {last.get(dst, 0)} - {0})
-            yield _node(number, f"send {m}", _SEND, needs=waits, attributes=what)
-            last[dst] = number
-        else:
-            yield _node(number, f"receive {m}", _RECEIVE, attributes=what)
-            if add:
-                number += 1
-                yield _node(number, f"add {m}", _COMPUTE, needs=[number - 1], microseconds=long)
-            brought[m] = number
-        number += 1
+def _trace(listed: Listed, rank: int, some: Ints, microseconds: Ints) -> Iterator[bytes]:
+    """Yield the nodes of a rank, one for each of ``some`` operations; ``microseconds``: how long each message is added."""
+    program = listed.program
+    number = dict(zip(some.tolist(), range(1, len(some) + 1), strict=True))
+    columns = (listed.message[some], program.kind[some], program.to[some], program.source[some], program.tag[some])
+    columns += (np.maximum(program.size[some], 1), microseconds[listed.message[some]])
+    for one, m, kind, to, source, tag, size, long in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
+        needs = sorted({number[other] for other in program.awaited(one)})
+        if kind == ADD:
+            yield _node(number[one], f"add {m}", _COMPUTE, needs=needs, microseconds=long)
+            continue
+        ends = (rank, to) if kind == SEND else (source, rank)
+        what = [("comm_size", _INT64, size), ("comm_src", _INT32, ends[0]), ("comm_dst", _INT32, ends[1])]
+        what.append(("comm_tag", _INT32, tag))
+        name, type_ = ("send", _SEND) if kind == SEND else ("receive", _RECEIVE)
+        yield _node(number[one], f"{name} {m}", type_, needs=needs, attributes=what)
 
 
 def _node(

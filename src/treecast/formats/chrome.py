@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from treecast.errors import FormatError
 from treecast.formats.fates import Fates, fates_of
-from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
+from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 from treecast.schedule.costs import rate_of

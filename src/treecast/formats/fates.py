@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError
-from treecast.formats.messages import Messages
+from treecast.programs.messages import Messages
 from treecast.ragged import Ints, starts
 from treecast.schedule import Payloads, Rows
 from treecast.simulation.faults import Faults, parse_faults

@@ -4,51 +4,145 @@ Nothing is said of a node's CPUs or interfaces. So their simulator takes the mes
 one port take their own time there, and those for all ports are drawn out. Comments say what each message carries.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from treecast.formats.messages import Messages, chunk_places, messages_of
+from treecast.errors import FormatError
+from treecast.formats.native.header import one_line, shorten
 from treecast.formats.operations.comments import comments_of, comments_of_job
-from treecast.formats.registry import exporter
+from treecast.formats.operations.judge import judge_listed
+from treecast.formats.operations.reading import MOST_RANKS, Listed, Reading, number, text_of
+from treecast.formats.registry import Told, exporter, importer
 from treecast.formats.settings import ADDING, BYTES
-from treecast.ragged import Ints
+from treecast.programs.messages import chunk_places, messages_of
+from treecast.programs.of_schedule import of_schedule
+from treecast.programs.program import RECEIVE, SEND
+from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 
 _NUMBER = 8  # bytes of a number that is added
+_NAME = r"[a-zA-Z]\w{0,63}"
+_OPERATION = re.compile(
+    rf"(?:({_NAME})\s*:\s*)?(?:(send|recv)\s+(\d+)b?\s+(to|from)\s+(\d+)(?:\s+tag\s+(\d+))?|calc\s+(\d+))"
+    r"(?:\s+cpu\s+\d+)?(?:\s+nic\s+\d+)?"
+)
+_WAITS = re.compile(rf"({_NAME})\s+(requires|irequires)\s+({_NAME})")
+_BEGIN = re.compile(r"rank\s+(\d+)\s*\{")
+_FIRST = re.compile(rb"\s*(?:(?://[^\n]*\n|/\*.*?\*/)\s*)*num_ranks\s", re.DOTALL)
 
 
 @exporter("goal", suffix=".goal", what="sends, receives and what they require, for LogGOPSim", settings=(BYTES, ADDING))
 def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) -> bytes:
     """Return the messages of a schedule in GOAL. Raises FormatError when they cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
+    listed = of_schedule(messages, begins)
+    program = listed.program
     nanoseconds = np.ceil(adding * -(-messages.added(begins) // _NUMBER)).astype(np.int64)
-    adds = (messages.added(np.arange(messages.schedule.part.chunks + 1)) > 0).astype(np.int64)
     parts = [f"num_ranks {schedule.network.nodes}\n".encode()]
     parts += ["".join(f"// {line}\n" for line in comments_of_job(messages, begins)).encode()]
-    columns = np.maximum(messages.sizes(begins), 1), nanoseconds, adds
-    parts += ["".join(_lines(messages, node, some, columns)).encode() for node, some in messages.at_each_node()]
+    letter = np.select([program.kind == SEND, program.kind == RECEIVE], ["s", "r"], "c")
+    label = [f"{a}{m}" for a, m in zip(letter.tolist(), listed.message.tolist(), strict=True)]
+    for rank, some in enumerate(listed.of_ranks()):
+        message = listed.message[some]
+        sends = message[program.kind[some] == SEND]
+        said = iter(comments_of(messages, sends))
+        columns = (program.kind[some], program.to[some], program.source[some], program.tag[some])
+        columns += (np.maximum(program.size[some], 1), nanoseconds[message])
+        lines = [f"rank {rank} {{\n"]
+        for one, kind, to, source, tag, long, work in zip(some.tolist(), *(c.tolist() for c in columns), strict=True):
+            if kind == SEND:
+                lines.append(f"// {next(said)}\n{label[one]}: send {long}b to {to} tag {tag}\n")
+            elif kind == RECEIVE:
+                lines.append(f"{label[one]}: recv {long}b from {source} tag {tag}\n")
+            else:
+                lines.append(f"{label[one]}: calc {work}\n")
+            lines += [f"{label[one]} requires {label[other]}\n" for other in program.awaited(one)]
+        parts.append("".join([*lines, "}\n"]).encode())
     return b"".join(parts)
 
 
-def _lines(messages: Messages, node: int, some: Ints, columns: tuple[Ints, Ints, Ints]) -> Iterator[str]:
-    """Yield the lines of a rank: message m is sent as sM, received as rM, and what it brings is added as cM."""
-    yield f"rank {node} {{\n"
-    last = dict[int, int]()  # the message before on the arc
-    sizes, nanoseconds, adds = columns
-    sent = some[messages.src[some] == node]
-    said = dict(zip(sent.tolist(), comments_of(messages, sent), strict=True))
-    shown = (some, messages.src[some], messages.dst[some], messages.place[some], sizes[some], nanoseconds[some])
-    for m, src, dst, place, size, long in zip(*(column.tolist() for column in shown), strict=True):
-        if src == node:
-            yield f"// {said[m]}\ns{m}: send {size}b to {dst} tag {place}\n"
-            for need in messages.needs_of(m):
-                yield f"s{m} requires {'c' if adds[need] else 'r'}{need}\n"
-            if dst in last:
-                yield f"s{m} requires s{last[dst]}\n"
-            last[dst] = m
+# -- read ---------------------------------------------------------------------------------------------------------------
+
+
+def _recognises(head: bytes) -> bool:
+    return _FIRST.match(head) is not None
+
+
+def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
+    """Return the verdict on a GOAL file, and what makes its schedule."""
+    return judge_listed(read_goal(data), told)
+
+
+@importer("goal", recognises=_recognises, judge=judge)
+def decode(data: bytes) -> Schedule:
+    """Return the schedule of a GOAL file whose comments say it. Raises FormatError when they do not, or it is wrong."""
+    return judge(data, Told())[1]()
+
+
+def read_goal(data: bytes) -> Listed:
+    """Return the operations of a GOAL file. Raises FormatError with the line where it stops being one."""
+    reading, said = Reading("goal"), 0
+    labels: dict[str, int] | None = None
+    for line, text in _lines(text_of(data, "GOAL file"), reading):
+        if not said:
+            word, _, count = text.partition(" ")
+            if word != "num_ranks" or not (said := number(count.strip(), line, MOST_RANKS)):
+                raise FormatError(f"line {line}: a GOAL file begins with 'num_ranks N', N from 1 to {MOST_RANKS:,}")
+        elif labels is None:
+            begin = _BEGIN.fullmatch(text)
+            if not begin or int(begin[1][:9]) != reading.ranks or reading.ranks == said:
+                raise FormatError(f"line {line}: {shorten(text)!r} is not 'rank {reading.ranks} {{', of {said:,} ranks")
+            labels = {}
+            reading.ranks += 1
+        elif text == "}":
+            labels = None
         else:
-            yield f"r{m}: recv {size}b from {src} tag {place}\n"
-            if adds[m]:
-                yield f"c{m}: calc {long}\nc{m} requires r{m}\n"
-    yield "}\n"
+            _read(reading, labels, text, line)
+    if labels is not None or not said or reading.ranks != said:
+        raise FormatError(f"the file ends within rank {max(reading.ranks - (labels is not None), 0)}: it is cut off")
+    return reading.listed(eager=True)
+
+
+def _read(reading: Reading, labels: dict[str, int], text: str, line: int) -> None:
+    """Read an operation of the present rank, or what one waits for."""
+    if found := _OPERATION.fullmatch(text):
+        label, word, size, way, peer, tag, _ = found.groups()
+        if label in labels:
+            raise FormatError(f"line {line}: label {label} stands there twice")
+        if word and (word == "send") != (way == "to"):
+            raise FormatError(f"line {line}: one sends to and receives from, not {word} … {way}")
+        code = {"send": SEND, "recv": RECEIVE, None: 0}[word]
+        to, called, long = (number(part or "0", line) for part in (peer, tag, size))
+        labels[label or f"{len(labels)} "] = reading.add((reading.ranks - 1, code, to, called, long), line)
+    elif found := _WAITS.fullmatch(text):
+        for label in (found[1], found[3]):
+            if label not in labels:
+                raise FormatError(f"line {line}: {label} is no label above it in this rank")
+        reading.wait(labels[found[1]], labels[found[3]], found[2] == "irequires")
+    else:
+        raise FormatError(
+            f"line {line}: {shorten(one_line(text))!r} is none of 'LABEL: send BYTESb to RANK tag TAG', 'LABEL: recv BYTESb "
+            "from RANK tag TAG', 'LABEL: calc NANOSECONDS' and 'LABEL requires LABEL'"
+        )
+
+
+def _lines(text: str, reading: Reading) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that is neither empty nor a comment; comments are taken in."""
+    inside = False
+    for line, raw in enumerate(text.split("\n"), 1):
+        part = raw.strip()
+        if inside or part.startswith("/*"):
+            inside = "*/" not in part
+            if not inside and part.partition("*/")[2].strip():
+                raise FormatError(f"line {line}: comments stand on lines of their own")
+        elif part.startswith("//"):
+            try:
+                reading.comments.take(part[2:].strip())
+            except FormatError as error:
+                raise FormatError(f"line {line}: {error}") from None
+        elif part:
+            yield line, part
+    if inside:
+        raise FormatError("the file ends within a comment: it is cut off")

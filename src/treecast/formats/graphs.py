@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecast.formats.messages import messages_of
 from treecast.formats.registry import Setting, exporter
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
+from treecast.programs.messages import messages_of
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 

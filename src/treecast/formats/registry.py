@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from treecast.discovery import import_all
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.verdict import FileVerdict
+from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 
 HEAD = 512
@@ -46,6 +46,8 @@ class Told:
         What it does.
     size
         How many bytes the data of all blocks has.
+    allow
+        Rules that the file may break and hold all the same.
     """
 
     network: str | None = None
@@ -53,6 +55,7 @@ class Told:
     root: str | None = None
     messages: int | None = None
     size: int | None = None
+    allow: tuple[str, ...] = ()
 
 
 Encode = Callable[..., bytes | Iterable[tuple[str, bytes]]]

@@ -11,12 +11,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.messages import chunk_places, messages_of, spell_ranges
-from treecast.formats.native.header import Header, header_of, is_word, number, one_line, schedule_of, shorten
+from treecast.formats.native.header import (
+    Header,
+    header_of,
+    is_word,
+    number,
+    one_line,
+    schedule_of,
+    shorten,
+    split_word,
+)
 from treecast.formats.native.text import read_ranges
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.formats.settings import BYTES
 from treecast.networks import Network
+from treecast.programs.messages import chunk_places, messages_of, spell_ranges
 from treecast.ragged import Ints, starts
 from treecast.schedule import Payloads, Rows, Schedule
 
@@ -93,15 +102,12 @@ def _header(lines: Iterator[str]) -> tuple[Header, int]:
         if line == _HEAD:
             return header, place
         mark, _, rest = line.partition(" ")
-        word, _, value = rest.partition(" ")
-        if word == "option":
-            name, _, value = value.partition(" ")
-            word = f"option {name}"
+        word, value = split_word(rest)
         if mark != "#" or not (is_word(word) or word == "bytes") or word in header:
             raise FormatError(
                 f"line {place}: {shorten(line)!r} is neither '# WORD VALUE', each word once, nor the line {_HEAD}"
             )
-        header[word] = value.strip()
+        header[word] = value
     raise FormatError(f"a table of messages has a line {_HEAD}")
 
 

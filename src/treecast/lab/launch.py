@@ -1,6 +1,7 @@
 """How a command is started on the hosts of a lab: by mpirun, one rank per host, or without MPI."""
 
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from treecast.errors import LabError
 from treecast.lab.wiring import DAEMONS_SUBNET, HOSTS_SUBNET, Wiring, host
 from treecast.mpi.job.launch import FAULT_TOLERANT, ending_the_job
 
+_PORT = 7000
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
 AGENT = f"""#!/bin/sh
@@ -66,9 +68,22 @@ def mpi_command(plan: Wiring, command: Sequence[str], options: Sequence[str] = (
 
 def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:
     """Return a command line for each host, which runs the command there without MPI."""
-    shell = ["unshare", "--uts", "sh", "-c", f'h=$1; shift; {_NAMED}; exec "$@"', "sh"]
+    shell = [
+        "unshare",
+        "--uts",
+        "sh",
+        "-c",
+        f'h=$1 TREECAST_RANK=$2; shift 2; export TREECAST_RANK; {_NAMED}; exec "$@"',
+        "sh",
+    ]
     noted = with_start_note(command)
-    return [["ip", "netns", "exec", host(u), *shell, host(u), *noted] for u in range(plan.network.nodes)]
+    return [["ip", "netns", "exec", host(u), *shell, host(u), str(u), *noted] for u in range(plan.network.nodes)]
+
+
+def meeting(plan: Wiring) -> dict[str, str]:
+    """Return what ranks of treecast.tcp have to know to meet over the links: each listens on its own host."""
+    size = str(plan.network.nodes)
+    return {"TREECAST_SIZE": size, "TREECAST_MEET": f"h{{rank}}:{_PORT}", "TREECAST_SECRET": secrets.token_hex(32)}
 
 
 def with_start_note(command: Sequence[str]) -> list[str]:

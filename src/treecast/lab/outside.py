@@ -128,6 +128,7 @@ def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], 
             # behind a switch there is no network to name: a host has one port
             **({} if plan.switched else {"TREECAST_NETWORK": plan.network.spec}),
             "TREECAST_RATE": str(int(plan.rate)),
+            **(launch.meeting(plan) if how == "hosts" else {}),
         },
         "starts": 0 if how == "once" else plan.network.nodes,
         "cuts": [

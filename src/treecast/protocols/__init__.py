@@ -140,7 +140,7 @@ def _planned_sends(schedule: Schedule) -> list[Send]:
     of, inside = np.repeat(np.arange(len(count)), count), places(count)
     row, chunk = piece.row[of], piece.first[of] + inside
     step = rows.leaves(row, piece.place[of] + inside)
-    owner = lengths.node_of(chunk)
+    owner = lengths.block_of(chunk)
     flit = zip(owner.tolist(), (chunk - lengths.first[owner]).tolist(), strict=True)
     found += zip(step.tolist(), rows.src[row].tolist(), rows.dst[row].tolist(), flit, strict=True)
     return found

@@ -6,7 +6,7 @@ VARIABLES = (
     ("NUMBA_CACHE_DIR", "you", "where compiled code is kept, if not beside the package or in the user's cache folder"),
     ("NUMBA_DISABLE_JIT", "you", "1: nothing is compiled, and large work takes long"),
     ("XDG_CACHE_HOME", "you", "the user's cache folder, if it is not ~/.cache"),
-    ("TREECAST_NETWORK", "the lab", "the network that was built"),
+    ("TREECAST_NETWORK", "the lab, launch --tcp --network", "the network whose links are the only connections"),
     ("TREECAST_RATE", "the lab", "the rate of a link, in bits per second"),
     ("TREECAST_LAB", "the lab", "a folder in memory that all hosts share; a file mark in it starts the clock of cuts"),
     ("TREECAST_JOB", "launch, the lab", "the file for the exit status of a rank that fails; beside it: how ranks end"),
@@ -19,12 +19,20 @@ VARIABLES = (
     ("PMI_SIZE", "mpiexec, srun", "how many ranks there are"),
     ("TREECAST_RANK", "launch --tcp", "the rank of a process, of TREECAST_SIZE"),
     ("TREECAST_MEET", "launch --tcp, you", "host:port where ranks over sockets meet"),
+    ("TREECAST_TIE", "launch --tcp", "the process with which the rank ends: with --tie the launcher"),
     ("TREECAST_JOIN", "launch --tcp --respawn", "1: the rank takes the seat of a dead one"),
     (
         "TREECAST_SECRET",
         "launch --tcp, you",
         "what ranks over sockets prove to know; or TREECAST_SECRET_FILE, where it stands",
     ),
+    (
+        "RANK",
+        "launch --tcp",
+        "with WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT: what torch.distributed reads",
+    ),
+    ("TREECAST_SURVIVE", "you", "how many ranks of a process group of PyTorch may fail in a call; 1 by default"),
+    ("TREECAST_DEADLINE", "you", "seconds after which a silent rank of such a group is out, or none; 30 by default"),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
 )
 """Their names, who sets them, and what they say."""

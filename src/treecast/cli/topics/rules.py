@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treecast.description import Description, Table
+from treecast.programs.rules import RULES
 
 _RULE = re.compile(r"Rule ``([a-z-]+)``(?:, ([^:]*))?: (.+?\.)(?:\s+([A-Z].*))?$", re.DOTALL)
 _ABOUT = {
@@ -52,9 +53,8 @@ def topic() -> Description:
     """Return every rule with its sentence."""
     rows = [(rule.name, rule.of, rule.asks) for rule in read_rules()]
     table = Table(columns=("rule", "of", "asks that"), rows=rows, of="rules")
-    notes = (
-        "A schedule obeys those that its model and its collective call for; 'verify' prints which.",
-        "MSCCL files have rules of their own: docs/formats.md.",
-    )
-    figures = [{"rule": name, "of": of, "asks": asks} for name, of, asks in rows]
-    return Description(figures, tables=(table,), notes=notes)
+    others = [(rule.name, ", ".join(rule.of), f"{rule.asks}{' (a warning)' * rule.warns}") for rule in RULES]
+    files = Table(columns=("rule", "of files of", "asks that"), rows=others, of="rules of files of other tools")
+    notes = ("A schedule obeys those that its model and its collective call for; 'verify' prints which.",)
+    figures = [{"rule": name, "of": of, "asks": asks} for name, of, asks in rows + others]
+    return Description(figures, tables=(table, files), notes=notes)

@@ -41,12 +41,9 @@ def advise(
 
     Example: treecast advise broadcast --nodes 60..70 --bytes 16MiB --survive 1 --max-degree 6 --latency 1us --rate 12.5GB/s
     """
-    from treecast import plans
+    from treecast import api
     from treecast.description import describe
-    from treecast.plans.advice import advise as ask
-    from treecast.plans.fastest import amount_of, costs_of
-    from treecast.plans.switchless import cables, switchless
-    from treecast.verification.verifier import verify
+    from treecast.plans.switchless import Switchless, cables
 
     low, dots, high = nodes.partition("..")
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in (low, high or low)) or (
@@ -60,36 +57,29 @@ def advise(
         )
     if amount.costs is not None or amount.chunk is not None:
         raise TreecastError("--costs and --chunk are for one plan: leave them out, networks are compared by one cost")
-    much = amount_of(amount.size, item=amount.item, least_chunk=amount.least_chunk)
-    costs = costs_of(amount.latency, amount.rate)
-    if much is None or costs is None:
+    if amount.size is None or amount.latency is None or amount.rate is None:
         raise TreecastError(
             "say how much data there is and what sends cost: --bytes 16MiB --latency 1us --rate 12.5GB/s"
         )
-    if ports is not None or wire:
-        if ports is None or len(wanted) > 1:
-            raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")
-        with console.progress("graphs", after=1):
-            best = switchless(collective, wanted[0], ports, much, costs, survive=survive)
-        return console.show(cables(best) if wire else describe(best), as_json)
-    with console.progress("networks", after=1):
-        found = ask(
-            collective, wanted, much, costs, survive=survive, most_degree=max_degree, rate_per=rate_per, sort=sort
+    if (ports is not None or wire) and (ports is None or len(wanted) > 1):
+        raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")
+    with console.progress("networks" if ports is None else "graphs", after=1):
+        found = api.advise(
+            collective,
+            wanted,
+            size=amount.size,
+            latency=amount.latency,
+            rate=amount.rate,
+            item=amount.item,
+            least_chunk=amount.least_chunk,
+            survive=survive,
+            max_degree=max_degree,
+            rate_per=rate_per,
+            sort=sort,
+            ports=ports,
         )
-    for each in found.options:
-        if each.front:
-            schedule = plans.plan(
-                collective,
-                each.network,
-                survive=each.survives,
-                model=each.model,
-                builder=each.builder,
-                messages=each.sizes.messages,
-            )
-            if not verify(schedule) or schedule.steps != each.steps:
-                raise TreecastError(
-                    f"{each.builder} on {each.network} does not take the {each.steps} steps that it claims"
-                )
+    if isinstance(found, Switchless):
+        return console.show(cables(found) if wire else describe(found), as_json)
     if output is not None:
         from treecast.drawing.pictures import draw
 

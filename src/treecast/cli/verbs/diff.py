@@ -11,10 +11,9 @@ def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
 
     Nodes are the same if they have the same labels, so the second plan may be on what faults have left of the network.
     """
-    from treecast import formats
+    from treecast import api, formats
     from treecast.description import describe
-    from treecast.plans.differences import difference
     from treecast.plans.timing import seconds_of
 
     old, new = formats.load(before), formats.load(after)
-    return console.show(describe(difference(old, new)).joined(seconds_of(new, old), after="steps"), as_json)
+    return console.show(describe(api.diff(old, new)).joined(seconds_of(new, old), after="steps"), as_json)

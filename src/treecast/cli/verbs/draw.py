@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import FaultOptions, File, Flag, Output, read_steps
 from treecast.cli.files import load
+from treecast.cli.told import PlaceOptions
 from treecast.drawing.registry import listed_kinds
 from treecast.errors import TreecastError
 
@@ -24,6 +25,7 @@ def draw(
     ] = None,
     tree: int | None = None,
     failing: FaultOptions = FaultOptions(),
+    told: PlaceOptions = PlaceOptions(),
     in_ascii: Annotated[Flag, Parameter(name="--ascii")] = False,
     dark: Flag = False,
     transparent: Flag = False,
@@ -60,7 +62,7 @@ def draw(
 
     if in_ascii and output not in (None, "-") and not output.endswith(".txt"):
         raise TreecastError(f"--ascii is for text: leave it out, or write to a .txt file, not {output!r}")
-    schedule, _ = load(file)
+    schedule, _ = load(file, told.read())
     faults = failing.read(schedule)
     some = None if steps is None else read_steps(steps)
     look = Look(dark=dark, transparent=transparent, size=None if size is None else read_size(size), title=title)

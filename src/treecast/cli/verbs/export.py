@@ -6,8 +6,9 @@ from cyclopts import Parameter
 
 from treecast.cli import console
 from treecast.cli.arguments import File
-from treecast.cli.files import load, save
-from treecast.cli.options import options_class
+from treecast.cli.files import load, warn_of_suffix
+from treecast.cli.options import options_class, options_under
+from treecast.cli.told import PlaceOptions
 from treecast.formats.registry import Setting, exporter_named, exporters, format_of_name
 
 
@@ -27,6 +28,7 @@ else:
     Settings = options_class(
         "Settings",
         __name__,
+        options_under("Options of formats", 1),
         [(setting.keyword, setting.name, words, setting.flag) for setting, words in _settings()],
         [setting.keyword for setting, _ in _settings() if setting.several],
     )
@@ -43,6 +45,7 @@ def export(
         str | None,
         Parameter(show_default=False, help=f"The format: {_FORMATS}; by default the name of the output tells."),
     ] = None,
+    told: PlaceOptions = PlaceOptions(),
     settings: Settings = Settings(),  # noqa: B008
 ) -> int:
     """Write a schedule in the format of another tool.
@@ -54,12 +57,14 @@ def export(
     output
         The file or new folder to write; - is standard output.
     """
+    from treecast import api
+
     entry = exporter_named(to or format_of_name(output))
-    schedule, _ = load(file)
+    schedule, _ = load(file, told.read())
     given = {keyword: value for keyword, value in vars(settings).items() if value}
-    save(schedule, output, to, **given)
-    if advice := entry.advise(schedule, **entry.read_settings(given)):
+    if advice := api.export(schedule, output, to, **given):
         console.warn(advice)
+    warn_of_suffix(output, to)
     if output != "-":
         console.say(f"written: {output}, {entry.name}")
     return 0

@@ -16,6 +16,8 @@ def launch(
     tcp: bool = False,
     respawn: int = 0,
     hosts: str | None = None,
+    network: str | None = None,
+    tie: Annotated[bool, Parameter(negative=())] = False,
     intact: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Start a program in many ranks, so that the others live on when one dies; end all of it in time.
@@ -23,9 +25,9 @@ def launch(
     They are Open MPI's, started by its mpirun, or with --tcp ranks of treecast.tcp on this machine, for which no MPI is needed.
 
     Also as root, and with more ranks than cores. A rank that fails ends the job, with its status. So do the time limit, Ctrl-C,
-    SIGTERM and SIGHUP, and the end of this process by SIGKILL. They end what was started, and nothing else. When not all ranks
-    have ended with 0, a line says who ended how. The exit status is then that of the first rank that failed, 128 + n when
-    signal n killed all of them, and 0 when the others have survived.
+    SIGTERM and SIGHUP, and the end of this process by SIGKILL (with --tcp where --tie is given). They end what was started, and
+    nothing else. When not all ranks have ended with 0, a line says who ended how. The exit status is then that of the first rank
+    that failed, 128 + n when signal n killed all of them, and 0 when the others have survived.
 
     Example: treecast launch -n 24 --timeout 60 -- python my_program.py
 
@@ -43,6 +45,10 @@ def launch(
         With --tcp: how many ranks that a signal has ended are started anew, for Comm.admit to take them in.
     hosts
         With --tcp: a file of the hosts on which ranks are started, by ssh: HOST slots=2, a line for each.
+    network
+        With --tcp: the network whose links are the only connections, a rank for each node: ring:6, or a file of cables.
+    tie
+        With --tcp: ranks on this machine end when this process is killed; else they go on. Those elsewhere end in any case.
     intact
         A rank that is killed is no success: the exit status is then 128 + its signal, also when the others have survived.
     """
@@ -51,9 +57,12 @@ def launch(
     if tcp:
         from treecast.tcp.launch import launch as launch_by_sockets
 
-        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn, hosts=hosts)
-    elif ranks is None or hosts or respawn:
-        raise PlanError("--hosts and --respawn go with --tcp" if ranks else "how many ranks? write -n 8, say")
+        named = {"TREECAST_NETWORK": network} if network else {}
+        ending = launch_by_sockets(ranks, program, timeout, respawn=respawn, hosts=hosts, tie=tie, environment=named)
+    elif ranks is None or hosts or respawn or tie or network:
+        raise PlanError(
+            "--hosts, --respawn, --network and --tie go with --tcp" if ranks else "how many ranks? write -n 8, say"
+        )
     else:
         from treecast.mpi.job.launch import launch as launch_by_mpi
 

@@ -32,14 +32,13 @@ def paths(
     output
         Also draw a picture into this file: SVG, PNG or PDF.
     """
-    from treecast import networks
+    from treecast import api, networks
     from treecast.description import describe
-    from treecast.papers.paths import node_disjoint_paths
     from treecast.plans.order import ORDER
 
     where = networks.network(broken.less(network))
     ports = None if order is None else ORDER.read(order, where)
-    found = node_disjoint_paths(where, where.node(node), where.node(root), ports)
+    found = api.paths(where, node, root, ports)
     if output is not None:
         from treecast.drawing.pictures import draw
 

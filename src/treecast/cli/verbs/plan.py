@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treecast.cli import console
 from treecast.cli.arguments import BrokenOptions, BytesOptions, JobOptions, Json, Kind, Output, Spec
 from treecast.cli.files import save
-from treecast.cli.options import options_class
+from treecast.cli.options import options_class, options_under
 from treecast.errors import TreecastError
 from treecast.plans import Option, all_builders, all_options
 
@@ -32,6 +32,7 @@ else:
     BuilderOptions = options_class(
         "BuilderOptions",
         __name__,
+        options_under("Options of builders", 5),
         [(option.keyword, option.name, words, option.flag) for option, words in builder_options()],
     )
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from treecast.cli import console
 from treecast.cli.arguments import File, Json, Output, Several
 from treecast.cli.files import save
+from treecast.cli.told import PlaceOptions
 from treecast.errors import TreecastError
 
 
@@ -15,6 +16,7 @@ def repair(
     dead_nodes: Annotated[tuple[str, ...], Several] = (),
     cut_links: Annotated[tuple[str, ...], Several] = (),
     within: float = 0.0,
+    told: PlaceOptions = PlaceOptions(),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -45,7 +47,7 @@ def repair(
 
     if as_json and output == "-":
         raise TreecastError("--json and '-o -' both want standard output: choose one")
-    found = plans.repair(formats.load(file), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
+    found = plans.repair(formats.load(file, told.read()), dead_nodes=dead_nodes, cut_links=cut_links, within=within)
     report = verify(found.schedule)
     if report and output is not None:
         save(found.schedule, output)

@@ -17,6 +17,7 @@ from treecast.cli.arguments import (
     check_numbers,
 )
 from treecast.cli.files import load
+from treecast.cli.told import PlaceOptions
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def run(
     lying: LiarOptions = LiarOptions(),
     flit: Flit = None,
     over: MpiOptions = MpiOptions(),
+    told: PlaceOptions = PlaceOptions(),
     output: Output = None,
     as_json: Json = False,
 ) -> int:
@@ -57,13 +59,17 @@ def run(
     if over.mpi:
         if failing.cut_links or failing.random_faults or lying:
             raise TreecastError("over MPI only processes can be killed: write --kill 5@3, and leave other faults out")
+        if told != PlaceOptions():
+            raise TreecastError(
+                f"over MPI each rank reads {file} as it stands: write its schedule by 'treecast verify -o', and run that"
+            )
         kill = (*over.kill, *failing.dead_nodes)
         return _run_over_mpi(file, data, over, as_json, flit=flit, kill=kill, output=output)
     if over.kill:
         raise TreecastError("--kill kills processes, with --mpi: write --dead-nodes here, or --mpi as well")
     if file == data == "-":
         raise TreecastError("the schedule and the data cannot both be standard input: name a file for one of them")
-    schedule, report = load(file)
+    schedule, report = load(file, told.read())
     faults, liars = failing.read(schedule), lying.read(schedule)
     with console.progress("steps"):
         done = run_on_files(schedule, data, faults=faults, liars=liars, flit=_flit(schedule, flit), output=output)

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from treecast.cli import console
 from treecast.cli.arguments import File, Flag, Json, read_steps
 from treecast.cli.files import load
+from treecast.cli.told import PlaceOptions
 from treecast.errors import TreecastError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def show(
     tree: int | None = None,
     steps: str | None = None,
     every: Annotated[Flag, Parameter(name="--all")] = False,
+    told: PlaceOptions = PlaceOptions(),
     as_json: Json = False,
 ) -> int:
     """Print the rows of a schedule, or those of one node, one tree or some steps.
@@ -45,7 +47,7 @@ def show(
     from treecast.formats.listing import Listing
 
     first, last = read_steps(steps)
-    schedule, _ = load(file)
+    schedule, _ = load(file, told.read())
     if tree is not None and not bool((schedule.rows.tree == tree).any()):
         raise TreecastError(f"there is no tree {tree}: the schedule has {_trees_of(schedule)}")
     if steps is not None and not first < min(last, schedule.steps):

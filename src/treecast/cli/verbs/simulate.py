@@ -3,6 +3,7 @@
 from treecast.cli import console
 from treecast.cli.arguments import DataOptions, File, Flag, Json, LiarOptions, RandomFaultOptions
 from treecast.cli.files import load
+from treecast.cli.told import PlaceOptions
 from treecast.errors import TreecastError
 
 
@@ -13,6 +14,7 @@ def simulate(
     failing: RandomFaultOptions = RandomFaultOptions(),
     lying: LiarOptions = LiarOptions(),
     amount: DataOptions = DataOptions(),  # noqa: B008
+    told: PlaceOptions = PlaceOptions(),
     distributed: Flag = False,
     as_json: Json = False,
 ) -> int:
@@ -34,7 +36,7 @@ def simulate(
     from treecast.simulation.lies import replay_lies
     from treecast.units import spell_seconds
 
-    schedule, report = load(file)
+    schedule, report = load(file, told.read())
     schedule = amount.timed(schedule)
     if distributed:
         if failing or lying:
@@ -46,8 +48,8 @@ def simulate(
     if lying:
         if amount.latency is not None:
             raise TreecastError("seconds are of a replay without liars: leave out --latency and --rate, or the liars")
-        told = describe(replay_lies(schedule, lying.read(schedule), faults))
-        return console.show(told.adding({"verified": report.holds, "method": report.method}), as_json)
+        fooled = describe(replay_lies(schedule, lying.read(schedule), faults))
+        return console.show(fooled.adding({"verified": report.holds, "method": report.method}), as_json)
     with console.progress("steps", after=0.5):
         found = replay.simulate(schedule, faults)
     shown = describe(found).adding({"verified": report.holds, "method": report.method})

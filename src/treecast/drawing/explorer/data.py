@@ -32,6 +32,8 @@ Columns = dict[str, NDArray[np.int32]]
 def why_none(schedule: Schedule) -> str:
     """Return why there is no explorer of a schedule, as half a sentence, or an empty text."""
     network, rows = schedule.network, len(schedule.rows)
+    if schedule.collective.shared:
+        return "nobody owns its sums, which a page does not replay"
     if network.nodes > MOST_NODES:
         return f"{network.nodes:,} nodes are more than the {MOST_NODES:,} that a page holds; `show --node` prints one node's rows"
     if rows > _MOST_ROWS:

@@ -23,7 +23,7 @@ def tree_text(schedule: Schedule, tree: int, ascii: bool = False, max_nodes: int
     bar, tee, corner, dash = ("|", "|", "`", "-") if ascii else ("│", "├", "└", "─")
     drawn, network, rows = DrawnTree.of(schedule, tree), schedule.network, schedule.rows
     lines: list[str] = []
-    lengths = schedule.part.lengths
+    lengths = schedule.part.lengths if schedule.part.traits.blocks == "node" else None
     waiting = [(root, "", "") for root in reversed(drawn.roots)]
     while waiting and len(lines) < max_nodes:
         node, branch, margin = waiting.pop()

@@ -5,36 +5,43 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.ragged import Ints
+from treecast.programs.dataflow import Places
+from treecast.programs.program import ADD, READ, RECEIVE, SEND, WRITE, Program
+from treecast.ragged import Ints, starts
 
 TYPES = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 """The types of steps; a step's type is its place in this list."""
 BUFFERS = ("i", "o", "s")
 """Input, output and scratch."""
 COLLECTIVES = ("allreduce", "allgather", "reduce", "broadcast", "alltoall", "reduce_scatter", "custom")
+_GATHERED, _SCATTERED = COLLECTIVES[1], COLLECTIVES[5]
 ROOMS = {"Simple": 2, "LL": 8, "LL128": 8}
 """How many chunks may be in flight on a connection, by protocol."""
-MOST_STEPS, MOST_AT_ONCE, MOST_CHANNELS, MOST_SHARING, MOST_BLOCKS = 256, 71, 32, 32, 216
-"""The most steps of a threadblock, chunks of a step, channels, threadblocks that use a channel one way, threadblocks of a GPU."""
+MOST_STEPS, MOST_CHANNELS, MOST_SHARING, MOST_BLOCKS = 256, 32, 32, 216
+"""The most steps of a threadblock, channels, threadblocks that use a channel one way, threadblocks of a GPU."""
 LAST_AWAITED, MOST_PLACES, MOST_ELEMENTS, LONGEST_NAME = 127, 2**15, 4096, 63
 """The last threadblock that can be awaited, the places of a buffer, the elements that a rank reads, the letters of a name."""
 
 NOP = TYPES.index("nop")
-_SENDS, _RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
-_READS, _WRITES = ("s", "rrc", "rrs", "rrcs", "cpy", "re"), ("r", "rcs", "rrc", "rrcs", "cpy", "re")
-_ADDS = ("rrc", "rrs", "rrcs", "re")
-
-
-def _table(names: tuple[str, ...]) -> NDArray[np.bool_]:
-    return np.array([name in names for name in TYPES])
-
-
-SENDS, RECEIVES, READS, WRITES, ADDS = map(_table, (_SENDS, _RECEIVES, _READS, _WRITES, _ADDS))
-"""Whether a step of each type sends, receives, reads ``src``, writes ``dst``, and adds. ``re`` reads ``dst`` as well."""
+Place = tuple[str, tuple[int, ...]]
+"""Where in the file, in words and in numbers."""
+_KINDS = {
+    "s": READ | SEND,
+    "r": RECEIVE | WRITE,
+    "rcs": RECEIVE | WRITE | SEND,
+    "rrc": RECEIVE | READ | ADD | WRITE,
+    "rrs": RECEIVE | READ | ADD | SEND,
+    "rrcs": RECEIVE | READ | ADD | WRITE | SEND,
+    "cpy": READ | WRITE,
+    "re": READ | ADD | WRITE,
+    "nop": 0,
+}
+KINDS = np.array([_KINDS[name] for name in TYPES])
+"""What a step of each type does. ``re`` reads ``dst`` as well."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Program:
+class Algorithm:
     """What an MSCCL file says: threadblocks by GPU, and steps by threadblock.
 
     Parameters
@@ -89,16 +96,59 @@ class Program:
         """Where the threadblocks of each GPU begin, and the end: int64 (gpus + 1,)."""
         return np.searchsorted(self.block["gpu"], np.arange(self.gpus + 1))
 
-    @property
-    def share(self) -> int:
-        """The chunks of a block where each GPU has one."""
-        return self.loop // self.gpus
+    def does(self, bit: int) -> NDArray[np.bool_]:
+        """Return which steps do what a bit says."""
+        return (KINDS[self.step["type"]] & bit) > 0
 
-    def is_(self, table: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which steps are of the types that a table says."""
-        return table[self.step["type"]]
+    def of_gpu(self, gpu: int) -> Place:
+        """Return a GPU's place in the file."""
+        return f"gpu {gpu}", (gpu,)
 
-    def where(self, step: int) -> tuple[int, int, int]:
-        """Return the GPU, threadblock and number of a step."""
+    def of_block(self, block: int) -> Place:
+        """Return a threadblock's place in the file."""
+        at = int(self.block["gpu"][block]), int(self.block["id"][block])
+        return "gpu {} tb {}".format(*at), at
+
+    def of_step(self, step: int) -> Place:
+        """Return a step's place in the file."""
         block = int(np.searchsorted(self.start, step, side="right")) - 1
-        return int(self.block["gpu"][block]), int(self.block["id"][block]), step - int(self.start[block])
+        words, at = self.of_block(block)
+        number = step - int(self.start[block])
+        return f"{words} step {number}", (*at, number)
+
+    def program(self, wait: Ints) -> Program:
+        """Return what its GPUs do; ``wait``: the step that each waits for, or -1."""
+        step, block, at = self.step, self.block, self.block_of
+        kind, awaits = KINDS[step["type"]], wait >= 0
+        units = np.where(kind > 0, step["cnt"], 0)
+        return Program(
+            ranks=self.gpus,
+            rank=block["gpu"][at],
+            lane=at,
+            kind=kind,
+            to=np.where(kind & SEND, block["send"][at], -1),
+            source=np.where(kind & RECEIVE, block["recv"][at], -1),
+            tag=block["chan"][at],
+            size=units,
+            units=units,
+            wait_start=starts(awaits),
+            wait=wait[awaits],
+            begun=np.zeros(int(awaits.sum()), np.bool_),
+            where=self.of_step,
+        )
+
+    def places(self, inplace: bool) -> Places:
+        """Return its buffers as one row of places, for one or two buffers of input and output."""
+        n, chunks, share = self.gpus, self.chunks, self.loop // self.gpus
+        shared = max(self.loop, int(chunks[:, :2].max(initial=0)))
+        begin = starts(shared + chunks[:, 2] if inplace else chunks.sum(axis=1))
+        base, given = np.repeat(begin[:-1, None], 3, axis=1), chunks[:, 0]
+        if inplace:
+            own = np.arange(n) * share
+            base[:, 0] += own if self.coll == _GATHERED else 0
+            base[:, 1] += own if self.coll == _SCATTERED else 0
+            base[:, 2] += shared
+            given = np.full(n, share if self.coll == _GATHERED else shared)
+        else:
+            base[:, 1:] += np.cumsum(chunks[:, :2], axis=1)
+        return Places(ranks=n, units=1, base=base, size=chunks, total=int(begin[-1]), given=given, inplace=inplace)

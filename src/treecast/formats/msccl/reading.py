@@ -10,9 +10,9 @@ from xml.parsers import expat
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, Program
+from treecast.formats.msccl.program import BUFFERS, LONGEST_NAME, ROOMS, TYPES, Algorithm
 from treecast.formats.msccl.program import COLLECTIVES as KNOWN
-from treecast.formats.msccl.verdict import SHOWN, Breach
+from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
 _LONGEST = 256  # characters of a value
@@ -24,10 +24,10 @@ _SPELLED = {"reducescatter": "reduce_scatter"}
 
 
 class Reading:
-    """What has been read so far, and the breaches of rule ``shape`` for which it is no program."""
+    """What has been read so far, and the breaches of rule ``shape`` for which it is no algorithm."""
 
-    def __init__(self) -> None:
-        self.count, self.breaches, self.notes = 0, list[Breach](), list[str]()
+    def __init__(self, allowed: tuple[str, ...] = ()) -> None:
+        self.found = Findings("msccl", allowed=allowed)
         self.algo: dict[str, str] | None = None
         self.gpu: dict[int, tuple[int, int, int, int]] = {}  # its place in the file and its places
         self.block = array("q")  # gpu, id, send, recv, chan
@@ -42,9 +42,11 @@ class Reading:
 
     def wrong(self, text: str) -> None:
         """Note a breach at what is being read."""
-        self.count += 1
-        if len(self.breaches) < SHOWN:
-            self.breaches.append(Breach("shape", text, *self._at))
+        at = tuple(number for number in self._at if number >= 0)
+        words = " ".join(
+            f"{word} {number}" for word, number in zip(("gpu", "tb", "step"), self._at, strict=True) if number >= 0
+        )
+        self.found.these("shape", np.zeros(1, np.int64), lambda _: text, lambda _: (words, at))
 
     def start(self, tag: str, said: dict[str, str]) -> None:
         """Begin an element."""
@@ -134,25 +136,27 @@ class Reading:
         return values, self.whole(said, "s", "step")
 
 
-def read_program(data: bytes) -> tuple[Program | None, Reading]:
-    """Return the program of an MSCCL file, and what was read.
+def read_algorithm(data: bytes, allowed: tuple[str, ...] = ()) -> tuple[Algorithm | None, Reading]:
+    """Return the algorithm of an MSCCL file, and what was read.
 
     Parameters
     ----------
     data
         The file.
+    allowed
+        Rules that it may break.
 
     Returns
     -------
-    tuple of Program or None, and Reading
-        No program where the file says none; then the reading names breaches of rule ``shape``.
+    tuple of Algorithm or None, and Reading
+        No algorithm where the file says none; then the reading names breaches of rule ``shape``.
 
     Raises
     ------
     FormatError
         When it is no XML, has a document type, or holds no algorithm.
     """
-    reading = Reading()
+    reading = Reading(allowed)
     parser = expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = reading.start, reading.end
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = _refuse
@@ -164,20 +168,20 @@ def read_program(data: bytes) -> tuple[Program | None, Reading]:
         raise FormatError("this is no MSCCL file: its encoding is not known") from None
     if reading.algo is None:
         raise FormatError("this is no MSCCL file: it holds no algorithm")
-    return _program(reading), reading
+    return _algorithm(reading), reading
 
 
 def _refuse(*_: Any) -> None:
     raise FormatError("this file declares a document type, which MSCCL has no need of: entities can make it huge")
 
 
-def _program(reading: Reading) -> Program | None:
-    """Return the program that was read, GPUs in order; None where something is wrong with it."""
+def _algorithm(reading: Reading) -> Algorithm | None:
+    """Return the algorithm that was read, GPUs in order; None where something is wrong with it."""
     said = dict(reading.algo or {})
     numbers = {name: reading.whole(said, name, "algo") for name in ("ngpus", "nchunksperloop", "nchannels", "inplace")}
     defaults = {"outofplace": str(1 - min(max(numbers["inplace"], 0), 1)), "minBytes": "0", "maxBytes": str(2**27)}
     if absent := [name for name in defaults if name not in said]:
-        reading.notes.append(f"{', '.join(absent)} are not said: Azure's executor refuses such a file")
+        reading.found.notes.append(f"{', '.join(absent)} are not said: Azure's executor refuses such a file")
     least, most = (_size((defaults | said)[name]) for name in ("minBytes", "maxBytes"))
     if least is None or most is None or least > most:
         reading.wrong("minBytes and maxBytes are numbers of bytes, the first the smaller")
@@ -197,11 +201,11 @@ def _program(reading: Reading) -> Program | None:
     ):
         if not fine:
             reading.wrong(text)
-    if reading.count:
+    if not reading.found.judged("shape"):
         return None
     block, start, step = _columns(reading)
     chunks = np.array([reading.gpu[g][1:] for g in range(gpus)], np.int64)
-    return Program(
+    return Algorithm(
         name=said["name"],
         proto=said["proto"],
         coll=coll,

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from treecast.formats.msccl.program import (
     BUFFERS,
     LAST_AWAITED,
-    MOST_AT_ONCE,
     MOST_BLOCKS,
     MOST_CHANNELS,
     MOST_ELEMENTS,
@@ -16,69 +15,55 @@ from treecast.formats.msccl.program import (
     MOST_SHARING,
     MOST_STEPS,
     NOP,
-    READS,
-    RECEIVES,
-    SENDS,
-    WRITES,
-    Program,
+    Algorithm,
 )
-from treecast.formats.msccl.verdict import SHOWN, Breach
-from treecast.ragged import Ints, places
+from treecast.programs.program import READ, RECEIVE, SEND, WRITE
+from treecast.programs.transfers import MOST_AT_ONCE
+from treecast.programs.verdict import Findings
+from treecast.ragged import places
 
 _USUAL_BLOCKS = 108
 
 
-class Finder:
-    """The breaches of a rule that have been found so far."""
+class _Finder:
+    """Notes breaches of rule ``shape``."""
 
-    def __init__(self, program: Program, rule: str) -> None:
-        self.program, self.rule = program, rule
-        self.count, self.shown = 0, list[Breach]()
+    def __init__(self, algorithm: Algorithm, found: Findings) -> None:
+        self.algorithm, self.found = algorithm, found
 
     def gpus(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
         """Note the GPUs that a mask marks; return whether there are any."""
-        return self._note(np.flatnonzero(wrong), say, lambda gpu: (gpu,))
+        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_gpu)
 
     def blocks(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
         """Note the threadblocks that a mask marks."""
-        block = self.program.block
-        return self._note(np.flatnonzero(wrong), say, lambda b: (int(block["gpu"][b]), int(block["id"][b])))
+        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_block)
 
     def steps(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
         """Note the steps that a mask marks."""
-        return self.these(np.flatnonzero(wrong), say)
-
-    def these(self, steps: Ints, say: Callable[[int], str]) -> bool:
-        """Note some steps."""
-        return self._note(steps, say, self.program.where)
+        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_step)
 
     def file(self, wrong: bool, text: str) -> bool:
         """Note what is wrong with the file as a whole."""
-        return self._note(np.zeros(int(wrong), np.int64), lambda _: text, lambda _: ())
-
-    def _note(self, which: Ints, say: Callable[[int], str], where: Callable[[int], tuple[int, ...]]) -> bool:
-        self.count += len(which)
-        for one in which[: SHOWN - len(self.shown)].tolist():
-            self.shown.append(Breach(self.rule, say(one), *where(one)))
-        return len(which) > 0
+        return self.found.these("shape", np.zeros(int(wrong), np.int64), lambda _: text, lambda _: ("", ()))
 
 
-def check_shape(program: Program) -> tuple[Finder, bool, list[str]]:
-    """Return the breaches of rule ``shape``, whether the other rules make sense all the same, and notes."""
-    found = Finder(program, "shape")
-    fine = _check_sizes(program, found)
-    fine &= _check_blocks(program, found)
-    fine = fine and _check_steps(program, found)
+def judge_shape(found: Findings, program: Algorithm) -> bool:
+    """Judge ``shape``: the limits of the format, and whether what it names is there. Return whether other rules make sense."""
+    finder = _Finder(program, found)
+    fine = _check_sizes(program, finder)
+    fine &= _check_blocks(program, finder)
+    fine = fine and _check_steps(program, finder)
     if fine:
-        _check_waits(program, found)
-    blocks = np.diff(program.first_block)
-    notes = list[str]()
-    if blocks.max(initial=0) > _USUAL_BLOCKS:
-        notes.append(f"a gpu has {blocks.max()} threadblocks: some consumers take {_USUAL_BLOCKS} at most")
-    return found, fine, notes
+        _check_waits(program, finder)
+    most = np.diff(program.first_block).max(initial=0)
+    if most > _USUAL_BLOCKS:
+        found.notes.append(f"a gpu has {most} threadblocks: some consumers take {_USUAL_BLOCKS} at most")
+    found.judged("shape")
+    return fine
 
 
-def _check_sizes(program: Program, found: Finder) -> bool:
+def _check_sizes(program: Algorithm, found: _Finder) -> bool:
     chunks, n, loop, coll = program.chunks, program.gpus, program.loop, program.coll
     spread = coll in ("allgather", "reduce_scatter", "alltoall")
     wrong = found.file(spread and loop % n != 0, f"nchunksperloop is {loop}, no multiple of {n} gpus")
@@ -96,7 +81,7 @@ def _check_sizes(program: Program, found: Finder) -> bool:
     return not wrong
 
 
-def _check_blocks(program: Program, found: Finder) -> bool:
+def _check_blocks(program: Algorithm, found: _Finder) -> bool:
     block, n = program.block, program.gpus
     count = np.diff(program.first_block)
     wrong = found.blocks(
@@ -135,7 +120,7 @@ def _check_blocks(program: Program, found: Finder) -> bool:
     return not wrong
 
 
-def _check_steps(program: Program, found: Finder) -> bool:
+def _check_steps(program: Algorithm, found: _Finder) -> bool:
     step, block, at = program.step, program.block, program.block_of
     count = np.diff(program.start)
     found.blocks(count > MOST_STEPS, lambda b: f"{count[b]} steps: the most are {MOST_STEPS}")
@@ -143,12 +128,12 @@ def _check_steps(program: Program, found: Finder) -> bool:
     units = step["cnt"]
     wrong = found.steps(moving & (units < 1), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
     found.steps(moving & (units > MOST_AT_ONCE), lambda s: f"cnt is {units[s]}: it is 1 to {MOST_AT_ONCE}")
-    for way, table in (("send", SENDS), ("recv", RECEIVES)):
-        wrong |= found.steps(program.is_(table) & (block[way][at] < 0), lambda _, way=way: f"its tb has no {way}")
+    for way, table in (("send", SEND), ("recv", RECEIVE)):
+        wrong |= found.steps(program.does(table) & (block[way][at] < 0), lambda _, way=way: f"its tb has no {way}")
     gpu = block["gpu"][at]
-    for buffer, offset, table in (("srcbuf", "srcoff", READS), ("dstbuf", "dstoff", WRITES)):
+    for buffer, offset, table in (("srcbuf", "srcoff", READ), ("dstbuf", "dstoff", WRITE)):
         size = program.chunks[gpu, step[buffer]]
-        used = program.is_(table)
+        used = program.does(table)
         wrong |= found.steps(
             used & ((step[offset] < 0) | (step[offset] + units > size)),
             lambda s, buffer=buffer, offset=offset, size=size: (
@@ -163,7 +148,7 @@ def _check_steps(program: Program, found: Finder) -> bool:
     return not wrong
 
 
-def _check_waits(program: Program, found: Finder) -> None:
+def _check_waits(program: Algorithm, found: _Finder) -> None:
     step, gpu = program.step, program.block["gpu"][program.block_of]
     blocks: ArrayLike = np.diff(program.first_block)[gpu]
     waits = step["depid"] >= 0

@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.messages import messages_of
-from treecast.formats.msccl.laying import Buffers
 from treecast.formats.msccl.program import (
     LAST_AWAITED,
     LONGEST_NAME,
-    MOST_AT_ONCE,
     MOST_BLOCKS,
     MOST_CHANNELS,
     MOST_ELEMENTS,
@@ -23,10 +20,12 @@ from treecast.formats.msccl.program import (
     MOST_SHARING,
     MOST_STEPS,
 )
-from treecast.formats.msccl.transfers import Arc, Transfer, list_transfers
-from treecast.formats.past_relays import past_relays
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
+from treecast.programs.buffers import Buffers
+from treecast.programs.messages import messages_of
+from treecast.programs.past_relays import past_relays
+from treecast.programs.transfers import MOST_AT_ONCE, Arc, Transfer, list_transfers
 from treecast.schedule import Schedule
 
 _ELEMENTS = "elements that a rank reads"

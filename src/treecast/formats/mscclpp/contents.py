@@ -1,189 +1,215 @@
-"""What the buffers of a plan hold, unit by unit: rules ``undefined`` and ``delivered``.
+"""What the operations of a plan do to buffers, and which messages they are: rules ``undefined`` and ``delivered``."""
 
-A contribution is a random mark, and a sum of them is their sum; a maximum or minimum is the set of its contributions, as bits.
-"""
-
-import secrets
-from collections.abc import Callable
-from functools import reduce
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treecast.collectives import COLLECTIVES
 from treecast.errors import FormatError
-from treecast.formats.msccl.verdict import Broken
-from treecast.formats.mscclpp.program import note
-from treecast.formats.mscclpp.unrolling import Span, Step, Unrolled
+from treecast.formats.mscclpp.program import note, spell
+from treecast.formats.mscclpp.running import Run
+from treecast.formats.mscclpp.unrolling import Span
+from treecast.programs.dataflow import Contents, Moves, Places, judge_delivery, kind_of, root_of, trace
+from treecast.programs.to_schedule import Sent
+from treecast.ragged import Ints, places, starts
 
-_MOST_MOVED, _MOST_BITS = 2**22, 2**30
-
-Values = NDArray[Any]  # of whole numbers of any size; None where nothing was written
-
-
-def _add(one: Any, other: Any) -> Any:
-    return one + other
+_MOST_MOVED = 2**22
 
 
-def _unite(one: Any, other: Any) -> Any:
-    return one | other
+class Message(NamedTuple):
+    """What an operation moves between two GPUs: ``units`` of them, which stand from ``slot`` on; its place in the run."""
+
+    src: int
+    dst: int
+    slot: int
+    units: int
+    at: int
 
 
-class Contents:
-    """What the buffers hold at present."""
+class _Move(NamedTuple):
+    """Part of an operation: ``at``, its place in the run; what is read and added up, and what is written."""
 
-    def __init__(self, plan: Unrolled, found: dict[str, Broken]) -> None:
-        self.plan, self.found = plan, found
-        steps = [step for block in plan.steps for step in block]
+    at: int
+    units: int
+    reads: list[int]
+    writes: list[int]
+
+
+class Flow:
+    """What a run moves. Buffers stand one behind the other, then the packets of each scratch, then what is under way."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.plan = run, run.plan
+        plan = self.plan
+        sizes = np.array(plan.sizes, np.int64)
+        self.first = starts(np.concatenate([sizes, np.where(np.arange(len(sizes)) % 3 == 2, sizes, 0)]))
+        self.messages = list[Message]()
+        self._slots = int(self.first[-1])
+        steps = [plan.steps[j][k] for j, k in run.done]
         moved = sum(span.hi - span.lo for step in steps for place in step.reads + step.writes for span in place)
         if moved > _MOST_MOVED:
             raise FormatError(f"{moved:,} pieces are moved: {_MOST_MOVED:,} can be judged")
+        self.moves = [move for at, _ in enumerate(run.done) for move in self._lower(at)]
         ways = {step.op.adds for step in steps if step.op.form is not None and step.op.form.sums}
         self.mixed = len(ways) > 1
-        self.plain: list[Values] = [np.full(size, None, object) for size in plan.sizes]
-        packets = [size if b % 3 == 2 else 0 for b, size in enumerate(plan.sizes)]
-        self.packets: list[Values] = [np.full(size, None, object) for size in packets]
-        self.arrived = [np.zeros(size, bool) for size in packets]
-        self.join: Callable[[Any, Any], Any] = _add if ways <= {"sum"} else _unite
-        self.marks = self._mark(ways <= {"sum"})
-        for gpu, marks in enumerate(self.marks):
-            store, lo = plan.place(gpu, 0)
-            self.plain[store][lo : lo + len(marks)] = marks
-
-    def _mark(self, adding: bool) -> list[Values]:
-        sizes = [gpu.chunks[0] * self.plan.units for gpu in self.plan.program.gpus]
-        if not adding and sum(sizes) * sum(self.plan.sizes) > _MOST_BITS:
-            raise FormatError("this plan is too large to judge with reduce_op max or min")
-        marks, bit = list[Values](), 0
-        for size in sizes:
-            numbers = [secrets.randbits(128) | 1 << 127 if adding else 1 << bit + k for k in range(size)]
-            bit += size
-            own = np.empty(size, object)
-            own[:] = numbers
-            marks.append(own)
-        return marks
-
-    def ready(self, step: Step) -> bool:
-        """Return whether all packets that an operation awaits have come."""
-        return all(
-            self.arrived[span.store][span.lo : span.hi].all() for place in step.reads for span in place if span.packed
+        self.places = self._lay_out()
+        sides = [move.reads for move in self.moves], [move.writes for move in self.moves]
+        begin = [starts([len(some) for some in side]) for side in sides]
+        flat = [np.array([place for some in side for place in some], np.int64) for side in sides]
+        at = np.array([move.at for move in self.moves], np.int64)
+        units = np.array([move.units for move in self.moves], np.int64)
+        table = Moves(at, units, begin[0], flat[0], begin[1], flat[1])
+        lanes, under_way = np.zeros(len(run.done), np.int64), self._slots - self.places.total
+        self.contents: Contents = trace(
+            self.places, table, lanes, under_way, twins=self._twins(), sets=not ways <= {"sum"}
         )
 
-    def carry_out(self, step: Step) -> None:
-        """Do what an operation does to the buffers."""
+    def _place(self, span: Span) -> int:
+        return int(self.first[span.store + len(self.plan.sizes) * span.packed]) + span.lo
+
+    def _lower(self, at: int) -> Iterator[_Move]:
+        """Yield the moves of an operation. What comes from or goes to another GPU is a message."""
+        j, k = self.run.done[at]
+        step, gpu = self.plan.steps[j][k], self.plan.owners[j]
         form = step.op.form
         if form is None:
             return
-        values = [self._read(step, span) for place in step.reads for span in place]
-        if form.sums:
-            values = [reduce(self.join, values)]
-        for k, place in enumerate(step.writes):
-            for span in place:
-                self._write(step, span, values[k if form.each else 0])
+        pairs = zip(step.reads, step.writes, strict=True) if form.each else [(None, None)]
+        for one, other in pairs:
+            sources = one if one is not None else [span for place in step.reads for span in place]
+            targets = other if other is not None else [span for place in step.writes for span in place]
+            units = max((span.hi - span.lo for span in (*sources, *targets)), default=0)
+            reads = list[int]()
+            for span in sources if form.sums or form.each else sources[:1]:
+                reads.append(self._place(span))
+                if span.store // 3 != gpu:
+                    slot = self._message(span.store // 3, gpu, units, at)
+                    yield _Move(at, units, [reads[-1]], [slot])
+                    reads[-1] = slot
+            writes = [self._place(span) for span in targets]
+            writes += [self._message(gpu, s.store // 3, units, at) for s in targets if s.store // 3 != gpu]
+            yield _Move(at, units, reads, writes)
 
-    def _read(self, step: Step, span: Span) -> Values:
-        held = (self.packets if span.packed else self.plain)[span.store][span.lo : span.hi].copy()
-        empty = np.array([value is None for value in held], bool)
-        if empty.any():
-            place = self.name(span.store, span.lo + int(empty.argmax()))
-            note(self.found, "undefined", step.op.where, f"it reads {place}, which nothing has written")
-            held[empty] = [secrets.randbits(128) for _ in range(int(empty.sum()))]
-        return held
+    def _message(self, src: int, dst: int, units: int, at: int) -> int:
+        self.messages.append(Message(src, dst, self._slots, units, at))
+        self._slots += units
+        return self.messages[-1].slot
 
-    def _write(self, step: Step, span: Span, values: Values) -> None:
-        plain, packets = self.plain[span.store], self.packets[span.store]
-        if not span.packed:
-            plain[span.lo : span.hi] = values
-            packets[span.lo // 2 : (span.hi + 1) // 2] = None  # their flags are gone
-            return
-        arrived = self.arrived[span.store]
-        if arrived[span.lo : span.hi].any():
-            place = self.name(span.store, span.lo + int(arrived[span.lo : span.hi].argmax()))
-            note(self.found, "race", step.op.where, f"packets are written to {place} twice")
-        packets[span.lo : span.hi], arrived[span.lo : span.hi] = values, True
-        plain[2 * span.lo : 2 * span.hi] = None
+    def _lay_out(self) -> Places:
+        plan, gpus = self.plan, self.plan.program.gpus
+        stores = [[plan.place(g, buffer) for buffer in range(3)] for g, _ in enumerate(gpus)]
+        base = np.array([[self.first[store] + lo for store, lo in own] for own in stores])
+        size = np.array([[plan.sizes[store] - lo for store, lo in own] for own in stores])
+        given = np.array([gpu.chunks[0] * plan.units for gpu in gpus])
+        size[:, 0] = given
+        total = int(self.first[-1])
+        return Places(
+            ranks=len(gpus),
+            units=plan.units,
+            base=base,
+            size=size,
+            total=total,
+            given=given,
+            inplace=plan.program.inplace,
+        )
 
-    def name(self, store: int, unit: int) -> str:
+    def _twins(self) -> Ints:
+        """Return what is wiped out by what is written: packets by what is plain, and the other way round."""
+        twins, stores = np.full((self._slots, 2), -1, np.int64), len(self.plan.sizes)
+        for store in range(2, stores, 3):
+            size, plain, packed = self.plan.sizes[store], int(self.first[store]), int(self.first[stores + store])
+            every = np.arange(size)
+            twins[plain + every, 0] = packed + every // 2
+            half = every[: size // 2]
+            twins[packed + half] = plain + 2 * half[:, None] + np.arange(2)
+        return twins.reshape(-1)
+
+    def where(self, at: int) -> tuple[str, tuple[int, ...]]:
+        """Return where an operation stands in the file, by its place in the run."""
+        j, k = self.run.done[at]
+        place = self.plan.steps[j][k].op.where
+        return spell(place), place
+
+    def name(self, place: int) -> str:
         """Return how a place is called."""
-        return f"{'ios'[store % 3]}[{unit // self.plan.units}] of gpu {store // 3}"
+        store = int(np.searchsorted(self.first, place, side="right")) - 1
+        return self.plan.name(store % len(self.plan.sizes), place - int(self.first[store]))
+
+    @cached_property
+    def begins(self) -> Ints:
+        """The step in which each message goes, as if it were alone on its arc: when what it carries is there."""
+        return self._time(range(len(self.moves)), alone=True)[1]
+
+    def _time(self, order: Iterable[int], *, alone: bool) -> tuple[list[int], Ints]:
+        """Return in which step each move and each message goes: when what it takes is there, and its threadblock is free.
+
+        ``order``: that in which moves are looked at. ``alone``: whether an arc takes all at once; else it takes a unit a step.
+        """
+        came, lane, arc = np.zeros(self._slots, np.int64), dict[int, int](), dict[tuple[int, int], int]()
+        under_way = {message.slot: number for number, message in enumerate(self.messages)}
+        moved, began = [0] * len(self.moves), np.zeros(len(self.messages), np.int64)
+        for one in order:
+            move, j = self.moves[one], self.run.done[self.moves[one].at][0]
+            begin = max([lane.get(j, 0), *(int(came[p : p + move.units].max(initial=0)) for p in move.reads)])
+            moved[one], ends = begin, dict.fromkeys(move.writes, begin)
+            for slot in [place for place in move.writes if place in under_way]:
+                src, dst = self.messages[under_way[slot]][:2]
+                start = begin if alone else max(begin, arc.get((src, dst), 0))
+                began[under_way[slot]], arc[src, dst] = start, start + move.units
+                lane[j] = max(lane.get(j, 0), start + move.units)
+                ends |= {p: start + move.units for p in move.writes if p == slot or self._owner(p) == dst}
+            for place, end in ends.items():
+                came[place : place + move.units] = end
+        return moved, began
+
+    @property
+    def table(self) -> Ints:
+        """The columns of all messages: int64 (5, messages)."""
+        return np.array(self.messages, np.int64).reshape(-1, 5).T
+
+    def sent(self) -> Sent:
+        """Return all messages unit by unit, no two at once on an arc."""
+        src, dst, slot, units, _ = self.table
+        early = self._time(range(len(self.moves)), alone=True)[0]
+        _, began = self._time(sorted(range(len(early)), key=early.__getitem__), alone=False)
+        step = np.repeat(began, units) + places(units)
+        value = self.contents.value[np.repeat(slot, units) + places(units)]
+        return Sent(np.repeat(src, units), np.repeat(dst, units), step, value)
+
+    def _owner(self, place: int) -> int:
+        """Return whose buffer a place is in; -1 of what is under way."""
+        store = int(np.searchsorted(self.first, place, side="right")) - 1
+        return store % len(self.plan.sizes) // 3 if place < self.places.total else -1
 
 
-def check_delivered(contents: Contents) -> bool:
-    """Note the breaches of ``delivered``; return whether the collective is one whose delivery is asked."""
-    plan = contents.plan
-    wanted = _WANTED.get(plan.program.collective)
-    if wanted is None:
-        return False
-    if contents.mixed:
-        note(contents.found, "delivered", (), "some operations add otherwise than others: one reduce_op is one result")
-        return True
-    broken = [_differences(contents, wants) for wants in wanted(contents)]
-    for gpu, text in min(broken, key=len) if broken else ():
-        note(contents.found, "delivered", (gpu,), text)
-    return True
+def loop_of(flow: Flow, kind: str) -> int:
+    """Return how many units all blocks of a collective have."""
+    row, given = COLLECTIVES[kind], flow.places.given
+    if row.adds:
+        return int(given.min(initial=2**62))
+    return int(given.max(initial=0)) * (len(given) if row.starts == "own" and row.ends == "all" else 1)
 
 
-def _differences(contents: Contents, wants: "Wants") -> list[tuple[int, str]]:
-    """Return the GPUs whose output is not as it should be, and where."""
-    plan, broken = contents.plan, list[tuple[int, str]]()
-    for gpu, right in enumerate(wants):
-        if right is None:
-            continue
-        store, lo = plan.place(gpu, 1)
-        held = contents.plain[store][lo : lo + len(right)]
-        differs = np.not_equal(held, right[: len(held)])
-        if len(held) < len(right) or differs.any():
-            unit = int(differs.argmax()) if differs.any() else len(held)
-            broken.append((gpu, f"chunk {unit // plan.units} of its output is missing or wrong at the end"))
-    return broken
+def judge_contents(flow: Flow) -> tuple[str, int]:
+    """Judge ``undefined`` and ``delivered``; return the collective, "" where it is none that is known, and its root."""
+    plan, contents, found = flow.plan, flow.contents, flow.run.found
+    found.judged("undefined")
+    bare: list[list[int]] = contents.bare[np.unique(contents.bare[:, 0], return_index=True)[1]].tolist()
+    for at, place in bare:
+        found.note("undefined", f"it reads {flow.name(place)}, which nothing has written", *flow.where(at))
+    kind = kind_of(plan.program.collective, plan.program.name)
+    if not kind:
+        return "", 0
+    found.judged("delivered")
+    root = root_of(contents, COLLECTIVES[kind])
+    if flow.mixed:
+        note(found, "delivered", (), "some operations add otherwise than others: one reduce_op is one result")
+    else:
 
+        def name(rank: int, place: int, _: int) -> tuple[str, tuple[int, ...]]:
+            return f"gpus[{rank}], chunk {place // plan.units} of its output", (rank,)
 
-Wants = list[Values | None]
-
-
-def _total(contents: Contents) -> Values:
-    least = min(len(marks) for marks in contents.marks)
-    return reduce(contents.join, [marks[:least] for marks in contents.marks])
-
-
-def _share(contents: Contents, values: Values, gpu: int) -> Values:
-    size = len(values) // len(contents.marks)
-    return values[gpu * size : (gpu + 1) * size]
-
-
-def _gathered(contents: Contents) -> list[Wants]:
-    return [[np.concatenate(contents.marks)] * len(contents.marks)]
-
-
-def _summed(contents: Contents) -> list[Wants]:
-    return [[_total(contents)] * len(contents.marks)]
-
-
-def _scattered(contents: Contents) -> list[Wants]:
-    total = _total(contents)
-    return [[_share(contents, total, gpu) for gpu in range(len(contents.marks))]]
-
-
-def _exchanged(contents: Contents) -> list[Wants]:
-    gpus = range(len(contents.marks))
-    return [[np.concatenate([_share(contents, marks, gpu) for marks in contents.marks]) for gpu in gpus]]
-
-
-def _spread(contents: Contents) -> list[Wants]:
-    return [[marks] * len(contents.marks) for marks in contents.marks if len(marks)]
-
-
-def _brought_together(contents: Contents) -> list[Wants]:
-    total, gpus = _total(contents), range(len(contents.marks))
-    return [[total if gpu == root else None for gpu in gpus] for root in gpus]
-
-
-_WANTED: dict[str, Callable[[Contents], list[Wants]]] = {
-    "allgather": _gathered,
-    "allreduce": _summed,
-    "reducescatter": _scattered,
-    "alltoall": _exchanged,
-    "broadcast": _spread,
-    "reduce": _brought_together,
-}
-"""What the output of each GPU holds at the end, for each root that there may be."""
+        judge_delivery(found, contents, COLLECTIVES[kind], loop_of(flow, kind), root=root, name=name)
+    return kind, root

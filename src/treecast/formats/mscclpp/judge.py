@@ -1,12 +1,13 @@
-"""The judge of plans of MSCCL++: every rule, for one, two and three turns of its pipelines."""
+"""Plans of MSCCL++, whoever wrote them: judged for one, two and three turns of their pipelines, and read as schedules."""
 
+import math
 import time
 from collections.abc import Callable
-from typing import Never
+from fractions import Fraction
+from typing import Any
 
 from treecast.errors import FormatError
-from treecast.formats.msccl.verdict import Broken, Verdict
-from treecast.formats.mscclpp.contents import Contents, check_delivered
+from treecast.formats.mscclpp.contents import Flow, judge_contents, loop_of
 from treecast.formats.mscclpp.order import Order
 from treecast.formats.mscclpp.program import Program, note
 from treecast.formats.mscclpp.reading import read_plan
@@ -14,26 +15,15 @@ from treecast.formats.mscclpp.rules import check_uses
 from treecast.formats.mscclpp.running import Run
 from treecast.formats.mscclpp.unrolling import has_pipelines, unroll
 from treecast.formats.registry import Told, importer
-from treecast.formats.verdict import FileVerdict
+from treecast.networks import Network
+from treecast.programs.arcs import figures_of, find_network, judge_arcs, judge_links
+from treecast.programs.to_schedule import bounds_of, collective_of, schedule_of_sent
+from treecast.programs.verdict import FileVerdict, Findings, as_told
 from treecast.schedule import Schedule
 
-RULES = (
-    "shape",
-    "bounds",
-    "pairs",
-    "deadlock",
-    "race",
-    "undefined",
-    "begun",
-    "ended",
-    "relaxed",
-    "executor",
-    "delivered",
-)
-"""The rules, in the order in which they are told."""
-WARNINGS = ("executor",)
-_LAST = ("shape", "bounds", "deadlock")  # what follows a breach of one makes no sense
 _KEYS = (b'"gpus"', b'"collective"', b'"inplace"', b'"protocol"', b'"buffer_alignment"')
+_NOUNS = ("gpu", "threadblock", "operation", "piece")
+_GROUPS = ("gstore", "glres", "gstorepkt")
 
 
 def _recognises(head: bytes) -> bool:
@@ -41,66 +31,107 @@ def _recognises(head: bytes) -> bool:
 
 
 def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
-    """Return the verdict on a plan, and a refusal to make a schedule of it."""
-    if told != Told():
-        raise FormatError("an MSCCL++ plan says what it does: leave out what else is said of it")
-    return judge_plan(data), lambda: decode(data)
+    """Return the verdict on a plan, and what makes its schedule."""
+    if told != Told(network=told.network, size=told.size, allow=told.allow):
+        raise FormatError("an MSCCL++ plan says what it does: only --network, --bytes and --allow are told besides")
+    judged = _Judged(data, told)
+    return judged.verdict, judged.schedule
 
 
 @importer("mscclpp", recognises=_recognises, judge=judge)
-def decode(data: bytes) -> Never:
-    """Raise FormatError: plans are judged, and not yet made into schedules."""
-    raise FormatError("a plan of MSCCL++ is judged by 'treecast verify', but it is not made into a schedule")
+def decode(data: bytes) -> Schedule:
+    """Return the schedule of a right plan, on a complete network. Raises FormatError when it is wrong, or none fits."""
+    return judge(data, Told())[1]()
 
 
-def judge_plan(data: bytes) -> Verdict:
-    """Judge a plan of MSCCL++.
+class _Judged:
+    """A plan that has been judged: every rule, for each number of turns, as far as it goes."""
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
+    def __init__(self, data: bytes, told: Told) -> None:
+        began = time.perf_counter()
+        self.found = found = Findings("mscclpp", most=20, allowed=told.allow)
+        self.program = program = read_plan(data, found)
+        self.flow: Flow | None = None
+        self.kind, self.root = "", 0
+        self.where: Network | None = None
+        known: dict[str, Any] = {}
+        if program is not None:
+            self.where = find_network(told.network, len(program.gpus))
+            for turns in _turns(program, told):
+                if not self._judge_turns(program, turns) or found.broken:
+                    break
+            if self.flow is not None:
+                known = self._figures(self.flow, self.where, named=told.network is not None)
+        gpus = program.gpus if program is not None else ()
+        self.verdict = FileVerdict(
+            **as_told(found),
+            **known,
+            nouns=_NOUNS,
+            name=program.name if program is not None else "",
+            collective=self.kind or (program.collective[:40] if program is not None else "?"),
+            network=self.where.spec if self.where is not None else "?",
+            ranks=len(gpus),
+            lanes=sum(len(gpu.blocks) for gpu in gpus),
+            operations=len(program.ops) if program is not None else 0,
+            seconds=time.perf_counter() - began,
+        )
 
-    Returns
-    -------
-    Verdict
-        Which rules it breaks, where, and its sizes.
-
-    Raises
-    ------
-    FormatError
-        When it is no JSON, or too large to judge.
-    """
-    began = time.perf_counter()
-    program, found = read_plan(data)
-    notes = list[str]()
-    if program is not None:
+    def _judge_turns(self, program: Program, turns: int) -> bool:
+        """Judge a plan whose pipelines take so many turns; return whether it can be judged to the end."""
+        found = self.found
+        plan = unroll(program, turns, found)
+        if found.stop("bounds"):
+            return False
+        run = Run(plan, found)
+        found.judged("pairs")
+        if found.stop("deadlock"):
+            return False
         _warn(program, found)
-        for turns in (1, 2, 3) if has_pipelines(program) else (1,):
-            if not _judge_turns(program, turns, found) and not notes:
-                notes.append(f"collective {program.collective[:40]!r} has no known result, so delivery is not judged")
-            if set(found) - set(WARNINGS):
-                break
-    stop = next((k for k, rule in enumerate(RULES) if rule in _LAST and rule in found), len(RULES))
-    judged = [rule for rule in RULES[: stop + 1] if rule != "delivered" or not notes]
-    gpus = program.gpus if program is not None else ()
-    return Verdict(
-        name=program.name if program is not None else "",
-        collective=program.collective[:40] if program is not None else "?",
-        network=f"complete:{len(gpus)}" if gpus else "?",
-        gpus=len(gpus),
-        blocks=sum(len(gpu.blocks) for gpu in gpus),
-        steps=len(program.ops) if program is not None else 0,
-        unit="operation",
-        counts={rule: found.get(rule, (0,))[0] for rule in judged},
-        warnings=WARNINGS,
-        breaches=tuple(breach for rule in judged for breach in found.get(rule, (0, ()))[1]),
-        notes=tuple(notes),
-        seconds=time.perf_counter() - began,
-    )
+        found.judged("race", "begun", "ended", "relaxed", "executor")
+        flow = Flow(run)
+        self.flow = self.flow or flow
+        check_uses(Order(run))
+        self.kind, self.root = judge_contents(flow)
+        if not self.kind and not found.notes:
+            found.notes.append(f"collective {program.collective[:40]!r} has no known result, so delivery is not judged")
+        return True
+
+    def _figures(self, flow: Flow, where: Network, *, named: bool) -> dict[str, Any]:
+        """Return the figures of a verdict; judge ``adjacent``, and ``link-once`` where the network is named."""
+        found, plan, n = self.found, flow.plan, len(flow.plan.program.gpus)
+        src, dst, _, units, at = flow.table
+        if named:
+            switches = {plan.steps[j][k].op.where for j, k in flow.run.done if plan.steps[j][k].op.name in _GROUPS}
+            if switches:
+                raise FormatError("a plan that uses a switch is judged on a complete network: leave --network out")
+            room = judge_arcs(found, where, at, (src, dst), flow.where)
+            judge_links(found, at, (src, dst), flow.where, when=(flow.begins, units, room))
+        collective = collective_of(self.kind, n, loop_of(flow, self.kind), self.root) if self.kind else None
+        known = {"steps": int((flow.begins + units).max(initial=0)), "bounds": bounds_of(collective, where)}
+        return known | figures_of(n, (src, dst), units)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of a right plan, in which each message goes when all is there, and its arc is free."""
+        flow, where = self.flow, self.where
+        if self.found.broken or flow is None or where is None:
+            raise FormatError(f"this plan of MSCCL++ is wrong: {self.found.first()}")
+        n = len(flow.plan.program.gpus)
+        collective = collective_of(self.kind, n, loop_of(flow, self.kind), self.root) if self.kind else None
+        return schedule_of_sent("this plan of MSCCL++", collective, where, flow.contents, flow.sent())
 
 
-def _warn(program: Program, found: dict[str, Broken]) -> None:
+def _turns(program: Program, told: Told) -> tuple[int, ...]:
+    """Return for which numbers of turns a plan is judged: those of its bytes, if they are told."""
+    if not has_pipelines(program):
+        return (1,)
+    if told.size is None:
+        return (1, 2, 3)
+    chunks = max(max(gpu.chunks[:2]) for gpu in program.gpus)
+    longest = max(Fraction(op.chunks, op.unit) for op in program.ops if op.inner)
+    return (max(1, math.ceil(longest * told.size / max(chunks, 1))),)
+
+
+def _warn(program: Program, found: Findings) -> None:
     """Note what is right by the words of a plan, but not in the executor as it is."""
     for g, gpu in enumerate(program.gpus):
         for name, chunks in zip(("input_chunks", "output_chunks"), gpu.chunks, strict=False):
@@ -114,16 +145,3 @@ def _warn(program: Program, found: dict[str, Broken]) -> None:
             note(
                 found, "executor", op.where, "get from one index to another: the executor of August 2026 swaps the two"
             )
-
-
-def _judge_turns(program: Program, turns: int, found: dict[str, Broken]) -> bool:
-    """Judge a plan whose pipelines take so many turns; return whether its delivery is asked."""
-    plan = unroll(program, turns, found)
-    if "bounds" in found:
-        return True
-    contents = Contents(plan, found)
-    run = Run(plan, contents)
-    if "deadlock" in found:
-        return True
-    check_uses(Order(run))
-    return check_delivered(contents)

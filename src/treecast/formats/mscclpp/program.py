@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from treecast.formats.msccl.verdict import Breach, Broken
+from treecast.programs.verdict import Findings
 
 BUFFERS = "ios"
-SHOWN = 20
-"""How many breaches of each rule are described; all are counted."""
 End = tuple[int, str, int]
 """A channel as one of its GPUs sees it: GPU, type, and its number there."""
 Where = tuple[int, ...]
@@ -164,18 +162,6 @@ def spell(where: Where) -> str:
     return ".".join(f"{key}[{number}]" for key, number in zip(keys, where, strict=False))
 
 
-class PlanBreach(Breach):
-    """A breach whose text says where it is, as the file's keys lead there."""
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.text}"
-
-
-def note(found: dict[str, Broken], rule: str, where: Where, text: str) -> None:
+def note(found: Findings, rule: str, where: Where, text: str) -> None:
     """Note a breach of a rule; one that is noted already, as in an earlier turn of a pipeline, counts once."""
-    gpu, block, step = (*where, -1, -1, -1)[:3]
-    said = f"{spell(where)}: {text}" if where else text
-    count, shown = found.get(rule, (0, []))
-    breach = PlanBreach(rule, said, gpu, block, step)
-    if breach not in shown:
-        found[rule] = count + 1, [*shown, breach][:SHOWN]
+    found.note(rule, text, spell(where), where)

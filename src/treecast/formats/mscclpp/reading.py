@@ -7,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 
 from treecast.errors import FormatError
-from treecast.formats.msccl.verdict import Broken
 from treecast.formats.mscclpp.program import (
     BUFFERS,
     FORMS,
@@ -24,6 +23,7 @@ from treecast.formats.mscclpp.program import (
     note,
 )
 from treecast.formats.native.header import one_line
+from treecast.programs.verdict import Findings
 
 MOST_OPS, MOST_CHANNELS, MOST_AT_ONCE, MOST_PLACES, MOST_SHARED = 64, 16, 8, 10, 16
 _LARGEST, _MOST_BYTES, _MOST_DEEP, _MOST_GPUS = 2**31 - 1, 2**26, 64, 4096
@@ -38,8 +38,8 @@ class WrongError(Exception):
     """What cannot be read as part of a plan."""
 
 
-def read_plan(data: bytes) -> tuple[Program | None, dict[str, Broken]]:
-    """Return the plan, or None where its shape is wrong, and the breaches of rule ``shape``.
+def read_plan(data: bytes, found: Findings) -> Program | None:
+    """Return the plan, or None where its shape is wrong; judge ``shape``.
 
     Raises
     ------
@@ -47,7 +47,6 @@ def read_plan(data: bytes) -> tuple[Program | None, dict[str, Broken]]:
         When it is no JSON, or passes a limit.
     """
     plan = _parse(data)
-    found = dict[str, Broken]()
     gpus = list[Gpu]()
     try:
         listed = _items(plan, "gpus")
@@ -59,12 +58,12 @@ def read_plan(data: bytes) -> tuple[Program | None, dict[str, Broken]]:
         tables = [_Table(gpu, g, len(listed)) for g, gpu in enumerate(listed)]
     except WrongError as error:
         note(found, "shape", (), str(error))
-        return None, found
+        return None
     for g, (gpu, table) in enumerate(zip(listed, tables, strict=True)):
         gpus.append(_read_gpu(gpu, g, table, found))
-    if found:
-        return None, found
-    return Program(name[:80], collective, flags[0], flags[1], protocol == "LL", tuple(gpus), _pair(tables)), found
+    if not found.judged("shape"):
+        return None
+    return Program(name[:80], collective, flags[0], flags[1], protocol == "LL", tuple(gpus), _pair(tables))
 
 
 def _parse(data: bytes) -> _Object:
@@ -189,7 +188,7 @@ def _pair(tables: list[_Table]) -> dict[End, End]:
     }
 
 
-def _read_gpu(gpu: _Object, g: int, table: _Table, found: dict[str, Broken]) -> Gpu:
+def _read_gpu(gpu: _Object, g: int, table: _Table, found: Findings) -> Gpu:
     blocks = list[tuple[Op, ...]]()
     try:
         for t, block in enumerate(_objects(gpu, "threadblocks")):
@@ -199,7 +198,7 @@ def _read_gpu(gpu: _Object, g: int, table: _Table, found: dict[str, Broken]) -> 
     return Gpu((table.chunks[0], table.chunks[1], table.chunks[2]), tuple(table.semaphores), tuple(blocks))
 
 
-def _read_block(block: _Object, where: Where, table: _Table, found: dict[str, Broken]) -> tuple[Op, ...]:
+def _read_block(block: _Object, where: Where, table: _Table, found: Findings) -> tuple[Op, ...]:
     ops = list[Op]()
     try:
         if block.get("id") != where[1]:

@@ -99,7 +99,7 @@ def _check_pair(order: Order, store: int, pair: tuple[Use, Use], units: range) -
     if _ordered(order, one, other, units) or _ordered(order, other, one, units):
         return
     ops = [run.plan.steps[use.at[0]][use.at[1]].op for use in pair]
-    place = run.contents.name(store, units[0])
+    place = run.plan.name(store, units[0])
     if one.at[0] == other.at[0] and one.segment == other.segment and {len(op.ends) for op in ops} == {0}:
         text = f"{ops[0].name} uses {place} as {spell(ops[1].where)} does, and no nop stands between"
         note(run.found, "race", ops[0].where, text)
@@ -125,7 +125,7 @@ def _check_times(order: Order, store: int, use: Use, times: tuple[int, int]) -> 
     """
     run, (begun, ends) = order.run, times
     op = run.plan.steps[use.at[0]][use.at[1]].op
-    place = run.contents.name(store, use.lo)
+    place = run.plan.name(store, use.lo)
     cells = [use.cells(unit) for unit in range(use.lo, use.hi)] if use.cell >= 0 else []
     if not begun >> use.begin & 1 and not (cells and all(begun >> begin & 1 for begin, _ in cells)):
         note(run.found, "begun", op.where, f"{op.name} uses {place}, which may not have begun")

@@ -7,9 +7,11 @@ acquire one semaphore may it matter; there they go in the order in which they co
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
-from treecast.formats.mscclpp.contents import Contents
+import numpy as np
+
 from treecast.formats.mscclpp.program import PORT_SIGNALS, SIGNALS, WAITS, End, Op, note
-from treecast.formats.mscclpp.unrolling import Unrolled
+from treecast.formats.mscclpp.unrolling import Step, Unrolled
+from treecast.programs.verdict import Findings
 
 JOINS = ("nop", "barrier")
 At = tuple[int, int, int]
@@ -28,10 +30,16 @@ def threads_of(op: Op) -> int:
 
 
 class Run:
-    """A run of a plan. ``raised`` and ``lowered``: who raises and lowers each count; ``meetings``: who meets at a barrier."""
+    """A run of a plan.
 
-    def __init__(self, plan: Unrolled, contents: Contents) -> None:
-        self.plan, self.contents, self.found = plan, contents, contents.found
+    ``raised`` and ``lowered``: who raises and lowers each count; ``meetings``: who meets at a barrier; ``done``: the threadblock
+    and place of each operation that moves something, in the order in which they did.
+    """
+
+    def __init__(self, plan: Unrolled, found: Findings) -> None:
+        self.plan, self.found = plan, found
+        self.done = list[tuple[int, int]]()
+        self.arrived = [np.zeros(size if store % 3 == 2 else 0, bool) for store, size in enumerate(plan.sizes)]
         self.raised = defaultdict[Count, list[At]](list)
         self.lowered = defaultdict[Count, list[At]](list)
         self.counts = Counter[Count]()
@@ -144,9 +152,15 @@ class Run:
             return "c", op.ends[slot]
         if op.name == "sem_acquire" and not self.counts["s", op.semaphores[slot]]:
             return "s", op.semaphores[slot]
-        if (op.flagged or op.name == "rppkt") and not self.contents.ready(step):
+        if (op.flagged or op.name == "rppkt") and not self._ready(step):
             return "packets", self.plan.owners[j]
         return None
+
+    def _ready(self, step: Step) -> bool:
+        """Return whether all packets that an operation awaits have come."""
+        return all(
+            self.arrived[span.store][span.lo : span.hi].all() for place in step.reads for span in place if span.packed
+        )
 
     def _do(self, j: int, k: int, slot: int) -> Iterator[Hashable]:
         step, here = self.plan.steps[j][k], (j, k, slot)
@@ -158,11 +172,14 @@ class Run:
         elif op.name == "sem_release":
             yield from self._raise(("s", op.semaphores[slot]), here)
         elif op.form is not None and slot == 0:
-            self.contents.carry_out(step)
-            for place in step.writes:
-                for span in place:
-                    if span.packed:
-                        yield "packets", span.store // 3
+            self.done.append((j, k))
+            for span in (span for place in step.writes for span in place if span.packed):
+                arrived = self.arrived[span.store][span.lo : span.hi]
+                if arrived.any():
+                    place = self.plan.name(span.store, span.lo + int(arrived.argmax()))
+                    note(self.found, "race", op.where, f"packets are written to {place} twice")
+                arrived[:] = True
+                yield "packets", span.store // 3
         if signals_of(op):
             other = self.plan.program.other.get(op.ends[slot])
             if other is None:

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from treecast.errors import FormatError
-from treecast.formats.msccl.verdict import Broken
 from treecast.formats.mscclpp.program import BUFFERS, Op, Piece, Program, note
+from treecast.programs.verdict import Findings
 
 _MOST_UNITS, _MOST_STEPS = 2**22, 2**20
 
@@ -50,6 +50,10 @@ class Unrolled(NamedTuple):
             return 3 * gpu + shared[0], lo + shared[1] * gpu * chunks[buffer] * self.units
         return 3 * gpu + buffer, lo
 
+    def name(self, store: int, unit: int) -> str:
+        """Return how a place is called."""
+        return f"{'ios'[store % 3]}[{unit // self.units}] of gpu {store // 3}"
+
 
 _SHARED = {"allreduce": (0, 0), "alltoall": (0, 0), "allgather": (1, 1), "reducescatter": (0, 1)}
 """In place: which of input and output holds both, and whether the other is the GPU's part of it."""
@@ -60,7 +64,7 @@ def has_pipelines(program: Program) -> bool:
     return any(op.inner for op in program.ops)
 
 
-def unroll(program: Program, turns: int, found: dict[str, Broken]) -> Unrolled:
+def unroll(program: Program, turns: int, found: Findings) -> Unrolled:
     """Return a plan written out. Raises FormatError when it is too large."""
     pipelines = [op for op in program.ops if op.name == "pipeline"]
     shortest = max((Fraction(op.chunks, op.unit) for op in pipelines), default=Fraction(1))
@@ -87,7 +91,7 @@ def unroll(program: Program, turns: int, found: dict[str, Broken]) -> Unrolled:
     return plan
 
 
-def _steps(plan: Unrolled, op: Op, pieces: dict[Op, Fraction], found: dict[str, Broken]) -> Iterator[Step]:
+def _steps(plan: Unrolled, op: Op, pieces: dict[Op, Fraction], found: Findings) -> Iterator[Step]:
     if op.name != "pipeline":
         yield _step(plan, op, None, found)
         return
@@ -97,16 +101,14 @@ def _steps(plan: Unrolled, op: Op, pieces: dict[Op, Fraction], found: dict[str, 
             yield _step(plan, one, (first, min(long, op.chunks * plan.units - first)), found)
 
 
-def _step(plan: Unrolled, op: Op, turn: tuple[int, int] | None, found: dict[str, Broken]) -> Step:
+def _step(plan: Unrolled, op: Op, turn: tuple[int, int] | None, found: Findings) -> Step:
     sides = [
         tuple(tuple(_spans(plan, op, piece, turn, found)) for piece in pieces) for pieces in (op.sources, op.targets)
     ]
     return Step(op, *sides)
 
 
-def _spans(
-    plan: Unrolled, op: Op, piece: Piece, turn: tuple[int, int] | None, found: dict[str, Broken]
-) -> Iterator[Span]:
+def _spans(plan: Unrolled, op: Op, piece: Piece, turn: tuple[int, int] | None, found: Findings) -> Iterator[Span]:
     """Yield the spans of a place, one for each owner."""
     units, (part, parts) = plan.units, op.part
     size = piece.size * units

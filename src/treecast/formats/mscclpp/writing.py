@@ -16,12 +16,12 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.errors import FormatError
-from treecast.formats.messages import messages_of
-from treecast.formats.msccl.laying import Buffers, Place
-from treecast.formats.msccl.transfers import Arc, Transfer, list_transfers
-from treecast.formats.past_relays import past_relays
 from treecast.formats.registry import exporter
 from treecast.formats.settings import COPIES
+from treecast.programs.buffers import Buffers, Place
+from treecast.programs.messages import messages_of
+from treecast.programs.past_relays import past_relays
+from treecast.programs.transfers import Arc, Transfer, list_transfers
 from treecast.schedule import Schedule
 
 _MOST_OPS = 64

@@ -9,6 +9,7 @@ import numpy as np
 from treecast.against import AGAINST, Against
 from treecast.collectives import Collective, Lengths
 from treecast.collectives.checks import MOST_MESSAGES
+from treecast.collectives.collective import NO_OWNERS
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
 from treecast.models import Cost, model
@@ -79,10 +80,12 @@ def header_of(schedule: Schedule) -> Header:
     if lengths is not None:
         header["lengths"] = " ".join(map(str, lengths.flits.tolist()))
         if bool((np.diff(lengths.sequence) < 0).any()):
+            if schedule.collective.traits.blocks == "pair":
+                raise FormatError("blocks for pairs of nodes are numbered in the order of the pairs in a file")
             header["sequence"] = " ".join(schedule.network.labels(lengths.sequence))
     if schedule.collective.owners:
         first, node = zip(*schedule.collective.owners, strict=True)
-        named = zip(first, schedule.network.labels(node), strict=True)
+        named = zip(first, [""] if schedule.collective.shared else schedule.network.labels(node), strict=True)
         header["owners"] = " ".join(f"{chunk}:{label}" for chunk, label in named)
     header |= {
         "messages": str(schedule.collective.messages),
@@ -115,6 +118,19 @@ def header_of(schedule: Schedule) -> Header:
         header["claims"] = f"steps={schedule.claims.steps} transmissions={schedule.claims.transmissions}"
     _check(header)
     return header
+
+
+def split_word(text: str) -> tuple[str, str]:
+    """Return the word that a line of a header begins with, and its value. An option's name belongs to its word.
+
+    >>> split_word("option trees paper"), split_word("network star:4")
+    (('option trees', 'paper'), ('network', 'star:4'))
+    """
+    word, _, value = text.partition(" ")
+    if f"{word} " == OPTION:
+        name, _, value = value.strip().partition(" ")
+        word = OPTION + name
+    return word, value.strip()
 
 
 def is_word(word: str) -> bool:
@@ -225,15 +241,17 @@ def _lengths(header: Header, where: Network) -> Lengths | None:
         return None
     words = header["lengths"].split()
     if not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
-        raise FormatError("lengths are whole numbers of flits, one for each node, in the order of the nodes")
-    if len(words) != where.nodes:
-        raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes: one for each")
+        raise FormatError("lengths are whole numbers of flits, one for each node, or pair of nodes, in their order")
+    if "sequence" in header and len(words) != where.nodes:
+        raise FormatError(f"{len(words):,} lengths are given for {where.nodes:,} nodes in sequence: one for each")
     sequence = [where.node(text) for text in header["sequence"].split()] if "sequence" in header else range(len(words))
     return Lengths(np.array(words, np.int64), np.array(sequence))
 
 
 def _owners(header: Header, where: Network) -> tuple[tuple[int, int], ...]:
-    """Return where the sums of an allreduce are completed, as its collective has it: from ``0:label 7:label``."""
+    """Return where the sums of an allreduce are completed, as its collective has it: from ``0:label 7:label``, or ``0:``."""
+    if header.get("owners") == "0:":
+        return NO_OWNERS
     runs = [word.partition(":") for word in header.get("owners", "").split()]
     if not all(first.isascii() and first.isdigit() and len(first) <= 19 and label for first, _, label in runs):
         raise FormatError("owners are written as the first sum of each run and a node, as in 'owners 0:a 12:b'")

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import OPTION, VERSION, WORDS, Header, header_of, is_word, schedule_of, shorten
+from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, schedule_of, shorten, split_word
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
@@ -122,14 +122,11 @@ def decode(data: bytes) -> Schedule:
     )
     header: Header = {}
     for number, line in numbered:
-        word, _, value = line.partition(" ")
-        if f"{word} " == OPTION:
-            name, _, value = value.strip().partition(" ")
-            word = OPTION + name
+        word, value = split_word(line)
         if not (is_word(word) or word == "rows") or word in header:
             known = ", ".join(_WORDS)
             raise FormatError(f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once")
-        header[word] = value.strip()
+        header[word] = value
         if word == "rows":
             break
     else:

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 
 from treecast.errors import FormatError
-from treecast.formats.messages import Messages
-from treecast.formats.native.header import Header, header_of, is_word, shorten
+from treecast.formats.native.header import Header, header_of, is_word, shorten, split_word
 from treecast.formats.native.text import read_ranges
+from treecast.programs.messages import Messages
 from treecast.ragged import Ints
 
 _MARK = "treecast "
@@ -52,13 +52,10 @@ class Comments:
             ranges = tuple(read_ranges(found[4].replace(";", ",")))
             self.waiting.append(Carried(step, port, tree, ranges))
         elif text.startswith(_MARK):
-            word, _, value = text.removeprefix(_MARK).partition(" ")
-            if word == "option":
-                name, _, value = value.partition(" ")
-                word = f"option {name}"
+            word, value = split_word(text.removeprefix(_MARK))
             if not (is_word(word) or word == "bytes") or word in self.header:
                 raise FormatError(f"{shorten(text)!r} is no 'treecast WORD VALUE', each word once")
-            self.header[word] = value.strip()
+            self.header[word] = value
 
     def sent(self, operation: int) -> None:
         """Give what is said of the next send to this one."""

@@ -1,177 +1,155 @@
-"""The judge of sends and receives: every rule, and the figures.
+"""The judge of lists of sends and receives.
 
 Where comments say what messages carry, the file is a schedule, and the verifier judges that as well. Where they do not, what
 can be told is judged: matching, circles, links, and whether any contents at all could do what a collective asks.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.errors import FormatError, TreecastError
-from treecast.formats.operations.flows import find_lacks
-from treecast.formats.operations.holding import Holdings, find_early, schedule_said
-from treecast.formats.operations.program import Program
-from treecast.formats.operations.timing import circle_of, find_pairs, longest_chains
-from treecast.formats.operations.verdict import SHOWN, Finding, Verdict
+from treecast.errors import FormatError
+from treecast.formats.operations.holding import find_early, find_missing, schedule_said
+from treecast.formats.operations.reading import Listed
 from treecast.formats.registry import Told
-from treecast.lower_bounds import Bound, bounds
-from treecast.models import model
-from treecast.networks import Network, network
-from treecast.networks.flows import arcs_of
+from treecast.lower_bounds import Bound
+from treecast.networks import Network
+from treecast.programs.arcs import figures_of, find_network, judge_arcs, judge_links
+from treecast.programs.contents import find_contents
+from treecast.programs.flows import judge_flows
+from treecast.programs.order import Order, find_order, judge_order
+from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
+from treecast.programs.to_schedule import bounds_of
+from treecast.programs.verdict import FileVerdict, Findings, as_told
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import blocks_of, chunk_bounds
 from treecast.verification.verifier import verify
 
+_NOUNS = ("rank", "lane", "operation", "message")
 
-class Judging:
-    """A file of sends and receives that is being judged, rule by rule."""
 
-    def __init__(self, program: Program, told: Told) -> None:
-        self.program, self.told = program, told
-        self.counts, self.findings, self.notes = dict[str, int](), list[Finding](), list[str]()
-        self.pairs = find_pairs(program)
-        self.schedule = schedule_said(program, self.pairs) if not len(self.pairs.alone) else None
-        if self.schedule is not None and told != Told():
-            raise FormatError("the comments of this file say its job: leave out what else is said of it")
-        self.network = _network_of(program, told) if self.schedule is None else self.schedule.network
-        self.collective = self.schedule.part if self.schedule is not None else _collective_of(self.network, told)
-        self.steps: int | None = None
-        self.found_bounds: tuple[Bound, ...] = ()
-        if self._judge_pairs():
-            begins = self._judge_order()
-            if begins is not None:
-                self._judge_messages(begins)
+def judge_listed(listed: Listed, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
+    """Return the verdict on a file, and what makes its schedule.
 
-    @property
-    def holds(self) -> bool:
-        """Whether no rule is broken."""
-        return not any(self.counts.values())
+    Raises
+    ------
+    FormatError, TreecastError
+        When what is told does not fit the file, or it is too large to judge.
+    """
+    clock = time.perf_counter()
+    program, found = listed.program, Findings(listed.format, allowed=told.allow)
+    pairs = find_pairs(program)
+    schedule = None if len(pairs.alone) else schedule_said(listed, pairs)
+    order: Order | None = None
+    if schedule is not None and told != Told(allow=told.allow):
+        raise FormatError("the comments of this file say its job: leave out what else is said of it")
+    where = find_network(told.network, program.ranks) if schedule is None else schedule.network
+    collective = schedule.part if schedule is not None else _collective_of(where, told)
+    steps: int | None = None
+    bounds: tuple[Bound, ...] = ()
+    if judge_pairs(found, program, pairs, "bytes"):
+        order = _find_order(found, listed, pairs)
+        if judge_order(found, order):
+            steps = order.steps
+            if schedule is not None:
+                steps, bounds = _judge_schedule(found, listed, order, schedule)
+            else:
+                bounds = _judge_messages(found, order, where, collective, told)
+    ends = program.rank[pairs.send], program.to[pairs.send]
+    verdict = FileVerdict(
+        **as_told(found),
+        nouns=_NOUNS,
+        collective=_spell(collective, where),
+        network=where.spec,
+        ranks=program.ranks,
+        operations=len(program),
+        **figures_of(program.ranks, ends, program.units[pairs.send]),
+        steps=steps,
+        bounds=bounds,
+        seconds=time.perf_counter() - clock,
+    )
 
-    def note(self, rule: str, found: Iterable[str], count: int | None = None) -> bool:
-        """Note what breaks a rule, all of it or ``count`` in all; return whether the rule is kept."""
-        shown = list(found)
-        self.counts[rule] = self.counts.get(rule, 0) + (len(shown) if count is None else count)
-        self.findings += [Finding(rule, text) for text in shown[:SHOWN]]
-        return not self.counts[rule]
-
-    def _judge_pairs(self) -> bool:
-        program, pairs = self.program, self.pairs
-        lonely = [f"{program.spell(one)} meets nothing" for one in pairs.alone[:SHOWN].tolist()]
-        for message in pairs.unequal[:SHOWN].tolist():
-            send, receive = int(pairs.send[message]), int(pairs.receive[message])
-            lonely.append(
-                f"{program.spell(send)} sends {program.size[send]:,} bytes, and {program.spell(receive)} awaits "
-                f"{program.size[receive]:,}"
+    def schedule_of() -> Schedule:
+        if found.broken or order is None:
+            raise FormatError(f"this file of {listed.format} is wrong: {found.first()}")
+        if schedule is not None:
+            return schedule
+        if collective is None:
+            raise FormatError(
+                f"this file of {listed.format} does not say what its messages carry, so it is no schedule: name --collective, "
+                "and what they could carry is looked for; 'treecast verify' judges the rest"
             )
-        return self.note("pairs", lonely, len(pairs.alone) + len(pairs.unequal))
+        return find_contents(order, collective, where, _begins(collective, told) if told.size is not None else None)
 
-    def _judge_order(self) -> Ints | None:
-        """Return when each operation begins, or None where some never end."""
-        program, pairs = self.program, self.pairs
-        begins, ends = longest_chains(program, pairs, together=True)
-        together = True
-        if ends.min(initial=0) < 0 and program.eager:
-            short, arrived = longest_chains(program, pairs, together=False)
-            if arrived.min(initial=0) >= 0:
-                self.notes.append(
-                    "some ranks wait for one another in a circle if a send ends only when its receive has begun, as with long "
-                    "messages"
-                )
-                begins, ends, together = short, arrived, False
-        self.counts["order"] = 0
-        if ends.min(initial=0) < 0:
-            circle = circle_of(program, pairs, ends, together)
-            words = ", which waits for ".join(program.spell(one) for one in circle[:SHOWN].tolist())
-            more = f", and so on in a circle of {len(circle):,}" if len(circle) > SHOWN else ", in a circle"
-            self.note("order", [words + more], int((ends < 0).sum()))
-            return None
-        self.steps = int(ends[pairs.receive].max(initial=0))
-        return np.maximum(begins[pairs.send], begins[pairs.receive] if together else 0)
+    return verdict, schedule_of
 
-    def _judge_messages(self, begins: Ints) -> None:
-        if self.schedule is not None:
-            self._judge_schedule(self.schedule)
-        else:
-            self._judge_arcs(begins)
-            self._judge_delivery()
 
-    def _judge_schedule(self, schedule: Schedule) -> None:
-        program, pairs = self.program, self.pairs
-        early = [f"{program.spell(send)}: {why}" for send, why in find_early(program, pairs)]
-        report = verify(schedule)
-        if self.note("order", early) and not report.counts.get("chunks", 0):
-            missing = Holdings(program, pairs, schedule).find_missing()
-            self.note("waits", [f"{program.spell(send)}: {why}" for send, why in missing])
-        for rule, count in report.counts.items():
-            self.note(rule, [found.text for found in report.violations if found.rule == rule], count)
-        self.steps, self.found_bounds = report.steps, report.bounds
-
-    def _judge_arcs(self, begins: Ints) -> None:
-        """Judge ``adjacent``, and where a network is named ``link-once``."""
-        program, where, send = self.program, self.network, self.pairs.send
-        key = program.rank[send] * where.nodes + program.peer[send]
-        room = np.ones(len(key), np.int64)
-        if not where.every_pair_joined:
-            arcs = arcs_of(where)
-            known, width = np.unique(arcs.tail.astype(np.int64) * where.nodes + arcs.head, return_counts=True)
-            at = np.minimum(np.searchsorted(known, key), len(known) - 1)
-            there = known[at] == key
-            room = np.where(there, width[at], len(key))
-            off = send[~there]
-            words = (
-                f"{program.spell(one)}: no link leads from {program.rank[one]} there" for one in off[:SHOWN].tolist()
+def _find_order(found: Findings, listed: Listed, pairs: Pairs) -> Order:
+    """Return the order of a program: that in which sends end with their receives, if there is one."""
+    order = find_order(listed.program, pairs, together=True)
+    if order.ends.min(initial=0) < 0 and listed.eager:
+        short = find_order(listed.program, pairs)
+        if short.ends.min(initial=0) >= 0:
+            found.notes.append(
+                "some ranks wait for one another in a circle if a send ends only when its receive has begun, as with long "
+                "messages"
             )
-            self.note("adjacent", words, len(off))
-        else:
-            self.counts["adjacent"] = 0
-        if self.told.network is not None:
-            once = np.stack([key, begins])
-            _, first, count = np.unique(once, axis=1, return_index=True, return_counts=True)
-            late = np.flatnonzero(count > room[first])
-            words = (
-                f"{program.spell(int(send[first[group]]))}: {count[group]:,} messages go over its arc in step "
-                f"{begins[first[group]]}, which carries {room[first[group]]:,}"
-                for group in late[:SHOWN].tolist()
-            )
-            self.note("link-once", words, len(late))
+            return short
+    return order
 
-    def _judge_delivery(self) -> None:
-        if self.collective is None:
-            self.notes.append(
-                "nobody says what the messages carry: name --collective, and --bytes of its data, and it is judged whether any "
-                "contents would do"
-            )
-            return
-        chunks = blocks_of(self.collective) * self.collective.messages
-        size = self.told.size
-        if size is not None and size < chunks:
-            raise FormatError(f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
-        begins = chunk_bounds(self.collective, size or chunks)
-        if self.collective.results:
-            begins = np.concatenate([begins, begins[-1] + begins[1:]])
-        found = list(find_lacks(self.program, self.pairs, self.collective, begins, size is not None))
-        self.note("delivered", [words for words, broken in found if broken])
-        self.notes += [words for words, broken in found if not broken]
-        self.notes.append(
-            "nobody says what the messages carry: it was judged whether any contents would do"
-            + ("" if size else ", of messages as long as need be: --bytes says how long the data is")
+
+def _judge_schedule(found: Findings, listed: Listed, order: Order, schedule: Schedule) -> tuple[int, tuple[Bound, ...]]:
+    """Judge a file that says what its messages carry; return its steps and their bounds."""
+    program = listed.program
+    early = dict(find_early(listed, order))
+    found.these("order", np.array(list(early), np.int64), early.__getitem__, program.where)
+    report = verify(schedule)
+    if not early and not report.counts.get("chunks", 0):
+        missing = dict(find_missing(listed, order, schedule))
+        found.these("waits", np.array(list(missing), np.int64), missing.__getitem__, program.where)
+    for rule, count in report.counts.items():
+        texts = [each.text for each in report.violations if each.rule == rule]
+        found.these(rule, np.arange(count), lambda k, texts=texts: texts[min(k, len(texts) - 1)], lambda _: ("", ()))
+    return report.steps, report.bounds
+
+
+def _judge_messages(
+    found: Findings, order: Order, where: Network, collective: Collective | None, told: Told
+) -> tuple[Bound, ...]:
+    """Judge a file that does not say what its messages carry; return the bounds of its steps."""
+    program, pairs = order.program, order.pairs
+    ends = program.rank[pairs.send], program.to[pairs.send]
+    room = judge_arcs(found, where, pairs.send, ends, program.where)
+    if told.network is not None:
+        begins = order.begins[pairs.send]
+        if order.together:
+            begins = np.maximum(begins, order.begins[pairs.receive])
+        when = begins, program.units[pairs.send], room
+        judge_links(found, pairs.send, ends, program.where, when=when)
+    if collective is None:
+        found.notes.append(
+            "nobody says what the messages carry: name --collective, and --bytes of its data, and it is judged whether any "
+            "contents would do"
         )
-        if self.told.network is not None:
-            self.found_bounds = tuple(_bounds(self.collective, self.network))
+        return ()
+    judge_flows(found, program, pairs, collective, _begins(collective, told), sized=told.size is not None)
+    found.notes.append(
+        "nobody says what the messages carry: it was judged whether any contents would do"
+        + ("" if told.size else ", of messages as long as need be: --bytes says how long the data is")
+    )
+    return bounds_of(collective, where) if told.network is not None else ()
 
 
-def _network_of(program: Program, told: Told) -> Network:
-    """Return the network that is named, or a complete one. Raises TreecastError when it has not a node for each rank."""
-    found = network(f"complete:{max(program.ranks, 2)}" if told.network is None else told.network)
-    if found.nodes != program.ranks and (told.network is not None or program.ranks > 1):
-        raise TreecastError(
-            f"{found.spec} has {found.nodes:,} nodes, and the file {program.ranks:,} ranks: name a network of as many"
-        )
-    return found
+def _begins(collective: Collective, told: Told) -> Ints:
+    """Return where each chunk begins in the data that is told, or in a byte for each chunk."""
+    chunks = blocks_of(collective) * collective.messages
+    if told.size is not None and told.size < chunks:
+        raise FormatError(f"{told.size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
+    begins = chunk_bounds(collective, told.size or chunks)
+    return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
 
 
 def _collective_of(where: Network, told: Told) -> Collective | None:
@@ -184,69 +162,8 @@ def _collective_of(where: Network, told: Told) -> Collective | None:
     return collective_of(told.collective, where, root=told.root, messages=told.messages or 1)
 
 
-def _bounds(collective: Collective, where: Network) -> list[Bound]:
-    try:
-        return [bound for bound in bounds(collective, where, 1, model("all-port")) if bound.of == "steps"]
-    except TreecastError:
-        return []
-
-
-def judge_program(program: Program, told: Told) -> tuple[Verdict, Callable[[], Schedule]]:
-    """Return the verdict on a file, and what makes its schedule.
-
-    Raises
-    ------
-    FormatError, TreecastError
-        When what is told does not fit the file, or it is too large to judge.
-    """
-    began = time.perf_counter()
-    judged = Judging(program, told)
-    verdict = _verdict(judged, time.perf_counter() - began)
-    return verdict, lambda: _schedule(judged)
-
-
-def schedule_of_program(program: Program) -> Schedule:
-    """Return the schedule of a right file whose comments say what messages carry. Raises FormatError otherwise."""
-    return _schedule(Judging(program, Told()))
-
-
-def _schedule(judged: Judging) -> Schedule:
-    if not judged.holds:
-        raise FormatError(f"this file of {judged.program.format} is wrong: {judged.findings[0]}")
-    if judged.schedule is None:
-        raise FormatError(
-            f"this file of {judged.program.format} does not say what its messages carry, so it is no schedule: 'treecast verify' "
-            "judges the rest"
-        )
-    return judged.schedule
-
-
-def _verdict(judged: Judging, seconds: float) -> Verdict:
-    """Return the verdict on a file that has been judged."""
-    program, send = judged.program, judged.pairs.send
-    arcs, load = np.unique(program.rank[send] * program.ranks + program.peer[send], return_counts=True)
-    src, dst = divmod(int(arcs[load.argmax()]), program.ranks) if len(arcs) else (-1, -1)
-    return Verdict(
-        format=program.format,
-        collective=_spell(judged),
-        network=judged.network.spec,
-        ranks=program.ranks,
-        operations=len(program),
-        messages=len(send),
-        counts=judged.counts,
-        findings=tuple(judged.findings),
-        notes=tuple(judged.notes),
-        steps=judged.steps,
-        busiest=int(load.max(initial=0)),
-        busiest_arc=(src, dst),
-        bounds=judged.found_bounds,
-        seconds=seconds,
-    )
-
-
-def _spell(judged: Judging) -> str:
-    if judged.collective is None:
+def _spell(collective: Collective | None, where: Network) -> str:
+    if collective is None:
         return ""
-    kind, label = judged.collective, judged.network.label
-    root = "" if kind.all_source else f", root {label(kind.root)}"
-    return f"{kind.kind} of {kind.messages:,} messages{root}"
+    root = "" if collective.all_source else f", root {where.label(collective.root)}"
+    return f"{collective.kind} of {collective.messages:,} messages{root}"

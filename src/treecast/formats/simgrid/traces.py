@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from treecast.formats.messages import Messages, chunk_places, messages_of, parcels
 from treecast.formats.operations.comments import comments_of, comments_of_job
 from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, LATENCY, RATE, link_cost, read_number
 from treecast.formats.simgrid.hosts import network_file
+from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
 from treecast.ragged import Ints
 from treecast.schedule import Schedule
 from treecast.schedule.sizes import blocks_of

@@ -7,22 +7,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from treecast.description import Described
 from treecast.errors import FormatError
 from treecast.formats.native.header import one_line, shorten
-from treecast.formats.operations.judge import judge_program, schedule_of_program
-from treecast.formats.operations.program import (
-    LONGEST,
-    MOST_RANKS,
-    RECEIVE,
-    SEND,
-    WORK,
-    Program,
-    Reading,
-    number,
-    text_of,
-)
+from treecast.formats.operations.judge import judge_listed
+from treecast.formats.operations.reading import LONGEST, MOST_RANKS, Listed, Reading, number, text_of
 from treecast.formats.registry import Told, importer
+from treecast.programs.program import RECEIVE, SEND
+from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 
 _FIRST = re.compile(rb"\s*(?:#[^\n]*\n\s*)*\d+[ \t]+init\s")
@@ -50,18 +41,18 @@ def _recognises(head: bytes) -> bool:
     return _FIRST.match(head) is not None
 
 
-def judge(data: bytes, told: Told) -> tuple[Described, Callable[[], Schedule]]:
+def judge(data: bytes, told: Told) -> tuple[FileVerdict, Callable[[], Schedule]]:
     """Return the verdict on traces, and what makes their schedule."""
-    return judge_program(read_traces(data), told)
+    return judge_listed(read_traces(data), told)
 
 
 @importer("simgrid", recognises=_recognises, judge=judge, folder="list.txt")
 def decode(data: bytes) -> Schedule:
     """Return the schedule of traces whose comments say it. Raises FormatError when they do not, or they are wrong."""
-    return schedule_of_program(read_traces(data))
+    return judge(data, Told())[1]()
 
 
-def read_traces(data: bytes) -> Program:
+def read_traces(data: bytes) -> Listed:
     """Return the operations of the traces of all ranks. Raises FormatError with the line where they stop being some."""
     reading, ranks = Reading("simgrid"), dict[int, _Rank]()
     for line, raw in enumerate(text_of(data, "trace").split("\n"), 1):
@@ -82,7 +73,7 @@ def read_traces(data: bytes) -> Program:
         if not state.ended:
             raise FormatError(f"the trace of rank {rank} does not end with '{rank} finalize': it is cut off")
     reading.ranks = len(ranks)
-    return reading.program()
+    return reading.listed(eager=False)
 
 
 def _read(reading: Reading, ranks: dict[int, _Rank], words: list[str], line: int) -> None:
@@ -156,7 +147,7 @@ def _wait(reading: Reading, state: _Rank, rank: int, numbers: list[int], line: i
 
 def _block(reading: Reading, state: _Rank, rank: int, awaited: list[int], line: int) -> None:
     """Let all that follows wait until what is awaited has ended, and all that was awaited before."""
-    one = reading.add((rank, WORK, 0, 0, 0), line)
+    one = reading.add((rank, 0, 0, 0, 0), line)
     for other in [*awaited, *([state.barrier] if state.barrier >= 0 else [])]:
         reading.wait(one, other)
     state.barrier = one

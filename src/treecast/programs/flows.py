@@ -5,12 +5,13 @@ have something to one who wants it than it wants, no contents of the messages wi
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from treecast.collectives import Collective
-from treecast.formats.operations.program import RECEIVE, Program
-from treecast.formats.operations.timing import Pairs
+from treecast.programs.pairing import Pairs
+from treecast.programs.program import RECEIVE, Program
+from treecast.programs.verdict import Findings
 from treecast.ragged import Ints
 
 if TYPE_CHECKING:  # it is imported where it is used: whoever reads any file imports all formats
@@ -20,13 +21,15 @@ _MOST_WORK = 3_000_000
 """How many messages times flows are looked at."""
 
 
-def find_lacks(
-    program: Program, pairs: Pairs, collective: Collective, begins: Ints, sized: bool
-) -> Iterator[tuple[str, bool]]:
-    """Yield a sentence for each rank that cannot get what it wants, and for each whose data cannot get where it is wanted.
+def judge_flows(
+    found: Findings, program: Program, pairs: Pairs, collective: Collective, begins: Ints, *, sized: bool
+) -> None:
+    """Judge ``delivered`` of messages whose contents nobody says: whether any contents at all would do.
 
     Parameters
     ----------
+    found
+        What is found goes there; a note says what was not looked at.
     program, pairs
         The messages. They do not wait in a circle.
     collective
@@ -35,12 +38,8 @@ def find_lacks(
         Where each chunk begins, in bytes.
     sized
         Whether these are the bytes of the messages as well; else every message takes as much as need be.
-
-    Yields
-    ------
-    sentence, found
-        ``found`` is False for a sentence that says what was not looked at.
     """
+    found.judged("delivered")
     graph = _graph(program, pairs, sized)
     wants, gives = _needs(collective, begins)
     ends = [(("from", u), ("to", v), need) for v, of in wants.items() for u, need in of.items()]
@@ -67,12 +66,12 @@ def find_lacks(
         ]
     if len(jobs) * max(len(pairs.send), 1) > _MOST_WORK:
         most = max(1, _MOST_WORK // max(len(pairs.send), 1))
-        yield f"delivery was looked at for {most:,} of {len(jobs):,} flows: more would take too long", False
+        found.notes.append(f"delivery was looked at for {most:,} of {len(jobs):,} flows: more would take too long")
         jobs = jobs[:most]
     for words, sources, sinks in jobs:
         flow, least = _flow(graph, sources, sinks), min(sum(sources.values()), sum(sinks.values()))
         if flow < least:
-            yield f"{words} bytes, and at most {flow:,} can get there", True
+            found.note("delivered", f"{words} bytes, and at most {flow:,} can get there")
 
 
 def _needs(collective: Collective, begins: Ints) -> tuple[dict[int, dict[int, int]], dict[int, dict[int, int]]]:
@@ -100,12 +99,12 @@ def _graph(program: Program, pairs: Pairs, sized: bool) -> "nx.DiGraph[object]":
 
     graph: nx.DiGraph[object] = nx.DiGraph()
     ranks = program.rank.tolist()
-    for late, early, whole in program.waits.tolist():
-        if whole:
+    for late, early, begun in zip(program.waiting.tolist(), program.wait.tolist(), program.begun.tolist(), strict=True):
+        if not begun:
             graph.add_edge(early, late)
     for one, rank in enumerate(ranks):
         graph.add_edge(("from", rank), one)
-        if program.word[one] == RECEIVE:
+        if program.kind[one] & RECEIVE:
             graph.add_edge(one, ("to", rank))
     for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
         if sized:

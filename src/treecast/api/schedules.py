@@ -1,4 +1,4 @@
-"""What people call: the same functions as inside, which take spellings, files and labels as well as objects.
+"""Schedules, or their files: judged, replayed under faults, and carried out.
 
 ``verify("plan.tc")`` is ``verify(load("plan.tc"))``, ``simulate(schedule, ["21345@7"])`` reads the faults for its network.
 """
@@ -76,7 +76,7 @@ def bounds(
     targets : sequence of int or str
         The nodes or labels that a multicast is to reach.
     lengths : int, sequence or mapping, optional
-        The flits of each node's message, of a scatterv, gatherv or allgatherv, as ``plan`` takes them.
+        The flits of each message, of a scatterv, gatherv, allgatherv or alltoallv, as ``plan`` takes them.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     >>> trace.delivered, trace.lost
     (119, [])
     """
-    found = _schedule(schedule)
+    found = schedule_of(schedule)
     lying = faults_of(found.network, liars)
     if lying is not None:
         return replay_lies(found, lying, faults_of(found.network, faults))
@@ -274,7 +274,7 @@ def sweep(
     (True, 277, True)
     """
     return sweeps.sweep(
-        _schedule(schedule),
+        schedule_of(schedule),
         most,
         kind,
         liars=liars,
@@ -326,7 +326,7 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
     >>> len(done.living), len(done.intact)
     (22, 22)
     """
-    found = _schedule(schedule)
+    found = schedule_of(schedule)
     return local.run(found, bytes_of(data), faults_of(found.network, faults), progress=progress)
 
 
@@ -377,10 +377,11 @@ def elect(
     >>> election.tolerates, len(election.right), election.fooled
     (1, 23, [])
     """
-    found = _schedule(schedule)
+    found = schedule_of(schedule)
     lying, failing = faults_of(found.network, liars) or Faults(), faults_of(found.network, faults)
     return election.elect(found, bytes_of(data), lying, failing, progress=progress)
 
 
-def _schedule(schedule: Planned) -> Schedule:
+def schedule_of(schedule: Planned) -> Schedule:
+    """Return a schedule, which a file may hold."""
     return schedule if isinstance(schedule, Schedule) else formats.load(schedule)

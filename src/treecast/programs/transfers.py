@@ -7,10 +7,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from treecast.errors import FormatError
-from treecast.formats.messages import Messages
-from treecast.formats.msccl.laying import Buffers, Place
-from treecast.formats.msccl.program import MOST_AT_ONCE
+from treecast.programs.buffers import Buffers, Place
+from treecast.programs.messages import Messages
 
+MOST_AT_ONCE = 71
+"""The most chunks of a transfer: as many as a step of MSCCL moves."""
 Arc = tuple[int, int, int]
 """A source, a destination and a port."""
 

@@ -137,6 +137,11 @@ def messages_of(schedule: Schedule) -> Messages:
             "in this schedule nodes leave out what they have sent or heard before, which other formats cannot say: plan "
             "with --model all-port or one-port"
         )
+    if schedule.collective.shared:
+        raise FormatError(
+            "nobody owns the sums of this schedule, and what a node sends changes, which other formats cannot say: plan without "
+            "--without-owners"
+        )
     count = _count(schedule.rows)
     total = int(count.sum()) * (schedule.network.nodes if schedule.orbit else 1)
     if total > _MOST_MESSAGES:

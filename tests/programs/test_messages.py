@@ -10,10 +10,10 @@ from tests.interpreters.jobs import JOBS, planned
 from tests.strategies import planned_of
 from treecast import formats
 from treecast.errors import FormatError, ScheduleError
-from treecast.formats import messages as module
-from treecast.formats.messages import EACH, chunk_places, messages_of
 from treecast.formats.registry import exporter_named
 from treecast.plans import plan
+from treecast.programs import messages as module
+from treecast.programs.messages import EACH, chunk_places, messages_of
 
 MODELS = [
     ("broadcast", "star:4", {"messages": 6, "copies": 3}),

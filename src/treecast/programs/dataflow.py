@@ -1,0 +1,336 @@
+"""What programs do to places, and what the places hold at the end: rules ``undefined`` and ``delivered``.
+
+A place holds a multiset of (rank, chunk). It stands as two random residues modulo a prime and a size, drawn anew in each run, so
+that nobody can write a file in which two different multisets look alike; what is missing or double is then counted out. Where
+sums are maxima or minima, it holds a set, as bits.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.collectives import COLLECTIVES, Kind
+from treecast.errors import FormatError
+from treecast.programs.verdict import Findings
+from treecast.ragged import Ints, starts
+
+_MOST_PLACES, _MOST_BITS = 2**25, 2**30
+_PRIME = 2**61 - 1
+_MANY = 2**60  # a size that no right sum has
+_MOST_TOLD = 20  # places of the output whose contents are counted out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Places:
+    """The buffers of all ranks as one row of places.
+
+    Parameters
+    ----------
+    ranks, units : int
+        How many ranks there are, and how many places a chunk takes.
+    base, size : int64 (ranks, buffers)
+        Where each buffer of each rank begins, and how many places it has; two may share places.
+    total : int
+        How many places there are.
+    given : int64 (ranks,)
+        How many places of its first buffer a rank has at the beginning.
+    inplace : bool
+        Whether the first two buffers are one.
+    """
+
+    ranks: int
+    units: int
+    base: Ints
+    size: Ints
+    total: int
+    given: Ints
+    inplace: bool
+
+    def __post_init__(self) -> None:
+        if self.total > _MOST_PLACES:
+            raise FormatError(f"{self.total:,} places of buffers are too many to judge: the most are {_MOST_PLACES:,}")
+
+    @property
+    def most(self) -> int:
+        """How many places a rank has at the beginning, at most: place c of rank r is value ``r * most + c``."""
+        return int(self.given.max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What operations do to places, in an order in which they end; an operation may be several moves.
+
+    Parameters
+    ----------
+    operation : int64 (moves,)
+        Whose each move is.
+    units : int64 (moves,)
+        How many places, one behind the other, it goes over.
+    read_start, write_start : int64 (moves + 1,)
+        Where what each reads, and writes, begins, and the end.
+    reads, writes : int64
+        The first of the places that are read and added up, and of those that the result is written to.
+    """
+
+    operation: Ints
+    units: Ints
+    read_start: Ints
+    reads: Ints
+    write_start: Ints
+    writes: Ints
+
+
+def table_of(columns: ArrayLike) -> tuple[Ints, Ints]:
+    """Return a table with -1 where nothing is as a ragged one: where its rows begin, and the flat entries."""
+    table = np.asarray(columns, np.int64)
+    there = table >= 0
+    return starts(there.sum(axis=1)), table[there]
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What the places hold at the end, and how it came there.
+
+    Parameters
+    ----------
+    places : Places
+        The buffers.
+    sets : bool
+        Whether sums are maxima or minima, which count a contribution once.
+    value, writer : int64 (places,)
+        The value of each place, and the operation that wrote it; -1: none. Places of messages stand behind the others.
+    left, right : int64 (sums,)
+        What each sum consists of; sum k is the value ``atoms + k``.
+    bare : int64 (reads, 2)
+        The operations that read what nobody wrote, and where.
+    pairs : int64 (2, pairs)
+        Operations of different lanes that must be ordered: both use a place, and one of them writes it.
+    """
+
+    places: Places
+    sets: bool
+    value: Ints
+    writer: Ints
+    left: Ints
+    right: Ints
+    bare: Ints
+    pairs: Ints
+
+    @property
+    def atoms(self) -> int:
+        """How many values there are at the beginning."""
+        return self.places.ranks * self.places.most
+
+    @cached_property
+    def count(self) -> Ints:
+        """How many contributions each value has."""
+        return self._residues[2]
+
+    @cached_property
+    def _residues(self) -> tuple[Ints, Ints, Ints]:
+        from treecast.kernels.programs import add_up
+
+        random = np.random.default_rng(secrets.randbits(128))
+        count = self.atoms + len(self.left)
+        first, second = (random.integers(0, _PRIME, count, np.int64) for _ in range(2))
+        size = np.ones(count, np.int64)
+        add_up(self.left, self.right, first, second, size, self.atoms, _MANY, _PRIME)
+        return first, second, size
+
+    @cached_property
+    def marks(self) -> tuple[NDArray[Any], ...]:
+        """What tells values apart: two residues and the size of each, or its set as bits."""
+        if not self.sets:
+            return self._residues
+        if self.atoms * (self.atoms + len(self.left)) > _MOST_BITS:
+            raise FormatError("this plan is too large to judge with reduce_op max or min")
+        bits: list[int] = [1 << k for k in range(self.atoms)]
+        parts: list[list[int]] = np.stack([self.left, self.right], axis=1).tolist()
+        for a, b in parts:
+            bits.append(bits[a] | bits[b])
+        found = np.empty(len(bits), object)
+        found[:] = bits
+        return (found,)
+
+    def all_of(self, mark: NDArray[Any], count: int) -> NDArray[Any]:
+        """Return the mark of each of the first ``count`` chunks added up over all ranks."""
+        every = mark[: self.atoms].reshape(self.places.ranks, -1)[:, :count]
+        total = every[0]
+        for one in every[1:]:
+            total = total | one if self.sets else (total + one) % _PRIME
+        return total
+
+    def parts(self, value: int) -> Counter[int]:
+        """Return what a value consists of, by its number at the beginning; no count is above ``_MANY``."""
+        found, todo = Counter[int](), Counter({value: 1} if value >= 0 else {})
+        while todo:
+            one = max(todo)
+            times = todo.pop(one)
+            if one < self.atoms:
+                found[one] = 1 if self.sets else min(found[one] + times, _MANY)
+                continue
+            for part in (int(self.left[one - self.atoms]), int(self.right[one - self.atoms])):
+                todo[part] = min(todo[part] + times, _MANY)
+        return found
+
+
+def trace(
+    places: Places, moves: Moves, lane: Ints, slots: int = 0, *, twins: Ints | None = None, sets: bool = False
+) -> Contents:
+    """Return what a program does to places.
+
+    Parameters
+    ----------
+    places, moves
+        The buffers, and what is done to them.
+    lane : int64 (operations,)
+        The lane of each operation.
+    slots
+        How many places stand behind those of buffers, for what is under way.
+    twins : int64 (2 · all places,), optional
+        The two places that hold nothing more when a place is written; -1: none.
+    sets
+        Whether sums are maxima or minima.
+    """
+    from treecast.kernels.programs import trace_values
+
+    value = np.full(places.total + slots, -1, np.int64)
+    for rank, count in enumerate(places.given.tolist()):
+        begin = places.base[rank, 0]
+        value[begin : begin + count] = rank * places.most + np.arange(count)
+    reading = int((moves.units * np.diff(moves.read_start)).sum())
+    using = reading + int((moves.units * np.diff(moves.write_start)).sum())
+    writer, found = np.full(len(value), -1, np.int64), np.zeros(3, np.int64)
+    left, right, bare = np.empty(reading, np.int64), np.empty(reading, np.int64), np.empty(2 * reading, np.int64)
+    pairs = np.empty((2, using + reading), np.int64)
+    atoms = places.ranks * places.most
+    columns = (moves.units, moves.read_start, moves.reads, moves.write_start, moves.writes)
+    none = np.empty(0, np.int64) if twins is None else twins
+    outputs = (writer, left, right, bare, pairs[0], pairs[1], found)
+    trace_values(moves.operation, lane, *columns, none, value, places.total, *outputs, atoms)
+    sums, bares, count = found.tolist()
+    used = np.unique(pairs[:, :count], axis=1) if count else pairs[:, :0]
+    return Contents(
+        places, sets, value, writer, left[:sums].copy(), right[:sums].copy(), bare[: 2 * bares].reshape(-1, 2), used
+    )
+
+
+def kind_of(named: str, title: str) -> str:
+    """Return the collective that a file names, as treecast calls it; "" where it is none of which it is known what it delivers.
+
+    Where it is of no kind that the format knows, the title may begin with one.
+    """
+    known = {
+        kind.replace("-", ""): kind for kind, row in COLLECTIVES.items() if not row.lengths and row.ends != "targets"
+    }
+    plain = named.replace("_", "").replace("-", "")
+    if plain != "custom":
+        return known.get(plain, "")
+    first = title.partition(" ")[0]
+    row = COLLECTIVES.get(first)
+    rooted = row is not None and "root" in (row.starts, row.ends) and row.blocks == "node"
+    return first if rooted and first in known.values() else ""
+
+
+def wanted_at(kind: Kind, places: Places, loop: int, root: int, rank: int) -> tuple[Ints, Ints]:
+    """Return the places of a rank's output that must be right, and what must be there.
+
+    That is a chunk as (rank · loop + chunk), and of sums the chunk that is added up. ``loop``: the places of all blocks.
+    """
+    every, share = np.arange(loop), loop // places.ranks
+    if kind.ends == "root" and rank != root:
+        return every[:0], every[:0]
+    if kind.adds:
+        own = np.arange(share)
+        return (own, rank * share + own) if kind.ends == "own" else (every, every)
+    if not share and kind.blocks != "one":
+        return every[:0], every[:0]
+    if kind.ends == "own":
+        if kind.blocks == "pair":
+            return every, every // share * loop + rank * share + every % share
+        own = rank * share + np.arange(share)
+        return own, root * loop + own
+    if kind.starts == "root":
+        return every, root * loop + every
+    return every, every // share * loop + (every % share if kind.ends == "all" else every)
+
+
+def root_of(contents: Contents, kind: Kind) -> int:
+    """Return the root of a collective that has one: who has the only input or output, else who seems to be it."""
+    if kind.all_source:
+        return 0
+    side, places = int(kind.direction == "to"), contents.places
+    having = np.flatnonzero(places.size[:, side])
+    if len(having) == 1:
+        return int(having[0])
+    value = contents.value[np.minimum(places.base[:, 1], len(contents.value) - 1)]
+    if side == 0:
+        origin = value[(value >= 0) & (value < contents.atoms)] // max(places.most, 1)
+        return int(np.bincount(origin).argmax()) if len(origin) else 0
+    return int(np.where(value >= 0, contents.count[value], 0).argmax()) if len(contents.count) else 0
+
+
+def judge_delivery(
+    found: Findings,
+    contents: Contents,
+    kind: Kind,
+    loop: int,
+    *,
+    root: int,
+    name: Callable[[int, int, int], tuple[str, tuple[int, ...]]],
+) -> None:
+    """Judge ``delivered``: whether the output of each rank holds what the collective wants there.
+
+    ``name``: from a rank, a place of its output and the operation that wrote it to how findings name them.
+    """
+    found.judged("delivered")
+    places = contents.places
+    totals = [contents.all_of(mark, loop) for mark in contents.marks] if kind.adds else []
+    for rank in range(places.ranks):
+        place, atom = wanted_at(kind, places, loop, root, rank)
+        at = places.base[rank, 1] + place
+        there = np.where(
+            (place < places.size[rank, 1]) | places.inplace, contents.value[np.minimum(at, len(contents.value) - 1)], -1
+        )
+        right = (there >= 0) & (atom % max(loop, 1) < places.most)
+        for number, mark in enumerate(contents.marks):
+            sure = np.flatnonzero(right)
+            want = totals[number][atom[sure]] if kind.adds else mark[_values(places, atom[sure], loop)]
+            right[sure] = mark[there[sure]] == want
+        wrong = np.flatnonzero(~right)
+        told = {int(place[k]): (int(there[k]), int(atom[k])) for k in wrong[:_MOST_TOLD].tolist()}
+        found.these(
+            "delivered",
+            place[wrong],
+            lambda p, told=told: _say(contents, *told[p], loop=loop, adds=kind.adds),
+            lambda p, rank=rank: name(rank, p, int(contents.writer[places.base[rank, 1] + p])),
+        )
+
+
+def _values(places: Places, wanted: Ints, loop: int) -> Ints:
+    rank, chunk = np.divmod(wanted, loop)
+    return rank * places.most + chunk
+
+
+def _say(contents: Contents, value: int, want: int, *, loop: int, adds: bool) -> str:
+    """Return a sentence on a place that holds a value and should hold another."""
+    places = contents.places
+    right = Counter([(rank, want) for rank in range(places.ranks)] if adds else [divmod(want, loop)])
+    held = Counter({divmod(one, places.most): times for one, times in contents.parts(value).items()})
+    both = ("it lacks", right - held), ("it has too much:", held - right)
+    parts = " and ".join(f"{word} {_spell(some, places.units)}" for word, some in both if some)
+    return f"{'it was never written' if value < 0 else 'it is wrong'}: {parts}"
+
+
+def _spell(some: Counter[tuple[int, int]], units: int) -> str:
+    named = [
+        f"rank {rank} chunk {place // units}" + (f" {times:,} times" if times > 1 else "")
+        for (rank, place), times in sorted(some.items())
+    ]
+    return ", ".join(named[:4]) + (f" and {len(named) - 4} more" if len(named) > 4 else "")

@@ -1,0 +1,205 @@
+"""When each operation begins if nothing but its waits holds it up, and what waits in a circle."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treecast.errors import FormatError
+from treecast.programs.pairing import Pairs
+from treecast.programs.program import RECEIVE, SEND, Program
+from treecast.programs.verdict import Findings
+from treecast.ragged import Ints, starts
+
+_WAITS, _STARVED = 1, 2  # why a lane stops
+_MOST_NAMED = 6  # operations of a circle that are named
+_MOST_BITS = 2**33
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """When operations begin and end.
+
+    Parameters
+    ----------
+    program, pairs
+        What was timed.
+    together : bool
+        Whether a send ends only when its receive has begun.
+    begins, ends : int64 (operations,)
+        After how many steps each begins and ends; -1 where it never does.
+    ended : int64
+        The operations in an order in which they end.
+    """
+
+    program: Program
+    pairs: Pairs
+    together: bool
+    begins: Ints
+    ends: Ints
+    ended: Ints
+
+    @cached_property
+    def sender(self) -> Ints:
+        """The operation that sends what each receives; -1: none."""
+        return self.pairs.sender(len(self.program))
+
+    def began(self, send: int) -> int:
+        """Return in which step a message goes."""
+        begin = int(self.begins[send])
+        return max(begin, int(self.begins[self.receiver[send]])) if self.together else begin
+
+    @cached_property
+    def receiver(self) -> dict[int, int]:
+        """The operation that receives what each sends."""
+        return dict(zip(self.pairs.send.tolist(), self.pairs.receive.tolist(), strict=True))
+
+    @property
+    def steps(self) -> int:
+        """The most steps that must go one after another."""
+        return int(self.ends[self.pairs.receive].max(initial=0))
+
+
+def find_order(program: Program, pairs: Pairs, together: bool = False) -> Order:
+    """Return when each operation begins and ends, if nothing but waits, its lane and its messages holds it up."""
+    from treecast.kernels.programs import find_longest
+
+    n = len(program)
+    begin, end = 2 * np.arange(n), 2 * np.arange(n) + 1
+    sends, receives, units = program.does(SEND), program.does(RECEIVE), program.units
+    follows, late, early = np.flatnonzero(program.before >= 0), program.waiting, program.wait
+    fused = sends[pairs.receive]
+    ties = [
+        (begin, end, np.where(sends | (receives & together), units, 0)),
+        (end[program.before[follows]], begin[follows], 0),
+        (np.where(program.begun, begin[early], end[early]), begin[late], 0),
+        (end[pairs.send], np.where(fused, begin[pairs.receive], end[pairs.receive]), 0),
+    ]
+    if together:
+        ties.append((begin[pairs.receive], end[pairs.send], units[pairs.send]))
+    tail, head = (np.concatenate([tie[side] for tie in ties]) for side in (0, 1))
+    length = np.concatenate([np.broadcast_to(tie[2], len(tie[0])) for tie in ties])
+    by_tail = np.argsort(tail, kind="stable")
+    first, missing = starts(np.bincount(tail, minlength=2 * n)), np.bincount(head, minlength=2 * n)
+    time, order = np.zeros(2 * n, np.int64), np.empty(2 * n, np.int64)
+    done = find_longest(first, head[by_tail], length[by_tail], missing, time, order)
+    order = order[:done]
+    never = np.ones(2 * n, np.bool_)
+    never[order] = False
+    time[never] = -1
+    return Order(program, pairs, together, time[begin], time[end], order[order % 2 == 1] // 2)
+
+
+def judge_order(found: Findings, order: Order) -> bool:
+    """Judge ``order``: whether every operation comes to its end. Return whether it is kept."""
+    found.judged("order")
+    program, stuck = order.program, order.ends < 0
+    if stuck.any():
+        heads = [(program.waiting, program.wait), (order.pairs.receive, order.pairs.send)]
+        heads += [(order.pairs.send, order.pairs.receive)] if order.together else []
+        following = np.full(len(program), -1, np.int64)
+        there = program.before >= 0
+        for late, early in [*reversed(heads), (np.flatnonzero(there), program.before[there])]:
+            both = stuck[late] & stuck[early]
+            following[late[both]] = early[both]
+        _name_circles(found, "order", program, dict(enumerate(following.tolist())), np.flatnonzero(stuck))
+        if not found.counts["order"]:
+            found.these("order", np.flatnonzero(stuck), lambda _: "it never ends", program.where)
+    return found.judged("order")
+
+
+def judge_in_flight(found: Findings, order: Order, room: int) -> None:
+    """Judge ``in-flight``: where lanes block one another because each connection holds no more than ``room`` units.
+
+    Lanes get as far as they get in whatever order they take turns, so one run decides.
+    """
+    from treecast.kernels.programs import run_program
+
+    program = order.program
+    sends, receives = program.does(SEND), program.does(RECEIVE)
+    lanes = len(program.first) - 1
+    out, into = (np.full(lanes, 2 * lanes, np.int64) for _ in range(2))
+    ends = np.stack([program.rank, program.to, program.tag]), np.stack([program.source, program.rank, program.tag])
+    every = np.concatenate([ends[0][:, sends], ends[1][:, receives]], axis=1)
+    number = np.unique(every, axis=1, return_inverse=True)[1].reshape(-1)
+    out[program.lane[sends]], into[program.lane[receives]] = np.split(number, [int(sends.sum())])
+    at, why, ended = np.zeros(lanes, np.int64), np.zeros(lanes, np.int64), np.empty(len(program), np.int64)
+    columns = program.first, program.units, sends, receives, into, out, program.last_wait
+    run_program(*columns, room, ended, at, why)
+    found.judged("in-flight")
+    stuck = np.flatnonzero(at < program.first[1:])
+    sender, receiver = ({int(q): b for b, q in enumerate(side)} for side in (out, into))
+    following = dict[int, int]()
+    for b in stuck.tolist():
+        other = (
+            program.lane[program.last_wait[at[b]]]
+            if why[b] == _WAITS
+            else sender[int(into[b])]
+            if why[b] == _STARVED
+            else receiver[int(out[b])]
+        )
+        following[int(at[b])] = int(at[other])
+    _name_circles(found, "in-flight", program, following, at[stuck], room=f" with {room} chunks in flight")
+
+
+def _name_circles(
+    found: Findings, rule: str, program: Program, following: Mapping[int, int], stuck: Ints, *, room: str = ""
+) -> None:
+    """Note each circle of operations that wait for one another. Others wait for these."""
+    seen = set[int]()
+    for one in stuck.tolist():
+        way = list[int]()
+        while one >= 0 and one not in seen:
+            seen.add(one)
+            way.append(one)
+            one = following.get(one, -1)
+        if one in way:
+            circle = way[way.index(one) :]
+            circle = [other for other in circle if program.kind[other]] or circle
+            words = [program.spell(other) for other in [*circle[1:_MOST_NAMED], *circle[:1]]]
+            count = f" of {len(circle):,}" if len(circle) > _MOST_NAMED else ""
+            text = f"it waits for {', which waits for '.join(words[:_MOST_NAMED])}, in a circle{count}{room}"
+            found.note(rule, text, *program.where(circle[0]))
+
+
+# -- what surely comes first on a rank --------------------------------------------------------------------------------
+
+
+def waits_of(program: Program) -> dict[int, list[int]]:
+    """Return for each operation those whose ends it waits for, if there are any."""
+    waits = dict[int, list[int]]()
+    for late, early, begun in zip(program.waiting.tolist(), program.wait.tolist(), program.begun.tolist(), strict=True):
+        if not begun:
+            waits.setdefault(late, []).append(early)
+    return waits
+
+
+def receives_before(order: Order) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """Return the receives of each rank, and for each send which of those of its rank have surely ended when it begins, as bits.
+
+    They have as its waits say, and theirs. Raises FormatError when that is too much to tell.
+    """
+    program, waits = order.program, waits_of(order.program)
+    sends, receiving = program.does(SEND).tolist(), program.does(RECEIVE).tolist()
+    ranks = program.rank[order.ended]
+    if int((np.bincount(ranks) * np.bincount(ranks, program.does(RECEIVE)[order.ended])).max(initial=0)) > _MOST_BITS:
+        raise FormatError(
+            "it cannot be told within bounds what has come before each send: a rank has too many messages"
+        )
+    receives, found = dict[int, list[int]](), dict[int, int]()
+    bounds = np.searchsorted(np.sort(ranks), np.arange(program.ranks + 1))
+    by_rank = order.ended[np.argsort(ranks, kind="stable")]
+    for rank in range(program.ranks):
+        own, after, before = receives.setdefault(rank, []), dict[int, int](), 0
+        for one in by_rank[bounds[rank] : bounds[rank + 1]].tolist():
+            before = 0
+            for other in waits.get(one, ()):
+                before |= after[other]
+            after[one] = before
+            if receiving[one]:
+                after[one] |= 1 << len(own)
+                own.append(one)
+            if sends[one]:
+                found[one] = before
+    return receives, found

@@ -1,0 +1,61 @@
+"""Every rule by which files of other tools are judged, in the order in which they are told."""
+
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    """A rule.
+
+    Parameters
+    ----------
+    name
+        How it is called.
+    of
+        The formats that are judged by it.
+    asks
+        A sentence, which goes on after "asks that".
+    warns
+        Whether a file that breaks it holds all the same.
+    """
+
+    name: str
+    of: tuple[str, ...]
+    asks: str
+    warns: bool = False
+
+
+_SENDS = ("goal", "simgrid")
+_BLOCKS = ("msccl", "mscclpp")
+_LISTS = (*_SENDS, "msccl")
+
+RULES = (
+    Rule("shape", _BLOCKS, "everything that is named is there, and no limit of the format is passed"),
+    Rule("bounds", ("mscclpp",), "every place lies in its buffer"),
+    Rule("pairs", (*_LISTS, "mscclpp"), "every send meets a receive of its size, and every signal is awaited"),
+    Rule("signalled", ("msccl",), "whatever is awaited is told"),
+    Rule("order", _LISTS, "nothing waits in a circle, and nothing goes before the step of what it waits for"),
+    Rule("deadlock", ("mscclpp",), "nothing waits for ever"),
+    Rule("in-flight", ("msccl",), "nothing waits in a circle where queues are as long as the protocol has them"),
+    Rule("waits", _SENDS, "what a send waits for has brought what it carries"),
+    Rule("race", _BLOCKS, "of two uses of a place, one of which writes, one surely comes first"),
+    Rule("undefined", _BLOCKS, "nothing is read that nobody wrote"),
+    Rule("begun", ("mscclpp",), "no buffer of another rank is used before that rank has begun"),
+    Rule("ended", ("mscclpp",), "no buffer of another rank is used when that rank may have ended"),
+    Rule("relaxed", ("mscclpp",), "what orders two uses also publishes data, which relaxed signals do not"),
+    Rule("executor", ("mscclpp",), "the executor of August 2026 does what the words say", warns=True),
+    Rule("delivered", (*_SENDS, *_BLOCKS), "every rank ends with what the collective wants there"),
+    Rule("adjacent", (*_SENDS, *_BLOCKS), "a link leads from each sender to its receiver"),
+    Rule("link-once", (*_SENDS, *_BLOCKS), "no link carries more messages at a time than it has cables"),
+)
+"""Files of GOAL and SimGrid that are whole schedules are judged by the rules of schedules as well."""
+_PLACE = {rule.name: place for place, rule in enumerate(RULES)}
+
+
+def rules_of(judged: str) -> tuple[Rule, ...]:
+    """Return the rules by which a format is ``judged``, in order."""
+    return tuple(rule for rule in RULES if judged in rule.of)
+
+
+def place_of(rule: str) -> int:
+    """Return where a rule stands among all; rules of schedules stand behind those of files."""
+    return _PLACE.get(rule, len(RULES))
