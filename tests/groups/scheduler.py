@@ -3,7 +3,7 @@ other."""
 
 import random
 from collections import deque
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Node:
 
     def _lose(self, rank, proof):
         self.lost[rank] = proof
+        self.net.together[self.rank].end()
         for key in [key for key in self.posted if key[0] == rank]:
             self.posted.pop(key)[1].end(lost=True)
         for _, ticket in self.net.long[self.rank, rank].values():
@@ -95,13 +96,63 @@ class Node:
         return place, body, ticket
 
 
+class Together:
+    """Calls of all ranks at once: each ends when all have entered it, or is lost at any rank when they were ended anywhere."""
+
+    def __init__(self, net, rank):
+        self.net, self.rank, self.made, self.ticket = net, rank, 0, None
+
+    def _enter(self, take, *given):
+        self.ticket, self.take = Ticket(), take
+        self.net.entered.setdefault(self.made, {})[self.rank] = given
+        self.made += 1
+        return self.ticket
+
+    def broadcast(self, data, root):
+        def take(all_given):
+            data[:] = all_given[root][0]
+
+        return self._enter(take, bytes(data))
+
+    def allgather(self, mine, whole, lengths):
+        def take(all_given):
+            whole[:] = b"".join(all_given[rank][0] for rank in range(self.net.size))
+
+        return self._enter(take, bytes(mine))
+
+    def alltoall(self, out, lengths, into, length):
+        first = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
+
+        def take(all_given):
+            into[:] = b"".join(all_given[rank][0][self.rank] for rank in range(self.net.size))
+
+        return self._enter(take, [bytes(out[a:b]) for a, b in pairwise(first)])
+
+    def end(self):
+        self.net.is_ended = True
+
+    def can_end(self):
+        """Return how the call that a rank is in can end: well, or not."""
+        if self.ticket is None or self.ticket.over:
+            return []
+        all_in = len(self.net.entered[self.made - 1]) == self.net.size
+        return [False] * all_in + [True] * self.net.is_ended
+
+    def go_out(self, lost):
+        if not lost:
+            self.take(self.net.entered[self.made - 1])
+        self.ticket.end(lost=lost)
+
+
 class Net:
     def __init__(self, size):
+        self.entered, self.is_ended = {}, False
         self.size, self.sent = size, 0
         pairs = [(a, b) for a in range(size) for b in range(size) if a != b]
         self.lanes = {pair: deque() for pair in pairs}
         self.long = {pair: {} for pair in pairs}
         self.nodes = [Node(self, rank) for rank in range(size)]
+        self.together = [Together(self, rank) for rank in range(size)]
 
     def deliverable(self, a, b):
         """Return what can come from a to b next: the head of the lane, or a long message that b has asked for."""
@@ -111,7 +162,9 @@ class Net:
 
     def deliver(self, a, b, what):
         lane, key = what
-        if lane == "lane":
+        if lane == "together":
+            self.together[a].go_out(key)
+        elif lane == "lane":
             self.nodes[b].take(a, self.lanes[a, b].popleft())
         else:
             piece, ticket = self.long[a, b].pop(key)
@@ -156,10 +209,13 @@ class Call:
             "barrier": lambda: (spread.barrier(group), lambda failed: True),
             "broadcast": lambda: (spread.broadcast(group, data, root), lambda failed: self.has(self.every[root])),
             "allgather": lambda: (spread.allgather(group, mine, pieces), self.rows),
-            "alltoall": lambda: (personal.alltoall(group, [mine] * size, pieces), self.rows),
-            "gather": lambda: (personal.gather(group, mine, pieces if at_root else None, root), self.rows_at_root),
+            "alltoall": lambda: (personal.alltoall(group, [mine] * size, pieces, equal=True), self.rows),
+            "gather": lambda: (
+                personal.gather(group, mine, pieces if at_root else None, root, equal=True),
+                self.rows_at_root,
+            ),
             "scatter": lambda: (
-                personal.scatter(group, copies if at_root else None, pieces[0], root),
+                personal.scatter(group, copies if at_root else None, pieces[0], root, equal=True),
                 lambda failed: self.has(self.every[root] + me),
             ),
             "reduce": lambda: (
@@ -212,9 +268,10 @@ FATES = ("kill", "kill", "kill", "stop", "stop", "part", "suspect", "suspect")
 class Rank:
     """A rank that makes a row of calls; ``results`` are what they returned, or how they failed."""
 
-    def __init__(self, net, rank, calls, survive):
+    def __init__(self, net, rank, calls, survive, together=False):
         self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
         self.group = Group(self.node, range(net.size), survive=survive)
+        self.group.together = net.together[rank] if together else None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
             self.node.on(kind, self.group.hear)
         self.node.watch(self.group.lose)
@@ -252,13 +309,13 @@ class Rank:
 class World:
     """All ranks, what befalls them, and a judge."""
 
-    def __init__(self, seed, calls=4, sizes=(2, 3, 4, 5, 6), names=NAMES, fates=FATES, few=False):
+    def __init__(self, seed, calls=4, sizes=(2, 3, 4, 5, 6), names=NAMES, fates=FATES, few=False, together=False):
         self.rng = rng = random.Random(seed)
         size = rng.choice(sizes)
         self.calls = [(rng.choice(names), rng.randrange(size), rng.choice((1, 1, 9))) for _ in range(calls - 1)]
         self.calls.append(("barrier", 0, 1))
         self.faults, self.rate = rng.randint(0, (size - 1) // 2 if few else size), rng.choice((0.02, 0.1, 0.3))
-        self.fates = fates
+        self.fates, self.together = fates, together
         self._set_up(size)
 
     @classmethod
@@ -272,7 +329,7 @@ class World:
     def _set_up(self, size):
         self.net = Net(size)
         self.pairs = list(self.net.lanes)
-        self.ranks = [Rank(self.net, r, self.calls, survive=size) for r in range(size)]
+        self.ranks = [Rank(self.net, r, self.calls, size, self.together) for r in range(size)]
         self.killed, self.stopped, self.cuts = set(), set(), set()
 
     def run(self, turns=20_000):
@@ -295,13 +352,21 @@ class World:
 
     def _choose(self):
         """Return what is delivered next, from whom and to whom; None when nothing can be."""
+        ways = [
+            (rank, rank, ("together", lost))
+            for rank, each in enumerate(self.net.together if self.together else ())
+            for lost in each.can_end()
+            if rank not in self.killed | self.stopped
+        ]
+        if ways and self.rng.random() < 0.3:
+            return self.rng.choice(ways)
         for tries in (self.rng.choices(self.pairs, k=6), self.rng.sample(self.pairs, len(self.pairs))):
             for a, b in tries:
                 if (self.net.lanes[a, b] or self.net.long[a, b]) and self._reaches(a, b):
                     found = self.net.deliverable(a, b)
                     if found:
                         return a, b, self.rng.choice(found)
-        return None
+        return self.rng.choice(ways) if ways else None
 
     def _reaches(self, a, b):
         return b not in self.killed and b not in self.stopped and frozenset((a, b)) not in self.cuts

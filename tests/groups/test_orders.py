@@ -16,6 +16,11 @@ def test_any_order_of_events_ends_alike():
     assert verdicts(range(300)) <= {"fine", "nobody"}
 
 
+def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once():
+    assert verdicts(range(300), together=True) <= {"fine", "nobody"}
+    assert verdicts(range(100), together=True, calls=9, fates=("kill",), few=True) == {"fine"}
+
+
 @pytest.mark.long
 def test_a_hundred_thousand_orders_of_events_end_alike():
     assert verdicts(range(300, 100_300)) <= {"fine", "nobody"}

@@ -1,7 +1,8 @@
 """Run by mpirun: one rank is killed at some moment of many calls on a wrapped communicator; outcomes of the others are compared.
 
-usage: kill_cases.py SEED [hosts]: of the victim, the moment, and the calls; with the second word every two ranks are taken for
-those of a host. The least living rank prints how many calls ended alike.
+usage: kill_cases.py SEED [hosts | network]: of the victim, the moment, and the calls; with ``hosts`` every two ranks are taken
+for those of a host, with ``network`` calls go down the plans of a complete one. The least living rank prints how many calls
+ended alike.
 """
 
 import os
@@ -19,7 +20,8 @@ from mpi4py import MPI
 import treecast.mpi
 from treecast.errors import DeliveryError
 
-comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, on_failed="ignore")
+network = f"complete:{MPI.COMM_WORLD.size}" if sys.argv[2:] == ["network"] else None
+comm = treecast.mpi.wrap(MPI.COMM_WORLD, survive=1, network=network, on_failed="ignore")
 me, size = comm.rank, comm.size
 if sys.argv[2:] == ["hosts"]:
     take_for_hosts(comm, [rank - rank % 2 for rank in range(size)])

@@ -9,8 +9,6 @@ import sys
 import pytest
 
 from tests.mpi.conftest import ROOT, missing
-from treecast.mpi.comm.trees import KINDS
-from treecast.mpi.ways.thresholds import FAR_FROM, OWN_FROM
 
 HERE = ROOT / "tests" / "mpi"
 
@@ -27,6 +25,7 @@ def test_a_wrapped_communicator_is_one_of_mpis(treecast):
 LONG = pytest.mark.long
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("ranks", "options", "examples"),
     [
@@ -45,6 +44,7 @@ def test_calls_leave_the_bytes_and_raise_the_errors_that_mpis_do(treecast, ranks
     run(treecast, ranks, "own_cases.py", json.dumps(options), examples, says="calls agree")
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("options", [{"own": True}, {"survive": 1}])
 def test_what_is_wrong_on_one_rank_is_said_there_and_the_next_call_is_right(treecast, options):
     run(treecast, 3, "api_errors.py", json.dumps(options), says="are right")
@@ -60,8 +60,8 @@ def test_to_survive_a_job_has_to_be_launched():
 
 
 NAMES = (
-    "import json; from treecast.mpi.comm import sums; from treecast.mpi.comm.jobs import JOBS; "
-    "from treecast.mpi.comm.objects import OBJECT_JOBS; print(json.dumps([[*JOBS], [*OBJECT_JOBS]]))"
+    "import json; from treecast.mpi.comm.collectives import FAR_FROM, OBJECTS, ROWS; from treecast.mpi.comm.trees import KINDS; "
+    "print(json.dumps([{name: row.own_from for name, row in ROWS.items()}, [*OBJECTS], [*KINDS], FAR_FROM]))"
 )
 
 
@@ -72,13 +72,14 @@ def spelled(count):
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_the_page_says_which_way_each_call_goes():
     found = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True).stdout
-    methods, objects = json.loads(found.splitlines()[-1])
+    own_from, objects, kinds, far_from = json.loads(found.splitlines()[-1])
     page = (ROOT / "docs" / "mpi.md").read_text()
-    for name in {*methods} - {"Barrier"}:
-        down = name in KINDS
-        near = f"straight from {spelled(OWN_FROM[name])}" if name in OWN_FROM else "MPI"
-        far = f"{'trees' if down else 'straight'} from {spelled(FAR_FROM)}" if name in OWN_FROM else "MPI"
-        survives = "trees over a `network`, else straight" if down and name != "Allreduce" else "straight"
+    for name in {*own_from} - {"Barrier"}:
+        down = name in kinds
+        near = f"straight from {spelled(own_from[name])}" if own_from[name] else "MPI"
+        far = f"{'trees' if down else 'straight'} from {spelled(far_from)}" if own_from[name] else "MPI"
+        copied = down and name != "Alltoallv"
+        survives = "trees over a `network`, else straight" if copied else "straight"
         assert f"| `{name}` | {near} | {far} | {survives} |" in page
     (listed,) = [line for line in page.splitlines() if line.startswith("| lower-case:")]
     assert {*re.findall(r"`(\w+)`", listed)} == {*objects} - {"barrier"}
@@ -127,12 +128,22 @@ def test_all_living_ranks_have_one_outcome_whenever_one_is_killed(treecast, seed
     run(treecast, 4, "kill_cases.py", seed, says="40 calls ended alike")
 
 
+@pytest.mark.parametrize(("seed", "calls"), [(0, 6), *(pytest.param(seed, 120, marks=LONG) for seed in range(1, 6))])
+def test_so_have_they_when_ranks_come_late(treecast, seed, calls):
+    run(treecast, 4, "late_cases.py", seed, calls, says=f"{calls} calls ended alike")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_so_have_they_between_hosts(treecast, seed):
     run(treecast, 5, "kill_cases.py", seed, "hosts", says="40 calls ended alike")
 
 
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=LONG) for seed in range(2, 14))])
+def test_so_have_they_over_a_network_that_is_named(treecast, seed):
+    run(treecast, 4, "kill_cases.py", seed, "network", says="40 calls ended alike")
+
+
 def test_blocks_of_unequal_length_go_by_plans(treecast):
-    ways = "trees ring:4\ncirculant-flits complete:4\none-by-one complete:4\n"
-    run(treecast, 4, "unequal_cases.py", says=f"{ways}12 cases agree")
+    ways = "trees ring:4\nbirkhoff complete:4\ncirculant-flits complete:4\none-by-one complete:4\n"
+    run(treecast, 4, "unequal_cases.py", says=f"{ways}18 cases agree")

@@ -273,6 +273,7 @@ def verdicts(out):
     return found, [node["verdict"] for node in found["node_reports"]]
 
 
+@pytest.mark.long
 def test_a_lost_root_is_said(tmp_path, treecast):
     run = run_of(tmp_path, treecast)
     done, out, _ = end_to_end([*run, "--kill", "0@1"])
@@ -290,6 +291,7 @@ def test_a_rank_that_is_stopped_is_silent_and_the_others_get_all(tmp_path, treec
     assert (found["living"], found["delivered"]) == (4, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "said", "status"),
     [("after 2", ["intact"] * 4, 0),

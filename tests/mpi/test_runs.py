@@ -114,11 +114,14 @@ def test_collectives_on_the_cube(treecast, planned, data, collective, options, k
         assert (done.returncode, found["delivered"], found["living"]) == (0, delivered, delivered), done.stderr
 
 
+@pytest.mark.long
 def test_collectives_on_the_cube_one_after_the_other(treecast, planned, data, tmp_path):
-    """Nobody is killed, so the same ranks carry all of them out."""
+    """Nobody is killed, so the same ranks carry all of them out; the last is a file of another tool."""
     data.write_bytes(data.read_bytes()[:100_001])
-    kinds = ("allreduce", "alltoall", "reduce")
+    kinds = ("allreduce", "alltoall", "reduce", "broadcast")
     plans = [str(planned(kind, "hypercube:3", 2).rename(tmp_path / f"{kind}.tc")) for kind in kinds]
+    assert treecast("export", plans[-1], "-o", tmp_path / "theirs.xml").returncode == 0
+    plans[-1] = str(tmp_path / "theirs.xml")
     runs = [["run", plan, "--mpi", "--input", str(data), "--json"] for plan in plans]
     several = ROOT / "tests" / "mpi" / "several.py"
     done = treecast("launch", "-n", 8, "--timeout", 250, "--", sys.executable, several, json.dumps(runs))
@@ -128,6 +131,7 @@ def test_collectives_on_the_cube_one_after_the_other(treecast, planned, data, tm
     assert all((each["delivered"], each["living"]) == (8, 8) for each in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("collective", "builder"),
     [
@@ -159,6 +163,7 @@ def agrees_with_mpi(treecast, ranks, sizes, *roots, limit=280):
     assert (done.returncode, done.stdout.endswith("cases agree\n")) == (0, True), done.stdout + done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ranks", "sizes"),
     [(6, "0,1,777,65536"), *(pytest.param(n, "0,1,777,65536,3000000", marks=pytest.mark.long) for n in (6, 8))],
@@ -198,6 +203,7 @@ def test_errors_are_one_line(treecast, planned, data, tmp_path):
         assert says in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("collective", "network", "copies", "size"),
     [
@@ -216,6 +222,7 @@ def test_other_networks(treecast, planned, data, collective, network, copies, si
     assert found["delivered"] == found["ranks"]
 
 
+@pytest.mark.long
 def test_a_run_joins_an_mpirun_that_is_there(treecast, planned, data):
     plan = planned("broadcast", "hypercube:2", 8, "--survive", 1)
     program = [sys.executable, "-m", "treecast", "run", plan, "--mpi", "--input", data, "--kill", "2@3", "--json"]
@@ -224,6 +231,7 @@ def test_a_run_joins_an_mpirun_that_is_there(treecast, planned, data):
     assert (done.returncode, found["delivered"], found["killed"]) == (0, 3, ["0b10"])
 
 
+@pytest.mark.long
 def test_the_benchmark_measures_every_algorithm(treecast):
     bench = [sys.executable, ROOT / "benchmarks" / "mpi.py", "-b", "4K", "--runs", "1", "--json"]
     done = treecast("launch", "-n", 4, "--timeout", 200, "--", *bench)
@@ -239,6 +247,7 @@ def test_the_benchmark_measures_every_algorithm(treecast):
         assert len(mine) >= 2 + algorithms
 
 
+@pytest.mark.long
 def test_a_rank_that_cannot_read_the_input_stops_all_with_one_line(treecast, planned, data, tmp_path):
     plan = planned("gather", "hypercube:2", 2)
     for rank in range(4):

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from treecast.algorithms.spread import copy_here, exchange
+from treecast.algorithms.spread import broadcast, collect, copy_here, exchange, scratch
 from treecast.groups.group import Group, Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 
 
 def alltoall(
-    group: Group, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None
+    group: Group, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, equal: bool = False
 ) -> Steps[tuple[int, ...]]:
     """Bring a piece from every rank to every rank: N (N - 1) messages.
 
@@ -20,6 +20,8 @@ def alltoall(
         Its call has begun.
     outgoing, incoming : sequence of Piece
         ``outgoing[t]`` goes to rank t, ``incoming[s]`` comes from rank s; each pair knows the lengths.
+    equal : bool
+        Whether all pieces have one length. Then little data goes to all ranks, so that nobody waits for the end of the call.
 
     Returns
     -------
@@ -33,12 +35,28 @@ def alltoall(
     """
     if outgoing is not None and incoming is not None:
         copy_here(incoming[group.rank], outgoing[group.rank])
+        if equal and group.goes_together(len(outgoing[0]) * group.size**2):
+            return (yield from _alltoall_together(group, outgoing, incoming))
     others = [rank for rank in group.agreement.members if rank != group.rank]
     pieces = {r: outgoing and outgoing[r] for r in others}
     return (yield from move(group, pieces, {r: incoming and incoming[r] for r in others}, Shape("alltoall")))
 
 
-def scatter(group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int) -> Steps[tuple[int, ...]]:
+def _alltoall_together(group: Group, outgoing: Sequence[Piece], incoming: Sequence[Piece]) -> Steps[tuple[int, ...]]:
+    me, length = group.rank, len(outgoing[0])
+    rows = {rank: scratch(length * group.size) for rank in range(group.size)}
+    rows[me][:] = b"".join(outgoing)
+    yield from collect(group, rows)
+    failed = (yield from group.settle(Shape("alltoall", spread=True))) or ()
+    for rank, row in rows.items():
+        if rank not in failed and not group.refused:
+            copy_here(incoming[rank], row[me * length : (me + 1) * length])
+    return failed
+
+
+def scatter(
+    group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, equal: bool = False
+) -> Steps[tuple[int, ...]]:
     """Bring a piece from the root to every rank: N - 1 messages, of any lengths.
 
     Model: complete network of ranks, any number of ports. ``outgoing`` is None but at the root. ``mine`` is None at the root
@@ -47,6 +65,15 @@ def scatter(group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, 
     shape, me = Shape("scatter", source=root), group.rank
     if root not in group.agreement.members:
         raise lost_with_root(shape)
+    length = len(outgoing[me]) if outgoing is not None else 0 if mine is None else len(mine)
+    if equal and (outgoing is not None or mine is not None) and group.goes_together(length * group.size):
+        whole = scratch(length * group.size)
+        if outgoing is not None:
+            whole[:] = b"".join(outgoing)
+        failed = yield from broadcast(group, whole, root, shape.name)
+        if mine is not None:
+            copy_here(mine, whole[me * length : (me + 1) * length])
+        return failed
     if me != root:
         return (yield from move(group, {}, {root: mine}, shape))
     if outgoing is not None and mine is not None:
@@ -55,7 +82,9 @@ def scatter(group: Group, outgoing: Sequence[Piece] | None, mine: Piece | None, 
     return (yield from move(group, pieces, {}, shape))
 
 
-def gather(group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, root: int) -> Steps[tuple[int, ...]]:
+def gather(
+    group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, equal: bool = False
+) -> Steps[tuple[int, ...]]:
     """Bring a piece from every rank to the root: N - 1 messages, of any lengths.
 
     Model: complete network of ranks, any number of ports. ``incoming`` is None but at the root. ``mine`` is None at the root
@@ -64,6 +93,12 @@ def gather(group: Group, mine: Piece | None, incoming: Sequence[Piece] | None, r
     shape, me = Shape("gather", target=root), group.rank
     if root not in group.agreement.members:
         return (root,)
+    own = incoming[me] if mine is None and incoming is not None else mine
+    if equal and own is not None and group.goes_together(len(own) * group.size):
+        blocks = {rank: scratch(len(own)) if incoming is None else incoming[rank] for rank in range(group.size)}
+        copy_here(blocks[me], own)
+        yield from collect(group, blocks)
+        return (yield from group.settle(shape._replace(spread=True))) or ()
     if me != root:
         return (yield from move(group, {root: mine}, {}, shape))
     if incoming is not None and mine is not None:

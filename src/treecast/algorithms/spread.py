@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from treecast.groups.group import Group, Shape, lost_with_root
+from treecast.groups.together import allgather_together, broadcast_together
 from treecast.transport.base import Piece, Steps
 
 
-def broadcast(group: Group, data: Piece | None, root: int) -> Steps[tuple[int, ...]]:
+def broadcast(group: Group, data: Piece | None, root: int, name: str = "") -> Steps[tuple[int, ...]]:
     """Bring the bytes of the root to all ranks, straight from it: N - 1 messages.
 
     Model: complete network of ranks, any number of ports.
@@ -19,28 +22,32 @@ def broadcast(group: Group, data: Piece | None, root: int) -> Steps[tuple[int, .
         What the root sends, and the others fill; of one length on all ranks.
     root : int
         The rank that sends.
+    name : str
+        What errors call it; by default a broadcast.
 
     Returns
     -------
     tuple of int
-        The ranks that failed in earlier calls: only the root has data.
+        Always (): only the root has data.
 
     Raises
     ------
     DeliveryError
         Nobody has the data; at every rank that lives.
     """
-    shape = Shape("broadcast", source=root, spread=True)
+    shape = Shape(name or broadcast.__name__, source=root, spread=True)
     if root not in group.agreement.members:
         raise lost_with_root(shape)
-    if group.rank != root:
-        group.want(root, root, data)
-    else:
-        if data is not None:
+    if data is not None:
+        if group.rank == root:
             group.hold(root, data)
-        for other in group.agreement.others():
-            group.give(other, root, data)
-    yield from group.exchanged()
+        if group.goes_together(len(data)):
+            yield from broadcast_together(group, data, root)
+            return (yield from group.settle(shape)) or ()
+    if group.rank == root:
+        yield from exchange(group, dict.fromkeys(group.agreement.others(), data), {})
+    else:
+        yield from exchange(group, {}, {root: data})
     return (yield from group.settle(shape)) or ()
 
 
@@ -69,20 +76,34 @@ def allgather(group: Group, mine: Piece | None, blocks: Sequence[Piece] | None) 
         More ranks failed than are to be survived, or arguments were refused; at every rank that lives.
     """
     me = group.rank
-    if blocks is not None:
+    if blocks is None:
+        yield from collect(group, None)
+    else:
         if mine is not None:
             copy_here(blocks[me], mine)
-        group.hold(me, blocks[me])
-    others = [rank for rank in group.agreement.members if rank != me]
-    own = None if blocks is None else blocks[me]
-    yield from exchange(group, dict.fromkeys(others, own), {r: blocks and blocks[r] for r in others})
+        yield from collect(group, {rank: blocks[rank] for rank in group.agreement.members})
     return (yield from group.settle(Shape("allgather", spread=True))) or ()
 
 
+def collect(group: Group, blocks: Mapping[int, Piece] | None) -> Steps[None]:
+    """Bring the block of each member to all members; None for a rank whose arguments were refused."""
+    me = group.rank
+    others = [rank for rank in group.agreement.members if rank != me]
+    if blocks is None:
+        yield from exchange(group, dict.fromkeys(others), dict.fromkeys(others))
+        return
+    group.hold(me, blocks[me])
+    if group.goes_together(sum(map(len, blocks.values()))):
+        yield from allgather_together(group, blocks)
+    else:
+        yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})
+
+
 def barrier(group: Group) -> Steps[tuple[int, ...]]:
-    """Return when all ranks that live have called this."""
+    """Return when all ranks that live have called this: (), as nobody's data is missing."""
     places = memoryview(bytearray(group.size))
-    return (yield from allgather(group, None, [places[r : r + 1] for r in range(group.size)]))
+    yield from allgather(group, None, [places[r : r + 1] for r in range(group.size)])
+    return ()
 
 
 def exchange(
@@ -101,3 +122,8 @@ def copy_here(into: Piece, piece: Piece) -> None:
     """Copy bytes, unless they are the same ones."""
     if len(piece) and into is not piece:
         into[:] = piece
+
+
+def scratch(count: int) -> Piece:
+    """Return ``count`` bytes of memory."""
+    return np.empty(count, np.uint8).data

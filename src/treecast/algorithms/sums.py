@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from treecast.algorithms.spread import copy_here, exchange
+from treecast.algorithms.spread import collect, copy_here, exchange, scratch
 from treecast.groups.group import Group, Shape
+from treecast.groups.together import allgather_together, alltoall_together
 from treecast.transport.base import SMALL, Piece, Steps
 
 
@@ -111,6 +110,15 @@ def reduce_scatter(
     if how is not None and mine is not None:
         bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
         blocks = [mine[a:b] for a, b in pairwise(bounds)]
+        if group.goes_together(len(mine) * group.size):
+            every = scratches(range(group.size), len(mine))
+            copy_here(every[me], mine)
+            yield from collect(group, every)
+            failed = (yield from group.settle(Shape("reduce_scatter", spread=True))) or ()
+            chosen = [every[r][bounds[me] : bounds[me + 1]] for r in every if r not in failed]
+            fold(how, chosen, counts[me])
+            copy_here(out, chosen[-1])
+            return failed
         parts = scratches([me, *others], len(blocks[me]))
         copy_here(parts[me], blocks[me])
         pieces = {r: blocks[r] for r in others}
@@ -151,9 +159,7 @@ def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, ta
     me, members = group.rank, list(group.agreement.members)
     parts = scratches(members, len(given))
     copy_here(parts[me], given)
-    group.hold(me, parts[me])
-    others = [rank for rank in members if rank != me]
-    yield from exchange(group, dict.fromkeys(others, parts[me]), {rank: parts[rank] for rank in others})
+    yield from collect(group, parts)
     failed = (yield from group.settle(task.shape._replace(spread=True))) or ()
     chosen = [rank for rank in members if rank not in failed]
     if task.shape.target in (None, me) and me in chosen and not group.refused:
@@ -189,6 +195,9 @@ def _try_blocks(
     others = [rank for rank in living if rank != me]
     parts = scratches(living, block[me].stop - block[me].start)
     copy_here(parts[me], given[block[me]])
+    if task.shape.target is None and not task.prefix and group.goes_together(len(given)):
+        yield from _try_together(group, (given, out), how, (block, parts))
+        return
     lacking = yield from exchange(group, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
     group.clear()
     if lacking:
@@ -211,6 +220,28 @@ def _try_blocks(
     yield from group.exchanged()
 
 
+def _try_together(
+    group: Group, ends: tuple[Piece, Piece | None], how: Sums, cut: tuple[dict[int, slice], dict[int, Piece]]
+) -> Steps[None]:
+    """Do the same in two calls of the transport's; ``cut``: which block each rank sums, and where its contributions go."""
+    me, (given, out), (block, parts) = group.rank, ends, cut
+    lengths = [block[rank].stop - block[rank].start for rank in range(group.size)]
+    others = {rank: part for rank, part in parts.items() if rank != me}
+    lacking = yield from alltoall_together(group, given, lengths, others)
+    group.clear()
+    if lacking or out is None:
+        group.lack(me)
+        for rank in others:
+            group.lack(rank, None if out is None else out[block[rank]])
+        return
+    width = width_of(given, how)
+    fold(how, list(parts.values()), lengths[me] // width if width else 0)
+    total = parts[max(parts)]
+    copy_here(out[block[me]], total)
+    group.hold(me, total)
+    yield from allgather_together(group, {rank: out[place] for rank, place in block.items()})
+
+
 def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
     """Add parts in their order: afterwards each is the sum of those up to it."""
     if entries:
@@ -221,11 +252,6 @@ def fold(how: Sums, parts: Sequence[Piece], entries: int) -> None:
 def width_of(piece: Piece, how: Sums) -> int:
     """Return how many bytes an entry has."""
     return len(piece) // how.entries if how.entries else 0
-
-
-def scratch(count: int) -> Piece:
-    """Return ``count`` bytes of memory."""
-    return np.empty(count, np.uint8).data
 
 
 def scratches(ranks: Sequence[int], count: int) -> dict[int, Piece]:

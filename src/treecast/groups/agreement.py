@@ -52,6 +52,7 @@ class Agreement:
         self.number, self.is_out, self.guarded = 0, False, False
         self._bases: list[tuple[int, list[int]]] = []  # by call: members of whom some may have decided otherwise
         self.log: dict[tuple[int, int], Decision] = {}
+        self._all_have = Decision(Action.DONE, has=(0,) * size)
         self.ended, self.byes = dict[int, int](), dict[int, int]()
         self._asked: tuple[list[int], int, int] = [], 0, 0
         self._states: dict[tuple[int, int, int, int], State] = {}
@@ -166,7 +167,9 @@ class Agreement:
 
     def end_early(self) -> None:
         """Decide that the call is done, and nothing is missing: this rank has everything, and keeps it for who asks."""
-        self._keep(Decision(Action.DONE, has=(0,) * self.size), 0, 0)
+        self.log[self.number, 0] = self._all_have
+        for rank in self._who_asked(0, 0) if self._states else ():
+            self._tell(rank, self.number, 0)
 
     def settle(self, instance: int, need: Callable[[], Need], redo: bool, fetch: Fetch) -> Steps[Decision]:
         """Come to one decision with all that live.

@@ -1,19 +1,26 @@
 """Ranks that make calls together over a transport: their messages, and the one outcome of each call."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement
 from treecast.groups.members import bits_of, name_ranks, ranks_of
 from treecast.groups.states import Action, Decision, Need
-from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Transport
+from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Together, Transport
 
 AHEAD = 64
 """Calls that a rank may be ahead of others, and of which it keeps what others may lack."""
 _SAY_END = 16  # calls after which a rank tells the others how far it has come
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of what was fetched
+
+
+class Kept(Protocol):
+    """What a rank keeps of a call: the data of ranks."""
+
+    def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
 
 
 class Shape(NamedTuple):
@@ -33,7 +40,12 @@ class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
     All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: what is wrong
-    with this rank's arguments, "" for nothing. ``agreement``: who lives, and what was decided.
+    with this rank's arguments, "" for nothing. ``agreement``: who lives, and what was decided. ``turn``: is held in a call.
+    ``sure``: whether calls of little data end by a full stage, too.
+    ``late``: the seconds after which a rank that others wait for counts as silent. ``overdue``: who has been so late.
+    ``together``: calls on little data that the transport has for all ranks at once; used until a call has not ended at
+    once, of which all know alike. ``is_patient``: nobody counts as silent, so a call may wait in there. ``alone``: each rank
+    judges by itself, and nothing is survived.
 
     Examples
     --------
@@ -47,12 +59,18 @@ class Group:
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
         self.refused, self.instance, self.began = "", 0, list(range(self.size))
+        self.turn, self.overdue = Lock(), set[int]()
+        self.late: float | None = None
+        self.alone, self.is_patient, self.sure = False, True, False
+        self.together: Together | None = None
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
         self._wants, self._lacks = list[tuple[int, int, Piece, Ticket]](), set[int]()
         self._tickets = list[tuple[int, Ticket]]()
-        self._kept: dict[int, dict[int, bytes]] = {}
-        self._fetched = 0
+        self._kept: dict[int, Kept] = {}
+        self._copies: Kept | None = None
+        self._fetched, self._done, self._leaving, self.refusal_known = 0, 0, set[int](), False
+        self._free = AHEAD
 
     # -- events ------------------------------------------------------------------------------------------------------
 
@@ -69,8 +87,24 @@ class Group:
         if key.kind == Kind.FETCH:
             if source in self.agreement.members and source not in self.agreement.lost:
                 self._give_kept(source, key)
-        else:
-            self.agreement.hear(source, key, body)
+            return
+        self.agreement.hear(source, key, body)
+        if key.kind == Kind.ENDED and key.stage:
+            self._leaving.add(source)
+            self._say(source, Key(Kind.ENDED, self._done), b"")
+
+    def behind(self) -> set[int]:
+        """Return who may still ask this rank about its last call; who leaves itself does not."""
+        agreement = self.agreement
+        if agreement.is_out:
+            return set()
+        ended = agreement.ended
+        return {r for r in agreement.others() if r not in self._leaving and ended.get(r, 0) < agreement.number}
+
+    def say_leaving(self, ranks: Iterable[int]) -> None:
+        """Tell ranks that this one makes no further calls, and ask how far they are."""
+        for rank in ranks:
+            self._say(rank, Key(Kind.ENDED, self._done, 1), b"")
 
     def _say(self, to: int, key: Key, body: bytes) -> None:
         self.transport.send(self.seats[to], key._replace(group=self.ident), body)
@@ -79,8 +113,10 @@ class Group:
         self.transport.shut(self.seats[rank])
 
     def _give_kept(self, to: int, key: Key) -> None:
-        current = key.call == self.agreement.number
-        piece = self._held.get(key.about) if current else self._kept.get(key.call, {}).get(key.about)
+        kept = self._kept.get(key.call)  # what a call has left in its buffers is the program's
+        if kept is None:
+            kept = self._held if key.call == self.agreement.number else {}
+        piece = kept.get(key.about)
         ticket = self.transport.send(self.seats[to], key._replace(kind=Kind.DATA), b"" if piece is None else piece)
         if not ticket.over:
             self._tickets.append((to, ticket))
@@ -95,6 +131,8 @@ class Group:
         self.refused, self.instance, self.began = "", -1, list(agreement.members)
         self.restart()
         number = agreement.number
+        if self.alone:
+            return
         if number % _SAY_END == 0:
             for rank in agreement.others():
                 self._say(rank, Key(Kind.ENDED, number - 1), b"")
@@ -111,11 +149,12 @@ class Group:
     def restart(self) -> None:
         """Begin an instance of the call."""
         self.instance += 1
+        self._kept.pop(self.agreement.number, None)  # a part of it has ended at all that live
         self.clear()
 
     def clear(self) -> None:
         """Begin a part of the call: nothing is held or lacked yet."""
-        self._held, self._places, self._lacks = {}, {}, set[int]()
+        self._held, self._places, self._lacks, self._copies = {}, {}, set[int](), None
 
     def _key(self, stage: int, about: int) -> Key:
         return Key(Kind.DATA, self.agreement.number, self.instance * _STAGES + stage, about, 0, self.ident)
@@ -128,9 +167,10 @@ class Group:
 
     def want(self, source: int, about: int, place: Piece | None, stage: int = 0) -> None:
         """Await the data of a rank from a rank; None takes what comes, and drops it."""
-        if place is None or self.refused:
+        if place is None or self.refused:  # who sends it ends before it tells its state
             dropped = self.transport.receive(self.seats[source], self._key(stage, about), None)
-            self._tickets.append((source, dropped))
+            if self.alone:
+                self._tickets.append((source, dropped))
             return
         self._places[about] = place
         self._lacks.add(about)
@@ -174,6 +214,43 @@ class Group:
         tickets.clear()
         return set(self._lacks)
 
+    def may_hurry(self) -> bool:
+        """Return whether the next call may go past this group: nobody has failed, and nobody is to be told or waited for."""
+        agreement, number = self.agreement, self.agreement.number + 1
+        if self.is_patient and agreement.is_whole() and number % _SAY_END:
+            if number > self._free:
+                self._free = AHEAD + min((agreement.ended.get(rank, 0) for rank in agreement.others()), default=number)
+            return number <= self._free
+        return False
+
+    def end_at_once(self, kept: Kept) -> None:
+        """Note a call that has gone past this group, and left nothing lacking here; ``kept``: what others may lack."""
+        self.agreement.number += 1
+        self._done = self.agreement.number
+        self._kept[self._done] = kept
+        self.agreement.end_early()
+
+    # -- little data, of all ranks at once ---------------------------------------------------------------------------
+
+    def goes_together(self, count: int) -> bool:
+        """Return whether the transport brings so many bytes to all ranks at once; the same at all that know the count."""
+        return self.together is not None and self.is_patient and count <= SMALL and not self.refused
+
+    def came(self, ticket: Ticket, places: Mapping[int, Piece]) -> Steps[bool]:
+        """Wait for what comes to some places at once; if it does not, it is lacking. Return whether it came."""
+        if not ticket.over:
+            yield from self.agreement.until(lambda: ticket.over)
+        self._places.update(places)
+        if ticket.lost:
+            self._lacks.update(places)
+        else:
+            self._held.update(places)
+        return not ticket.lost
+
+    def keep(self, copies: Kept) -> None:
+        """Keep copies of what this call has brought, for those that may lack it."""
+        self._copies = copies
+
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits."""
         sources = {source for source, _, _, ticket in self._wants if not ticket.over}
@@ -209,13 +286,18 @@ class Group:
             The others have gone on without this rank.
         """
         agreement = self.agreement
-        small = shape.spread and not shape.redo and sum(map(len, self._places.values())) <= SMALL
+        if self.alone:
+            return self._judge(shape)
+        small = shape.spread and (not shape.redo or shape.target is None)
+        small = small and not self.sure and sum(map(len, self._places.values())) <= SMALL
         if small and not (self._lacks or self.refused or self.instance) and agreement.is_whole():
             self._keep()
             agreement.end_early()
-            return self._failed(0)
+            return self._failed(0, shape)
         while True:
             made = yield from agreement.settle(self.instance, lambda: self._need(shape), shape.redo, self._fetch)
+            if made.action != Action.DONE or made.out or made.refused:  # as all find, in this call
+                self.together = None
             if made.action == Action.REDO:
                 return None
             if made.action == Action.DONE:
@@ -227,8 +309,19 @@ class Group:
         yield from self._sent()
         return self._verdict(made, shape)
 
+    def _judge(self, shape: Shape) -> tuple[int, ...]:
+        """Return what this rank sees, with nobody else. Raises DeliveryError when data is lacking."""
+        if self.refused or not self._lacks:
+            return ()
+        why = f"; {name_ranks(self.agreement.dead)} failed" if self.agreement.dead else ""
+        raise DeliveryError(
+            f"{shape.name}: rank {self.rank} got nothing from {name_ranks(self._lacks)}{why}; survive=0 outlives no death"
+        )
+
     def _keep(self) -> None:
-        self._kept[self.agreement.number] = {about: bytes(piece) for about, piece in self._held.items()}
+        if self._copies is None:
+            self._copies = {about: bytes(piece) for about, piece in self._held.items()}
+        self._kept[self.agreement.number] = self._copies
 
     def _need(self, shape: Shape) -> Need:
         has = self._held if shape.spread else ()
@@ -248,12 +341,15 @@ class Group:
         yield from self.agreement.until(lambda: all(ticket.over for _, ticket in self._tickets))
         self._tickets.clear()
 
-    def _failed(self, missing: int) -> tuple[int, ...]:
+    def _failed(self, missing: int, shape: Shape) -> tuple[int, ...]:
+        if shape.source is not None:  # nobody else has any data
+            return ()
         return tuple(sorted(set(ranks_of(missing)) | (set(range(self.size)) - set(self.began))))
 
     def _verdict(self, made: Decision, shape: Shape) -> tuple[int, ...]:
         members, missing = self.agreement.members, set(ranks_of(made.missing))
         gone = set(self.began) - set(members)
+        self.refusal_known = bool(made.refused)
         if self.refused:
             return ()
         if made.refused:
@@ -268,7 +364,11 @@ class Group:
             raise lost_with_root(shape)
         if missing & set(members):
             raise DeliveryError(f"{shape.name}: the data of {name_ranks(missing & set(members))} did not come")
-        return self._failed(made.missing)
+        return self._failed(made.missing, shape)
+
+    def end(self) -> None:
+        """End a call."""
+        self._done = self.agreement.number
 
     def check_arguments(self) -> None:
         """Raise PlanError for a message of another length than this rank receives."""
@@ -285,4 +385,9 @@ def called(group: Group, steps: Steps[T], refused: str = "") -> Steps[T]:
     """Begin a call, and do its steps. ``refused``: what is wrong with this rank's arguments, "" for nothing."""
     yield from group.begin()
     group.refused = refused
-    return (yield from steps)
+    if refused and group.together is not None:  # the others may wait in one for this rank, which knows no lengths
+        group.together.end()
+    try:
+        return (yield from steps)
+    finally:
+        group.end()

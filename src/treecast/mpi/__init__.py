@@ -45,7 +45,7 @@ def _around(comm: Any, options: Options, *, together: bool = False) -> "Comm":
     from treecast.mpi.library import load_mpi
 
     load_mpi()
-    from treecast.mpi.comm.plain import around
+    from treecast.mpi.comm.wrapped import around
 
     return around(comm, options, together=together)
 

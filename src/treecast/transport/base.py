@@ -4,12 +4,15 @@ A message has a key, and goes into the place that the receiver names under that 
 buffered, and overtake data that waits. A message without bytes is a *void*: its sender has nothing to send.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 SMALL = 1 << 16
 """Bytes up to which a message is buffered when nobody has asked for it, and up to which a frame of control may be long."""
+
+DIRECT = 255
+"""The instance of messages between two ranks, which no call limits: even a small one waits until it is asked for."""
 
 Piece = Any
 """Contiguous bytes: a memoryview of bytes, say. Its slices must be views."""
@@ -36,6 +39,8 @@ class Kind(IntEnum):
     LEFT = 13
     BYE = 14
     WELCOME = 15
+    ABORT = 16
+    FLOOD = 17
 
 
 class Key(NamedTuple):
@@ -99,6 +104,29 @@ class Transport(Protocol):
 
     def shut(self, rank: int) -> None:
         """Take nothing more from a rank, and touch no memory for it: its tickets are over."""
+        ...
+
+
+class Together(Protocol):
+    """Calls that some transports carry out for all ranks at once. A ticket that is lost: this rank has nothing of it.
+
+    When one is lost at a rank, or ``end`` was called anywhere, those that others wait in are lost, and all later ones.
+    """
+
+    def broadcast(self, data: Piece, root: int) -> Ticket:
+        """Bring the bytes of the root to all."""
+        ...
+
+    def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
+        """Bring blocks of these lengths to all, one behind the other."""
+        ...
+
+    def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
+        """Bring a block to each rank, of these lengths; those that come have one length."""
+        ...
+
+    def end(self) -> None:
+        """End these calls at all ranks."""
         ...
 
 

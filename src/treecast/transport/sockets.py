@@ -1,7 +1,8 @@
 """The transport over TCP: non-blocking sockets, one a pair of ranks, moved in the thread of the caller.
 
-A call holds ``lock`` from begin to end. A side thread takes it when it is free, to answer ranks that are behind and to say
-that this one is alive. The end of a connection proves a death; after ``deadline`` seconds without a frame a rank is silent.
+A call holds ``lock``, but not while it sleeps: so several threads may have calls under way. One of those that wait moves the
+bytes of all. A side thread does when nobody waits, to answer ranks that are behind and to say that this one is alive. The end
+of a connection proves a death; after ``deadline`` seconds without a frame a rank is silent.
 """
 
 import os
@@ -9,13 +10,16 @@ import selectors
 import socket
 import weakref
 from collections.abc import Callable, Mapping
-from threading import Event, Lock, Thread
+from threading import Condition, Event, Lock, Thread
 from time import monotonic
+from typing import Any
 
+from treecast.errors import PlanError
 from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
 from treecast.transport.wire import Wire
 
 _LOOK = 0.02  # seconds between two looks of the side thread
+_TURN = 1e-3  # seconds that a thread lets another move bytes, at least
 _NAP = 1.0  # seconds that a wait without a deadline lasts at most
 _OPEN: "weakref.WeakSet[Sockets]" = weakref.WeakSet()
 
@@ -33,23 +37,28 @@ class Sockets:
         Seconds without any frame after which a rank is silent; None waits for ever.
     trust_ends : bool
         Whether the end of a connection proves a death. Not where somebody else may end connections.
+    selector : Links, optional
+        What tells which connections are ready, where these are streams over links.
     """
 
     def __init__(
         self,
         rank: int,
         size: int,
-        socks: Mapping[int, socket.socket],
+        socks: Mapping[int, Any],
         deadline: float | None = None,
         *,
         trust_ends: bool = True,
+        selector: Any = None,
     ) -> None:
         self.rank, self.size, self.deadline, self.trust_ends = rank, size, deadline, trust_ends
-        self.lock, self._closed = Lock(), Event()
+        self._over_links = selector is not None
+        self.lock, self._closed = selector.direct.lock if self._over_links else Lock(), Event()
+        self._moved, self._moving = Condition(self.lock), False
         self._lost: dict[int, bool] = {}
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Callable[[int, bool], None]] = []
-        self._selector = selectors.DefaultSelector()
+        self._selector: Any = selector or selectors.DefaultSelector()
         self._looked = self._said = monotonic()
         self._wires: dict[int, Wire] = {}
         self._writing = set[int]()
@@ -64,12 +73,22 @@ class Sockets:
         """The ranks from which nothing more comes, and whether their end is proved."""
         return self._lost
 
+    @property
+    def peers(self) -> list[int]:
+        """The ranks to which there are, or were, connections."""
+        return list(self._wires)
+
+    @property
+    def wants_out(self) -> bool:
+        """Whether bytes wait to go out."""
+        return any(wire.wants_out for wire in self._wires.values())
+
     def start(self) -> "Sockets":
         """Begin to answer beside the program; return this."""
         self._helper.start()
         return self
 
-    def add(self, peer: int, sock: socket.socket) -> None:
+    def add(self, peer: int, sock: Any) -> None:
         """Take a connection to a rank, in the place of an older one."""
         old = self._wires.get(peer)
         if old is not None and not old.is_gone:
@@ -106,6 +125,15 @@ class Sockets:
             self._look_out(wire)
         return ticket
 
+    def cancel(self, source: int, key: Key) -> None:
+        """Drop what was asked for when it comes; its memory is free."""
+        self._wires[source].cancel(key)
+
+    def forget(self, call: int, group: int) -> None:
+        """Drop what calls of a group before this one have left."""
+        for wire in self._wires.values():
+            wire.forget(call, group)
+
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
         wire = self._wires[source]
@@ -126,22 +154,39 @@ class Sockets:
             self._lose(rank, False)
 
     def wait(self, until: Until, seconds: float | None = None) -> None:
-        """Move bytes and call handlers until ``until()`` holds or the time is up."""
+        """Move bytes and call handlers until ``until()`` holds or the time is up. The caller holds ``lock``.
+
+        Raises PlanError when the connections are closed meanwhile.
+        """
         end = None if seconds is None else monotonic() + seconds
         nap = _NAP if self.deadline is None else min(_NAP, self.deadline / 8)
         while not until():
             left = nap if end is None else min(nap, end - monotonic())
-            if left < 0:
+            if self._closed.is_set():
+                raise PlanError("the job is over: its connections are closed")
+            if self._moving:  # by another thread
+                self._moved.wait(max(left, _TURN))
+            else:
+                self.move(max(left, 0.0))
+                self.watch_time(True)
+            if left <= 0:
                 return
-            self.progress(left)
-            self._watch_time(True)
 
     # -- moving bytes ------------------------------------------------------------------------------------------------
+
+    def move(self, seconds: float) -> None:
+        """Move bytes; ``lock`` is free while this thread waits until some can move."""
+        self._moving = True
+        try:
+            self.progress(seconds)
+        finally:
+            self._moving = False
+            self._moved.notify_all()
 
     def progress(self, seconds: float) -> None:
         """Move bytes: wait until some can move, as long as given."""
         self.joined()
-        for key, events in self._selector.select(seconds):
+        for key, events in self._select(seconds):
             wire: Wire = key.data
             if events & selectors.EVENT_WRITE and not wire.is_gone:
                 wire.flush()
@@ -149,6 +194,16 @@ class Sockets:
                 self._read(wire)
             if not wire.is_gone:
                 self._look_out(wire)
+
+    def _select(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return what can move. ``lock`` is free meanwhile, where this thread waits with it; links do so themselves."""
+        if not self._moving or seconds <= 0 or self._over_links:
+            return self._selector.select(seconds)
+        self.lock.release()
+        try:
+            return self._selector.select(seconds)
+        finally:
+            self.lock.acquire()
 
     def _read(self, wire: Wire) -> None:
         wire.heard = monotonic()
@@ -189,7 +244,7 @@ class Sockets:
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def _watch_time(self, judges: bool) -> None:
+    def watch_time(self, judges: bool) -> None:
         """Say that this rank is alive, and find out who is silent."""
         if self.deadline is None:
             return
@@ -211,11 +266,11 @@ class Sockets:
     def _help(self) -> None:
         nap = _LOOK if self.deadline is None else min(_LOOK, self.deadline / 4)
         while not self._closed.wait(nap):
-            if self.lock.acquire(blocking=False):
+            if not self._moving and self.lock.acquire(blocking=False):
                 try:
-                    if not self._closed.is_set():
+                    if not self._closed.is_set() and not self._moving:
                         self.progress(0)
-                        self._watch_time(False)
+                        self.watch_time(False)
                 finally:
                     self.lock.release()
 
@@ -229,7 +284,7 @@ class Sockets:
                 self._drop(wire)
         self._selector.close()
 
-    def forget(self) -> None:
+    def let_go(self) -> None:
         """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
         self._closed.set()
         for wire in self._wires.values():
@@ -238,7 +293,7 @@ class Sockets:
 
 def _after_fork() -> None:
     for transport in list(_OPEN):
-        transport.forget()
+        transport.let_go()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -9,9 +9,10 @@ import socket
 import ssl
 import struct
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 
-from treecast.transport.base import SMALL, Key, Kind, Piece, Ticket
+from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
 
 HEAD = struct.Struct("<BBHIHHI")
 LENGTH = struct.Struct("<Q")
@@ -59,7 +60,7 @@ class Wire:
     def __init__(self, sock: socket.socket, peer: int, now: float) -> None:
         self.sock, self.peer, self.heard = sock, peer, now
         self.is_shut = self.is_mute = self.is_gone = False
-        self._plain = not isinstance(sock, ssl.SSLSocket)
+        self._secure = sock if isinstance(sock, ssl.SSLSocket) else None
         self._out: deque[tuple[memoryview, Ticket | None, int]] = deque()
         self._streams: deque[Long] = deque()
         self._held: dict[Key, Long] = {}
@@ -104,7 +105,7 @@ class Wire:
         """Begin to send a message."""
         if self.is_mute or self.is_shut:
             ticket.end(lost=True)
-        elif len(piece) <= SMALL:
+        elif len(piece) <= SMALL and key.instance != DIRECT:
             self.say(key, piece)
             ticket.end(len(piece))
         elif self._granted.pop(key, None) == len(piece):
@@ -136,7 +137,7 @@ class Wire:
             if not self._out:
                 self._next_frame()
             try:
-                if self._plain:
+                if self._secure is None:
                     sent = self.sock.sendmsg([self._out[k][0] for k in range(min(_JOINED, len(self._out)))])
                 else:
                     sent = self.sock.send(self._out[0][0])
@@ -189,6 +190,28 @@ class Wire:
             elif asked.length > SMALL:
                 self._grant(key, asked)
 
+    def cancel(self, key: Key) -> None:
+        """Drop a message that was asked for; nothing touches its memory any more."""
+        asked = self.asked.get(key)
+        if asked is not None:
+            asked.place = None
+            if self._into is not None and self._of is not None and self._of[1] is asked:
+                self._into = memoryview(bytearray(len(self._into)))
+
+    def forget(self, call: int, group: int) -> None:
+        """Drop what nobody has asked for, or taken, of calls of a group before one."""
+
+        def old(keys: Iterable[Key]) -> list[Key]:
+            return [key for key in keys if key.call < call and key.group == group and key.instance != DIRECT]
+
+        for key in old(self.early):
+            self._early_bytes -= len(self.early.pop(key))
+        for key in old(self._held):
+            self._held.pop(key).ticket.end(lost=True)
+        for kept in (self.offers, self._granted):
+            for key in old(kept):
+                del kept[key]
+
     def _answer(self, key: Key, asked: Asked, offered: int) -> None:
         """Answer an offer that was not known when the message was asked for."""
         if asked.place is None:
@@ -226,7 +249,7 @@ class Wire:
                 self._into = self._into[got:] if got < len(self._into) else None
                 if self._into is None and self._of is not None:
                     self._end_frame(*self._of)
-            if self._plain or not self.sock.pending():  # type: ignore[attr-defined]
+            if self._secure is None or not self._secure.pending():
                 return found
 
     def _parse(self, found: list[tuple[Key, bytes]]) -> None:
@@ -321,7 +344,7 @@ class Wire:
             raise HostileError("more offers than there are calls")
         if asked is None:
             self.offers[key] = length
-        elif asked.place is None or asked.length != length:
+        elif asked.place is None or asked.length != length or length <= SMALL:
             self._answer(key, asked, length)
 
     def _take_grant(self, key: Key, body: bytes) -> None:

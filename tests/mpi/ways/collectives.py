@@ -6,7 +6,8 @@ from array import array
 
 from mpi4py import MPI
 
-from treecast.mpi.ways import outcome, personal, spread, sums
+from treecast.algorithms import personal, spread, sums
+from treecast.groups.group import Shape
 
 
 def bytes_of(salt, source, target, size):
@@ -17,7 +18,7 @@ class Job:
     """A call: ``run`` makes it, ``wrong`` names what is not as it must be without ``failed`` ranks. size None: refused."""
 
     def __init__(self, call, size, root, salt):
-        self.call, self.size, self.root, self.salt = call, size, root, salt
+        self.call, self.group, self.size, self.root, self.salt = call, call.group, size, root, salt
         self.me, self.ranks = call.rank, range(call.size)
         self.here = self.me == root
         if size is not None:
@@ -25,6 +26,12 @@ class Job:
 
     def prepare(self):
         raise NotImplementedError
+
+    def steps(self):
+        raise NotImplementedError
+
+    def run(self):
+        return self.call.run(self.steps())
 
     def size_of(self, source, target):
         return self.size
@@ -52,8 +59,8 @@ class Broadcast(Job):
     def prepare(self):
         self.buffer = bytearray(self.data(self.root)) if self.here else self.room(self.root)
 
-    def run(self):
-        return spread.broadcast(self.call, self.buffer, self.root)
+    def steps(self):
+        return spread.broadcast(self.group, self.buffer, self.root)
 
     def expected(self, failed):
         return [(self.buffer, self.data(self.root))]
@@ -66,8 +73,8 @@ class Allgather(Job):
         self.blocks = [self.room(r) for r in self.ranks]
         self.mine = self.data(self.me)
 
-    def run(self):
-        return spread.allgather(self.call, self.mine, self.blocks)
+    def steps(self):
+        return spread.allgather(self.group, self.mine, self.blocks)
 
     def expected(self, failed):
         return [(self.blocks[r], self.data(r)) for r in self.ranks if r not in failed]
@@ -80,19 +87,22 @@ class Allgatherv(Allgather):
 
 class Alltoall(Job):
     outgoing = incoming = None
+    equal = True
 
     def prepare(self):
         self.outgoing = [self.data(self.me, r) for r in self.ranks]
         self.incoming = [self.room(r, self.me) for r in self.ranks]
 
-    def run(self):
-        return personal.alltoall(self.call, self.outgoing, self.incoming)
+    def steps(self):
+        return personal.alltoall(self.group, self.outgoing, self.incoming, self.equal)
 
     def expected(self, failed):
         return [(self.incoming[r], self.data(r, self.me)) for r in self.ranks if r not in failed]
 
 
 class Alltoallv(Alltoall):
+    equal = False
+
     def size_of(self, source, target):
         return self.size // (1 + abs(source - 2 * target)) * (source != target)
 
@@ -104,8 +114,8 @@ class Scatter(Job):
         self.outgoing = [self.data(self.root, r) for r in self.ranks] if self.here else None
         self.mine = self.room(self.root, self.me)
 
-    def run(self):
-        return personal.scatter(self.call, self.outgoing, self.mine, self.root)
+    def steps(self):
+        return personal.scatter(self.group, self.outgoing, self.mine, self.root)
 
     def expected(self, failed):
         return [(self.mine, self.data(self.root, self.me))]
@@ -121,8 +131,8 @@ class Gather(Job):
         self.mine = self.data(self.me)
         self.incoming = [self.room(r) for r in self.ranks] if self.here else None
 
-    def run(self):
-        return personal.gather(self.call, self.mine, self.incoming, self.root)
+    def steps(self):
+        return personal.gather(self.group, self.mine, self.incoming, self.root)
 
     def expected(self, failed):
         return [(self.incoming[r], self.data(r)) for r in self.ranks if r not in failed] if self.here else []
@@ -148,8 +158,8 @@ class Sum(Job):
     def given(self):
         return None if self.in_place else self.mine
 
-    def run(self):
-        return sums.allreduce(self.call, self.given(), self.out, self.how)
+    def steps(self):
+        return sums.allreduce(self.group, self.given(), self.out, self.how)
 
     def contributors(self, failed):
         return [r for r in self.ranks if r not in failed]
@@ -178,8 +188,8 @@ class SumInPlace(Sum):
 
 
 class Reduce(Sum):
-    def run(self):
-        return sums.reduce(self.call, self.given(), self.out if self.here else None, self.root, self.how)
+    def steps(self):
+        return sums.reduce(self.group, self.given(), self.out if self.here else None, self.root, self.how)
 
     def expected(self, failed):
         return super().expected(failed) if self.here else []
@@ -189,8 +199,8 @@ class Reduce(Sum):
 
 
 class Scan(Sum):
-    def run(self):
-        return sums.scan(self.call, self.given(), self.out, self.how)
+    def steps(self):
+        return sums.scan(self.group, self.given(), self.out, self.how)
 
     def contributors(self, failed):
         return [r for r in range(self.me + 1) if r not in failed]
@@ -200,8 +210,8 @@ class Scan(Sum):
 
 
 class Exscan(Scan):
-    def run(self):
-        return sums.exscan(self.call, self.given(), self.out, self.how)
+    def steps(self):
+        return sums.exscan(self.group, self.given(), self.out, self.how)
 
     def contributors(self, failed):
         return [r for r in range(self.me) if r not in failed]
@@ -223,8 +233,8 @@ class ReduceScatter(Sum):
         self.counts[-1] += self.how.entries - sum(self.counts)
         self.out = memoryview(bytearray(8 * self.counts[self.me]))
 
-    def run(self):
-        return sums.reduce_scatter(self.call, self.mine, self.out, self.counts, self.how)
+    def steps(self):
+        return sums.reduce_scatter(self.group, self.mine, self.out, self.counts, self.how)
 
     def expected(self, failed):
         [(_, whole)] = super().expected(failed)
@@ -241,8 +251,10 @@ class Transfer(Job):
     def prepare(self):
         pass
 
-    def run(self):
-        return outcome.settle(self.call, {self.root} if self.me == len(self.ranks) - 1 else set())
+    def steps(self):
+        if self.me == len(self.ranks) - 1:
+            self.group.lack(self.root)
+        return (yield from self.group.settle(Shape("transfer")))
 
     def expected(self, failed):
         return []
@@ -252,8 +264,8 @@ class Barrier(Job):
     def prepare(self):
         pass
 
-    def run(self):
-        return outcome.barrier(self.call) or ()
+    def steps(self):
+        return spread.barrier(self.group)
 
     def expected(self, failed):
         return []

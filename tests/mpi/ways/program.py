@@ -15,18 +15,22 @@ from mpi4py import MPI
 
 from tests.mpi.ways.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
-from treecast.mpi.ways.call import Call
+from treecast.groups.group import called
+from treecast.mpi.comm.state import Base
 
 
 class Dying:
-    """A communicator whose rank dies (or stops) just before, or just after, it posts message ``at``; agreements count too."""
+    """A communicator whose rank dies (or stops) just before, or just after, it posts message ``at``.
+
+    Frames of control, and calls of all ranks at once, count too.
+    """
 
     def __init__(self, comm, at, after, signal_number):
         self._comm, self._left, self._after, self._signal = comm, at, after, signal_number
 
     def __getattr__(self, name):
         found = getattr(self._comm, name)
-        if name not in ("Isend", "Irecv", "Agree"):
+        if name not in ("Isend", "Irecv", "Bcast", "Allgather", "Allgatherv", "Alltoallv"):
             return found
 
         def counted(*arguments):
@@ -40,16 +44,16 @@ class Dying:
         return counted
 
     def _count(self):
-        if self._left == 0:
+        if self._left[0] == 0:
             os.kill(os.getpid(), self._signal)
-        self._left -= 1
+        self._left[0] -= 1
 
 
 class Counting(Dying):
     """Counts the messages alone."""
 
     def __init__(self, comm):
-        super().__init__(comm, 0, False, 0)
+        super().__init__(comm, [0], False, 0)
         self.count = 0
 
     def _count(self):
@@ -72,6 +76,31 @@ class Cut:
         return self._comm.Irecv(what, source, self._unused if source in self._peers else tag)
 
 
+class Call:
+    """The calls of one rank over a group of its own; ``wrap`` puts something around its communicators."""
+
+    def __init__(self, comm, survive, deadline=None):
+        self.base, self.survive, self.deadline = Base(comm), survive, deadline
+        self.base.survive(comm)
+        self.rank, self.size, self.refused, self.number = comm.rank, comm.size, "", 0
+
+    def begin(self):
+        self.number += 1
+        self.group = self.base.get_ready(self.survive, self.deadline, self.number)
+
+    def run(self, steps):
+        failed = self.base.run(self.group, called(self.group, steps, self.refused))
+        return failed or ()
+
+    def wrap(self, make):
+        transport = self.base.transport
+        holders = [transport, transport.together]
+        before = [holder.comm for holder in holders]
+        for holder in holders:
+            holder.comm = make(holder.comm)
+        return lambda: [setattr(holder, "comm", comm) for holder, comm in zip(holders, before, strict=True)]
+
+
 def outcome_of(call, asked, salt):
     """Make one call; return what this rank saw of it.
 
@@ -79,13 +108,20 @@ def outcome_of(call, asked, salt):
     ``refused``: ranks whose arguments are wrong; ``count``: say how many messages were posted. ``cut``: links, from here on;
     ``fresh``: the call is the first one on its communicator.
     """
-    plain, call.survive = call.comm, asked.get("survive", call.survive)
+    call.survive, undo = asked.get("survive", call.survive), lambda: None
+    counts = []
+
+    def counted(comm):
+        counts.append(Counting(comm))
+        return counts[-1]
+
     for rank, message, after in asked.get("kills", []):
         if rank == call.rank:
-            call.comm = Dying(plain, message, after, signal.SIGSTOP if asked.get("stop") else signal.SIGKILL)
-    counting = Counting(plain)
+            left = [message]
+            number = signal.SIGSTOP if asked.get("stop") else signal.SIGKILL
+            undo = call.wrap(lambda comm, left=left, after=after, number=number: Dying(comm, left, after, number))
     if asked.get("count"):
-        call.comm = counting
+        undo = call.wrap(counted)
     call.begin()
     refused = call.rank in asked.get("refused", [])
     job = COLLECTIVES[asked["collective"]](call, None if refused else asked["size"], asked.get("root", 0), salt)
@@ -96,12 +132,12 @@ def outcome_of(call, asked, salt):
         found = {"failed": failed} if refused else {"failed": failed, "wrong": job.wrong(failed), "out": job.digest()}
     except DeliveryError as error:
         found = {"error": str(error)}
-    call.comm = plain
+    undo()
     seconds, grew = (
         round(time.monotonic() - began, 3),
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before,
     )
-    return {**found, "refused": refused, "count": counting.count, "seconds": seconds, "grew": grew}
+    return {**found, "refused": refused, "count": sum(each.count for each in counts), "seconds": seconds, "grew": grew}
 
 
 def resident():
@@ -111,15 +147,16 @@ def resident():
 
 def run_case(comm, case):
     """Make the calls of a case: {survive, deadline, calls}. Whoever was stopped is killed at last, or goes on: ``go_on``."""
-    call = Call(MPI, comm, case["survive"], case.get("deadline"))
+    call = Call(comm, case["survive"], case.get("deadline"))
     pids = comm.allgather(os.getpid())
     found = []
     for salt, asked in enumerate(case["calls"]):
         if asked.get("fresh"):  # which knows of no cut
-            call = Call(MPI, comm.Dup(), case["survive"], case["deadline"])
+            call = Call(comm, case["survive"], case["deadline"])
         for a, b in asked.get("cut", []):
             if call.rank in (a, b):
-                call.comm = Cut(call.comm, {a, b} - {call.rank})
+                transport = call.base.transport
+                transport.comm = Cut(transport.comm, {a, b} - {call.rank})
         found.append(outcome_of(call, asked, salt))
     stopped = {rank for asked in case["calls"] if asked.get("stop") for rank, *_ in asked["kills"]}
     for rank in stopped if call.rank == min(set(range(call.size)) - stopped) else ():
@@ -142,6 +179,7 @@ def main():
     while cases[group].get("go_on") and len(list(folder.glob(f"{group}-?"))) < ranks and time.monotonic() < until:
         time.sleep(0.1)  # whoever goes on must not find the others dead
     if any("kills" in asked for case in cases for asked in case["calls"]):
+        time.sleep(1)  # others may ask still
         os._exit(0)
 
 

@@ -4,6 +4,7 @@ import atexit
 import mmap
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from zlib import crc32
 
@@ -12,6 +13,7 @@ from mpi4py import MPI
 _HEAD = 8  # bytes that say how often calls were entered or left: odd inside one
 _made = Counter[str]()  # marks of communicators of the same ranks, which all make in the same order
 _LEAVING: list[int] = []  # the key of the attribute whose end tells of MPI_Finalize
+_BEFORE: list[Callable[[], None]] = []
 
 
 class Mark:
@@ -32,11 +34,7 @@ class Mark:
                 file.flush()
                 self._view = mmap.mmap(file.fileno(), 0)
         except OSError:
-            return
-        if not _LEAVING:
-            _LEAVING.append(MPI.Comm.Create_keyval(delete_fn=_leave))
-            MPI.COMM_SELF.Set_attr(_LEAVING[0], world.rank)
-            atexit.register(_leave, None, 0, world.rank)  # before mpi4py calls MPI_Finalize
+            pass
 
     def step(self) -> None:
         """Note that a call is entered, or left."""
@@ -49,8 +47,19 @@ def _place(name: str) -> Path:
     return Path(os.environ.get("TREECAST_JOB", "/none/status")).with_name(name)
 
 
+def before_the_end(work: Callable[[], None]) -> None:
+    """Have something done when this rank makes no calls any more, before MPI_Finalize."""
+    if not _LEAVING:
+        _LEAVING.append(MPI.Comm.Create_keyval(delete_fn=_leave))
+        MPI.COMM_SELF.Set_attr(_LEAVING[0], MPI.COMM_WORLD.rank)
+        atexit.register(_leave, None, 0, MPI.COMM_WORLD.rank)  # before mpi4py calls MPI_Finalize
+    _BEFORE.append(work)
+
+
 def _leave(comm: MPI.Comm | None, key: int, rank: int) -> None:
     """Note that this rank makes no calls any more."""
     place = _place(f"left-{rank}")
     if place.parent.is_dir():
         place.write_text("0")
+    while _BEFORE and not MPI.Is_finalized():
+        _BEFORE.pop()()

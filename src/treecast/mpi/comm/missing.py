@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from treecast.collectives.kinds import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.groups.members import name_ranks
-from treecast.mpi.ways.call import Call
+from treecast.mpi.comm.state import State
 
 _BLOCKS = {kind.mpi.lower() for kind in COLLECTIVES.values() if kind.mpi and kind.starts == "own"}  # one of each rank
 
 
-def tell_failed(call: Call, name: str, failed: tuple[int, ...], on_failed: str) -> None:
+def tell_failed(
+    state: State, what: tuple[str, int], failed: tuple[int, ...], target: int | None, on_failed: str
+) -> None:
     """Say that data of the dead is missing in a call that is over, as ``on_failed`` of ``wrap`` asks for.
 
-    All living ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died.
+    ``what``: the name and the number of the call. ``target``: the one rank that has a result, None when all do. All living
+    ranks know the same ``failed``, so either all raise or none. The line comes once for each rank that has died.
 
     Raises
     ------
@@ -23,16 +26,16 @@ def tell_failed(call: Call, name: str, failed: tuple[int, ...], on_failed: str) 
     """
     if on_failed == "ignore" or not failed:
         return
-    news = sorted(set(failed) - call.told)
-    call.told.update(news)
-    lost = call.target is not None and failed == (call.target,)
+    (name, number), news = what, sorted(set(failed) - state.told)
+    state.told.update(news)
+    lost = target is not None and failed == (target,)
     holes = not lost and any(kind in name.lower() for kind in _BLOCKS)
     if holes or on_failed == "raise":
         why = _left_out(failed, name, lost, holes)
         raise DeliveryError(f"{name}: {why}; go on with Shrink, or wrap with on_failed='ignore'")
-    if news and call.rank == min(set(range(call.size)) - call.dead - set(failed)):
+    if news and state.rank.rank == min(set(state.base.group.agreement.members) - set(failed)):
         why = _left_out(news, name, lost, holes)
-        sys.stderr.write(f"treecast: {name}, call {call.number} of its communicator: {why}, now and in later calls\n")
+        sys.stderr.write(f"treecast: {name}, call {number} of its communicator: {why}, now and in later calls\n")
         sys.stderr.flush()
 
 

@@ -1,62 +1,150 @@
 """What treecast keeps of a communicator: it hangs on the handle, and goes when the communicator is freed."""
 
+from functools import cached_property
 from itertools import count
+from time import monotonic
+from typing import Any
 
 from mpi4py import MPI
 
+from treecast.groups.group import Group
 from treecast.mpi.arguments.reader import Reader
-from treecast.mpi.comm.jobs import Rank
-from treecast.mpi.comm.marks import Mark
+from treecast.mpi.comm.marks import Mark, before_the_end
+from treecast.mpi.comm.table import Rank
 from treecast.mpi.comm.worker import Worker
-from treecast.mpi.ways.call import Call
+from treecast.mpi.engine.communicator import Communicator
+from treecast.mpi.transport import MpiTransport, Together
+from treecast.transport.base import Kind, Steps, T, carry_out
+
+_KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)
+_ASK = 0.05  # seconds after which others are asked again how far they are
+_CALLS = 4  # of a group, that one call of the program makes at most
+
+
+class Base:
+    """The ranks of a communicator over a duplicate of it: ``group`` survives failures, ``alone`` survives nothing.
+
+    ``near``: whether all ranks share one memory; ``hosts[r]``: the first rank on the host of rank r.
+    """
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        self.near = here.size == comm.size
+        self.hosts: list[int] = [0] * comm.size if self.near else comm.allgather(here.bcast(comm.rank))
+        here.Free()
+        self.transport = MpiTransport(MPI, comm.Dup())
+        self.group, self.alone = (Group(self.transport, range(comm.size), ident) for ident in range(2))
+        self.alone.alone = True
+        for kind in _KINDS:
+            self.transport.on(kind, self.group.hear)
+        for group in (self.group, self.alone):
+            self.transport.watch(group.lose)
+        self._survives = False
+
+    def survive(self, comm: MPI.Intracomm) -> None:
+        """Get ready to survive failures, before there are any: all ranks do so together."""
+        if not self._survives:
+            self._survives = True
+            self.group.together = self.transport.together = Together(MPI, comm.Dup())
+            self.transport.answer_beside()
+
+    def get_ready(self, survive: int, deadline: float | None, number: int) -> Group:
+        """Return the group for a call with these options; ``number``: of the call."""
+        group = self.group if survive else self.alone
+        self.transport.deadline = deadline
+        group.survive, group.is_patient = survive, deadline is None
+        if not survive:  # calls that are MPI's have numbers, too
+            group.agreement.number = _CALLS * number
+        return group
+
+    def run(self, group: Group, steps: Steps[T]) -> T:
+        """Carry out steps of a group."""
+        transport = self.transport
+        with transport.lock:
+            transport.awaited = group.awaited
+            transport.judge = transport.give_up if group.alone else transport.shut
+            transport.forget_dropped()
+            if transport.deadline is not None:  # a late rank may have been put out, and returns early else
+                transport.hear()
+            return carry_out(steps, transport.wait)
+
+    def part(self) -> None:
+        """Answer others until none needs this rank any more."""
+        transport, asked = self.transport, 0.0
+        if transport.is_closed:
+            return
+
+        def may_part() -> bool:
+            nonlocal asked
+            if monotonic() > asked + _ASK:
+                self.group.say_leaving(self.group.behind() if asked else self.group.agreement.others())
+                asked = monotonic()
+            return not self.group.behind()
+
+        with transport.lock:
+            transport.awaited, transport.judge = self.group.behind, transport.shut
+            if self._survives:
+                transport.wait(may_part)
+        transport.close()
+
+    def free(self) -> None:
+        """Free what is kept of MPI; after a death it stays, since freeing it could wait for ever."""
+        self.part()
+        together = self.transport.together
+        if not self.transport.lost and (together is None or not together.is_over):
+            self.transport.comm.Free()
+            if together is not None:
+                together.comm.Free()
 
 
 class State:
     """What the calls on one communicator share.
 
-    ``take_number()``: the number of the next collective. ``call``: over a duplicate of the communicator, which all ranks make
-    together when it is first needed; ``mark`` tells the launcher of it. ``near``: whether all ranks share one memory.
-    ``worker``: for nonblocking calls.
+    ``take_number()``: the number of the next collective. ``base``: what treecast's own calls need, which all ranks make together
+    when it is first asked for; ``mark`` tells the launcher of it. ``plans``: the same for calls that go by plans. ``worker``:
+    for nonblocking calls. ``told``: the dead of whom the program has heard.
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm = MPI.Intracomm(comm)
         self.take_number = count(1).__next__
-        self.size = int(comm.size)
         self.rank = Rank(MPI, Reader(MPI, comm.size), comm.rank, comm.size)
-        self.near = False
         self.worker = Worker()
-        self._call: Call | None = None
+        self.told = set[int]()
         self.mark: Mark | None = None
 
-    @property
-    def begun(self) -> Call | None:
-        """The call of this communicator, if it was asked for before."""
-        return self._call
+    @cached_property
+    def base(self) -> Base:
+        """What treecast's own calls need. Collective when it is first asked for."""
+        base = Base(self.comm)
+        self.mark = Mark(self.comm)
+        before_the_end(base.part)
+        return base
+
+    @cached_property
+    def plans(self) -> Communicator:
+        """What calls by plans need. Collective when it is first asked for."""
+        return Communicator(self.comm, MPI, self.base.hosts)
 
     @property
-    def call(self) -> Call:
-        """The call of this communicator. Collective when it is first asked for."""
-        if self._call is None:
-            here = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
-            self.near = here.size == self.comm.size
-            here.Free()
-            self._call = Call(MPI, self.comm.Dup())
-            self.mark = Mark(self.comm)
-        return self._call
+    def dead(self) -> set[int]:
+        """The ranks that have failed, as far as is known."""
+        return set(self.base.transport.lost) if "base" in vars(self) else set()
 
     def free(self) -> None:
-        """Free what is kept of MPI; after a death the duplicate stays, since freeing it could wait for ever."""
+        """Free what is kept of MPI."""
         self.worker.stop()
         self.rank.reader.free()
-        if self._call is not None and not self._call.fallen:
-            self._call.free()
+        if "plans" in vars(self):
+            self.plans.comm.Free()
+        if "base" in vars(self):
+            self.base.free()
 
 
 _KEY: list[int] = []  # under which a communicator keeps its state
 
 
-def state_of(comm: MPI.Comm) -> State:
+def state_of(comm: Any) -> State:
     """Return the state of a communicator, which is made when it is first asked for."""
     if not _KEY:
         _KEY.append(MPI.Comm.Create_keyval(delete_fn=_forget))

@@ -1,12 +1,14 @@
-"""The collectives that add, as jobs."""
+"""The collectives that add, as rows of the table."""
 
 from typing import Any
 
+from treecast.algorithms import spread, sums
 from treecast.algorithms.sums import Sums
 from treecast.mpi.arguments.reader import Entries
-from treecast.mpi.comm.jobs import Failed, Given, Job, Rank, check_alike, check_root, job
-from treecast.mpi.ways.call import Call
+from treecast.mpi.comm.call import Call
+from treecast.mpi.comm.table import Failed, Given, Job, Rank, check_alike, check_root, row
 
+_OWN_FROM = 8 << 20
 _NOTHING = (None, None, None)
 _COUNT = 8  # bytes by which ranks tell one another how much they receive
 
@@ -27,25 +29,25 @@ def _how(ours: Rank, entries: Entries, op: Any) -> Sums:
     return Sums(entries.datatype, op, entries.number)
 
 
-@job("Allreduce")
+@row("Allreduce", sums.allreduce, (1,), own_from=_OWN_FROM)
 def allreduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring the sum of all contributions to all."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "allreduce", _NOTHING)
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
-@job("Scan")
+@row("Scan", sums.scan)
 def scan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to every rank the sum of the contributions up to its own."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "scan", _NOTHING)
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
-@job("Exscan")
+@row("Exscan", sums.exscan)
 def exscan(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to every rank the sum of the contributions before its own."""
-    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), "exscan", _NOTHING)
+    return Job(lambda: _read_sum(ours, sendbuf, recvbuf, op), _NOTHING)
 
 
-@job("Reduce")
+@row("Reduce", sums.reduce, (0, 1), own_from=_OWN_FROM)
 def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Job:
     """Bring the sum of all contributions to the root."""
     root = check_root(ours, root)
@@ -58,10 +60,10 @@ def reduce(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0
         sent = ours.reader.entries(sendbuf, writable=False)
         return Given((sent.piece, None, root, _how(ours, sent, op)), len(sent.piece))
 
-    return Job(read, "reduce", (None, None, root, None))
+    return Job(read, (None, None, root, None), target=root)
 
 
-@job("Reduce_scatter_block")
+@row("Reduce_scatter_block", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
 def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None) -> Job:
     """Bring to rank r the sum of the r-th blocks."""
 
@@ -77,10 +79,10 @@ def reduce_scatter_block(ours: Rank, sendbuf: Any, recvbuf: Any, op: Any = None)
         parts = (sent.piece, out, [block] * ours.size, _how(ours, sent, op))
         return Given(parts, len(sent.piece), (received.finish,))
 
-    return Job(read, "reduce_scatter", (None, None, [0] * ours.size, None))
+    return Job(read, (None, None, [0] * ours.size, None))
 
 
-@job("Reduce_scatter")
+@row("Reduce_scatter", sums.reduce_scatter, (0, 1), own_from=_OWN_FROM)
 def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None) -> Job:
     """Bring to rank r the sum of the r-th blocks, of any length."""
     in_place = ours.in_place(sendbuf)
@@ -96,12 +98,12 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
             _check_counts(ours, sent, received, counts, in_place)
         return Given((sent, received, counts, _how(ours, sent, op)), len(sent.piece), (received.finish,))
 
-    def carry(ways: Any, call: Call, parts: tuple[Any, ...]) -> Failed:
+    def carry(call: Call, parts: tuple[Any, ...]) -> Failed:
         sent, received, counts, how = parts
-        refused = (None, None, [0] * call.size, None)
+        refused = (None, None, [0] * ours.size, None)
         if recvcounts is None and not in_place:
-            told = [call.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(call.size)]
-            ways.allgather(call, received and received.number.to_bytes(_COUNT, "little"), told)
+            told = [ours.mpi.buffer.allocate(_COUNT, clear=True) for _ in range(ours.size)]
+            call(spread.allgather, received and received.number.to_bytes(_COUNT, "little"), told)
             if sent is None:
                 return ()
             counts = [int.from_bytes(bytes(count), "little") for count in told]
@@ -109,14 +111,14 @@ def reduce_scatter(ours: Rank, sendbuf: Any, recvbuf: Any, recvcounts: Any = Non
                 _check_counts(ours, sent, received, counts, in_place)
             except ValueError as error:
                 call.refused = str(error)
-                ways.reduce_scatter(call, *refused)
+                call(sums.reduce_scatter, *refused)
                 raise
         if sent is None:
-            return ways.reduce_scatter(call, *refused)
+            return call(sums.reduce_scatter, *refused)
         width = len(sent.piece) // sent.number if sent.number else 0
-        return ways.reduce_scatter(call, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
+        return call(sums.reduce_scatter, sent.piece, received.piece[: counts[ours.rank] * width], counts, how)
 
-    return Job(read, "reduce_scatter", (None, None, None, None), carry)
+    return Job(read, (None, None, None, None), carry)
 
 
 def _counts(ours: Rank, recvcounts: Any) -> list[int]:

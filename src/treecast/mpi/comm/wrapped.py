@@ -7,23 +7,23 @@ from typing import Any, Self
 
 from mpi4py import MPI
 
-from treecast.errors import DeliveryError
-from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
+from treecast.errors import PlanError
+from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.again import Again
-from treecast.mpi.comm.jobs import JOBS, Given, Job, job_of
+from treecast.mpi.comm.call import Call
+from treecast.mpi.comm.collectives import OBJECTS, ROWS, least_bytes
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.missing import tell_failed
-from treecast.mpi.comm.objects import OBJECT_JOBS
-from treecast.mpi.comm.options import Options
+from treecast.mpi.comm.options import Options, check_options
 from treecast.mpi.comm.pending import Pending
+from treecast.mpi.comm.quick import QUICK, go_quickly
 from treecast.mpi.comm.state import State, state_of
-from treecast.mpi.comm.trees import ways_of
-from treecast.mpi.comm.ways import STRAIGHT, Ways
-from treecast.mpi.engine.communicator import communicator_of
-from treecast.mpi.ways.call import Call
-from treecast.mpi.ways.thresholds import least_bytes
+from treecast.mpi.comm.table import Failed, Given, Job, Row, job_of
+from treecast.mpi.comm.trees import Trees, trees_of
+from treecast.transport.base import Steps
 
-del _sums
+_LISTS = frozenset({list, tuple})
+_IN_PLACE: Any = MPI.IN_PLACE
 
 
 class Comm(MPI.Intracomm):
@@ -57,25 +57,23 @@ class Comm(MPI.Intracomm):
 
     def with_options(self, options: Options) -> Self:
         """Return this communicator with options that are known to make sense; all its ranks call this together."""
-        self._options = options
+        self._options, state = options, self._state
+        self._take_number = state.take_number
         if options.survive:  # after a death it is too late to make duplicates
-            _ = self._state.call
+            state.base.survive(state.comm)
         if options.network is not None:
-            communicator_of(self._state.comm).network("broadcast", options.survive, options.network)
+            state.plans.network("broadcast", options.survive, options.network)
         return self
 
-    def _ways(self, name: str) -> Ways:
-        """Return the ways of a call. Raises PlanError when the network does not fit."""
-        state, options = self._state, self._options
-        if options.network is None and state.call and state.near:
-            return STRAIGHT
-        return ways_of(communicator_of(state.comm), name, options)
+    def _trees(self, name: str) -> Trees | None:
+        """Return the plans by which a call goes, None when it goes straight. Raises PlanError when the network does not fit."""
+        return trees_of(self._state, name, self._options)
 
     def __repr__(self) -> str:
         """Return how many ranks there are, how many failures are survived, and who has failed as far as is known."""
         if self == MPI.COMM_NULL:
             return super().__repr__()
-        failed = state.dead if self._kept is not None and (state := self._kept.begun) is not None else ()
+        failed = () if self._kept is None else self._kept.dead
         return (
             f"<treecast.mpi.Comm of {self.size} ranks: survive={self._options.survive}, failed={tuple(sorted(failed))}>"
         )
@@ -130,75 +128,63 @@ class Comm(MPI.Intracomm):
         return self._kept
 
     def _take_number(self) -> int:
-        """Return the number of this call; the next time it is the counter itself that is asked."""
-        vars(self)["_take_number"] = take = self._state.take_number
-        return take()
+        """Return the number of this call."""
+        return self._state.take_number()
 
-    def _carry_out(self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any]) -> Any:
+    def _carry_out(
+        self, number: int, read: Callable[[], Any], carry: Callable[[Call, Any], Any], plans: Any = None
+    ) -> Any:
         """Carry a call out, and return what ``carry`` does. Raises what is wrong with the arguments when the others know it."""
-        call, options = self._state.call, self._options
-        call.number, call.survive, call.deadline = number - 1, options.survive, options.deadline
-        call.beside = self._state.worker.busy  # which carries this call out, then
-        call.begin()
-        given, wrong = None, None
-        try:
-            given = read()
-        except Exception as error:  # whatever it is, the others must not wait for this rank
-            wrong, call.refused = error, f"{type(error).__name__}: {error}"
+        state, options = self._state, self._options
+        base = state.base
+        group = base.get_ready(options.survive, options.deadline, number)
+        call = Call(state.rank, group, partial(base.run, group), number=number, plans=plans)
         # with a deadline nobody waits for ever
-        mark = self._state.mark if options.survive and options.deadline is None else None
-        if mark:
-            mark.step()
+        mark = state.mark if options.survive and options.deadline is None else None
+        if mark is None:
+            return call.carry_out(read, carry)
+        mark.step()
         try:
-            found = carry(call, given)
-        except DeliveryError:
-            if wrong is None:
-                raise
-            found = None
+            return call.carry_out(read, carry)
         finally:
-            if mark:
-                mark.step()
-        if wrong is not None:
-            raise wrong
-        return found
+            mark.step()
 
-    def _do(self, name: str, job: Job, ways: Ways, number: int, read: Callable[[], Given]) -> None:
+    def _do(self, row: Row, job: Job, number: int, read: Callable[[], Given], name: str = "") -> None:
         """Carry a job out, bring what has come to its place, and keep what became of it."""
-        began = perf_counter()
+        began, trees, state, options = perf_counter(), self._trees(row.name), self._state, self._options
 
         def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            failed = job.carry_out(ways, call, given)
+            failed = row.carry_out(call, job, given)
             if given is not None:
                 given.finish()
             return failed
 
-        failed = self._carry_out(number, read, carry)
-        self._last = (began, perf_counter(), failed, ways.name, ways.network)
+        failed = self._carry_out(number, read, carry, {row.algorithm: trees.carry} if trees else None)
+        self._last = began, perf_counter(), failed, *((trees.name, trees.network) if trees else ("straight", ""))
         if failed:
-            tell_failed(self._state.call, name, failed, self._options.on_failed)
+            tell_failed(state, (name or row.name, number), failed, job.target, options.on_failed)
 
-    def _go_by_size(self, name: str, number: int, arguments: tuple[Any, ...], **named: Any) -> None:
+    def _go_by_size(self, row: Row, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Carry out a call that survives nothing: from its threshold on straight, or else by MPI."""
-        parents = partial(BY_MPI[name], self, *arguments, **named)
-        if name not in self._least:
+        number, parents = self._take_number(), partial(BY_MPI[row.name], self, *arguments, **named)
+        if row.own_from is None:
             return parents()
         state = self._state
         try:
-            job = JOBS[name](state.rank, *arguments, **named)
+            job = row.make(state.rank, *arguments, **named)
             given = job.read()
         except Exception:
             return parents()  # which raises the same
-        if given.total >= self._least[name] and "_least" not in vars(self):  # all ranks find so, and ask together
-            self._least = least_bytes(near=self._options.network is None and bool(state.call) and state.near)
-        if given.total < self._least[name]:
+        if given.total >= self._least[row.name] and "_least" not in vars(self):  # all ranks find so, and ask together
+            self._least = least_bytes(near=self._options.network is None and state.base.near)
+        if given.total < self._least[row.name]:
             return parents()
         state.worker.wait()
-        return self._do(name, job, self._ways(name), number, lambda: given)
+        return self._do(row, job, number, lambda: given)
 
-    def _begin(self, name: str, job: Job) -> Pending:
+    def _begin(self, row: Row, job: Job) -> Pending:
         """Have the worker carry out a call; the arguments are read at once."""
-        state = self._state
-        number, ways = self._take_number(), self._ways(name)
+        state, number = self._state, self._take_number()
         wrong: list[Exception] = []
         given: list[Given] = []
         try:
@@ -211,7 +197,7 @@ class Comm(MPI.Intracomm):
                 raise error
             return given[0]
 
-        request = state.worker.begin(lambda: self._do(f"I{name.lower()}", job, ways, number, read))
+        request = state.worker.begin(lambda: self._do(row, job, number, read, f"I{row.name.lower()}"))
         if wrong:
             request.Wait()  # which raises it
         return request
@@ -221,86 +207,104 @@ class Comm(MPI.Intracomm):
     @classmethod
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
-        for name in JOBS:
-            setattr(cls, name, cls._own_method(name))
-            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
-            setattr(cls, f"{name}_init", cls._persistent_method(name))
-        for name in OBJECT_JOBS:
+        for name, row in ROWS.items():
+            setattr(cls, name, cls._own_method(row))
+            setattr(cls, f"I{name.lower()}", cls._nonblocking_method(row))
+            setattr(cls, f"{name}_init", cls._persistent_method(row))
+        for name in OBJECTS:
             setattr(cls, name, cls._object_method(name))
 
     @staticmethod
-    def _own_method(name: str) -> Callable[..., None]:
-        """Return the method of a collective."""
-        make, parents = JOBS[name], BY_MPI[name]
+    def _own_method(row: Row) -> Callable[..., None]:
+        """Return the method of a collective.
 
-        @wraps(parents)
+        MPI broadcasts eight bytes in a few microseconds, in which Python can do little. So a call that survives nothing looks at
+        the bytes of one argument, and is MPI's where they are few.
+        """
+        name, parent, by_mpi = row.name, getattr(MPI.Intracomm, row.name), BY_MPI[row.name]
+        (first, other), quick = (*row.sized_by, -1, -1)[:2], name in QUICK
+
+        @wraps(parent)
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            state, number = self._state, self._take_number()
-            if not self._options.straight_always:
-                return self._go_by_size(name, number, arguments, **named)
-            if name == "Barrier" and not self._options.survive:
-                return parents(self)
-            state.worker.wait()
-            job = job_of(make, state.rank, arguments, named)
-            return self._do(name, job, self._ways(name), number, job.read)
+            if self._options.straight_always:
+                state, options, number = self._state, self._options, self._take_number()
+                if name == "Barrier" and not options.survive:
+                    return by_mpi(self)
+                state.worker.wait()
+                if quick and options.survive and options.deadline is None and options.network is None:
+                    began = perf_counter()
+                    if go_quickly(state, name, arguments, named):
+                        self._last = began, perf_counter(), (), "straight", ""
+                        return None
+                job = job_of(row.make, state.rank, arguments, named)
+                return self._do(row, job, number, job.read)
+            began = perf_counter()
+            if len(arguments) > first >= 0:
+                argument = arguments[first]
+                if argument is _IN_PLACE and other >= 0:
+                    argument = arguments[other]
+                if is_short(argument, self._least[name] // (self.size if row.share else 1)):
+                    self._take_number()
+                    parent(self, *arguments, **named)
+                    self._last = began, perf_counter()
+                    return None
+            return self._go_by_size(row, arguments, named)
 
         return method
 
     @staticmethod
     def _object_method(name: str) -> Callable[..., Any]:
         """Return the method of a collective of objects."""
-        make, parents = OBJECT_JOBS[name], BY_MPI[name]
+        make, parents = OBJECTS[name], BY_MPI[name]
 
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            state, options = self._state, self._options
-            number = self._take_number()
+            state, options, number = self._state, self._options, self._take_number()
             if not options.straight_always or (name == "barrier" and not options.survive):
                 return parents(self, *arguments, **named)
             state.worker.wait()
             began, job = perf_counter(), job_of(make, state.rank, arguments, named)
-            found = self._carry_out(number, job.read, partial(job.carry, STRAIGHT))
-            self._last = (began, perf_counter(), found[1], STRAIGHT.name, "")
-            if found[1]:
-                tell_failed(state.call, name, found[1], options.on_failed)
-            return found[0]
+            found, failed = self._carry_out(number, job.read, job.carry)
+            self._last = (began, perf_counter(), failed, "straight", "")
+            if failed:
+                tell_failed(state, (name, number), failed, job.target, options.on_failed)
+            return found
 
         return method
 
     @staticmethod
-    def _nonblocking_method(name: str) -> Callable[..., MPI.Request]:
+    def _nonblocking_method(row: Row) -> Callable[..., MPI.Request]:
         """Return the method of a nonblocking collective: of a worker's where failures are to be survived."""
-        make, parents = JOBS[name], Comm.by_mpi(f"I{name.lower()}")
+        parents = Comm.by_mpi(f"I{row.name.lower()}")
 
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Request:
-            state = self._state
             if not self._options.survive:
                 return parents(self, *arguments, **named)
-            return self._begin(name, job_of(make, state.rank, arguments, named))
+            return self._begin(row, job_of(row.make, self._state.rank, arguments, named))
 
         return method
 
     @staticmethod
-    def _persistent_method(name: str) -> Callable[..., MPI.Prequest]:
+    def _persistent_method(row: Row) -> Callable[..., MPI.Prequest]:
         """Return the method of a persistent collective, each start of which is a nonblocking one."""
-        make, parents = JOBS[name], Comm.by_mpi(f"{name}_init")
+        parents = Comm.by_mpi(f"{row.name}_init")
 
         @wraps(parents)
         def method(self: Comm, *arguments: Any, **named: Any) -> MPI.Prequest:
-            state = self._state
-            if not self._options.survive:
+            state, options = self._state, self._options
+            if not options.survive:
                 return parents(self, *arguments, **named)
             named.pop("info", None)
             if arguments and isinstance(arguments[-1], MPI.Info):
                 arguments = arguments[:-1]
             number = self._take_number()
             state.worker.wait()
-            began, job = perf_counter(), job_of(make, state.rank, arguments, named)
+            began, job = perf_counter(), job_of(row.make, state.rank, arguments, named)
             # what is wrong is said now, and to all: a start is too late for that
-            self._carry_out(number, job.read, lambda call, _: STRAIGHT.barrier(call))
-            self._last = (began, perf_counter(), (), STRAIGHT.name, "")
-            return Again.of(lambda: self._begin(name, job))
+            self._carry_out(number, job.read, lambda call, _: call(_begun))
+            self._last = (began, perf_counter(), (), "straight", "")
+            return Again.of(lambda: self._begin(row, job))
 
         return method
 
@@ -319,8 +323,68 @@ class Comm(MPI.Intracomm):
         return method
 
 
-BY_MPI = {name: Comm.by_mpi(name) for name in (*JOBS, *OBJECT_JOBS)}
+def _begun(group: Group) -> Steps[Failed]:
+    """End a call that only says whose arguments were refused."""
+    return (yield from group.settle(Shape("begin"))) or ()
+
+
+BY_MPI = {name: Comm.by_mpi(name) for name in (*ROWS, *OBJECTS)}
 """By the name of mpi4py's method: one that calls MPI's."""
 
-
 Comm.add_methods()
+
+
+def around(comm: Any, options: Options, *, together: bool = False) -> Comm:
+    """Return a communicator as one of treecast's. Raises PlanError for one that has no ranks of one group.
+
+    ``together``: all ranks call this now, and each says its options to the others first.
+    """
+    if not isinstance(comm, MPI.Comm):
+        raise PlanError(f"a communicator of mpi4py can be wrapped, not {type(comm).__name__}: give MPI.COMM_WORLD, say")
+    if comm == MPI.COMM_NULL:
+        raise PlanError("COMM_NULL cannot be wrapped: it has no ranks")
+    if comm.Is_inter():
+        raise PlanError("an intercommunicator cannot be wrapped: Merge makes an intracommunicator of it")
+    if together:
+        _check_alike(comm, options)
+    return Comm(comm).with_options(check_options(options))
+
+
+def _check_alike(comm: MPI.Comm, options: Options) -> None:
+    """Raise PlanError at all ranks when they have different options, or some that make no sense. Collective."""
+    wrong: list[PlanError] = []
+    try:
+        check_options(options)
+    except PlanError as error:
+        wrong.append(error)
+    said = None if wrong else str(options._replace(network=str(options.network)))
+    everyone = set(MPI.Intracomm(comm).allgather(said))
+    for error in wrong:
+        raise error
+    if len(everyone) > 1:
+        raise PlanError("the ranks of a communicator wrap it with the same options")
+
+
+def is_short(argument: Any, least: int) -> bool:
+    """Return whether it is plain at once that an argument, if it is right, has fewer bytes.
+
+    A buffer has at least as many as are written of it, but for entries that overlap.
+    """
+    try:
+        if type(argument) in _LISTS:
+            return bool(argument[0].nbytes < least and argument[-1].is_predefined)
+        return bool(argument.nbytes < least)
+    except (AttributeError, IndexError):
+        return _is_short_otherwise(argument, least)
+
+
+def _is_short_otherwise(argument: Any, least: int) -> bool:
+    buffer = argument
+    if type(argument) in _LISTS and len(argument) > 1:
+        buffer, *_, last = argument
+        if isinstance(last, MPI.Datatype) and not last.is_predefined:
+            return False
+    try:
+        return memoryview(buffer).nbytes < least
+    except (TypeError, BufferError):
+        return False

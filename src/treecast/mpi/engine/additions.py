@@ -24,6 +24,19 @@ class Additions:
         self._turns: dict[int, deque[Transfer]] = {}
         self._early: dict[int, dict[Transfer, Bytes]] = {}  # what came before its turn
         self._lost: set[int] = set()
+        self._was: dict[tuple[int, int], Bytes] = {}  # shared sums, by how many contributions had been added
+
+    def partial(self, transfer: Transfer, chunk: int) -> Bytes | None:
+        """Return a copy of a sum that nobody owns, with all contributions that come before a transfer and no other.
+
+        None while it is not there; nothing when it never will be.
+        """
+        step = transfer.step_of(chunk)
+        due = sum(each.first <= chunk < each.stop and each.step_of(chunk) < step for each in self._receives)
+        added = self._part.missing[chunk] - self.missing[chunk]
+        if added < due:
+            return self._part.view(chunk)[:0] if chunk in self._lost else None
+        return self._part.view(chunk).copy() if added == due else self._was[chunk, due]
 
     def take(self, transfer: Transfer, chunk: int, contribution: Bytes) -> list[Bytes]:
         """Take a contribution that a transfer has brought; return the buffers that are not needed any more."""
@@ -34,6 +47,8 @@ class Additions:
         early[transfer] = contribution
         while turns and turns[0] in early:
             done.append(early.pop(turns.popleft()))
+            if self._part.shared:
+                self._was[chunk, self._part.missing[chunk] - self.missing[chunk]] = self._part.view(chunk).copy()
             if self._part.add is not None and len(done[-1]):
                 self._part.add(self._part.view(chunk), done[-1])
             self.missing[chunk] -= 1

@@ -101,7 +101,7 @@ def _most_ways(where: Network, *, by_rule: bool = False) -> int:
 
 class Operation(NamedTuple):
     """A collective as it is carried out: on which network, from or to which root, in how many chunks, with how many failures, and
-    under which model; where blocks have different lengths, how many flits each rank has.
+    under which model; where blocks have different lengths, how many flits each has.
     """
 
     kind: str

@@ -21,7 +21,7 @@ from treecast.mpi.engine.choose import (
 from treecast.mpi.engine.engine import Endpoint, Engine, Outcome, Part
 from treecast.mpi.engine.hosts import broadcast_program
 from treecast.mpi.engine.turns import AT_ONCE, Turns
-from treecast.mpi.library import load_mpi, tags_of
+from treecast.mpi.library import tags_of
 from treecast.networks import Network
 from treecast.networks import network as find_network
 
@@ -33,18 +33,15 @@ _PROBE = 1 << 18  # bytes by which the rate of links is measured
 class Communicator:
     """A duplicate of the user's communicator, which returns errors, and how many operations went over it.
 
-    ``near``: whether all ranks share one memory.
+    ``hosts[r]``: the first rank on the host of rank r.
     """
 
-    def __init__(self, comm: Any, mpi: Any) -> None:
+    def __init__(self, comm: Any, mpi: Any, hosts: list[int]) -> None:
         self.mpi, self.comm, self.epoch = mpi, comm.Dup(), 0
         self.comm.Set_errhandler(mpi.ERRORS_RETURN)
         self.tags = tags_of(mpi) // _EPOCHS
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
-        here = self.comm.Split_type(mpi.COMM_TYPE_SHARED)
-        self.near = int(here.Get_size()) == self.size
-        self.hosts: list[int] = [0] * self.size if self.near else self.comm.allgather(here.bcast(self.rank))
-        here.Free()
+        self.hosts = hosts
         self._rates: dict[tuple[Network, str], float] = {}
         self._named: dict[str, Network] = {}
 
@@ -54,7 +51,7 @@ class Communicator:
         Every rank sends to one neighbour, all at once; where hosts have one port, one rank of each does. The slowest counts, of
         the faster of two runs.
         """
-        if self.near or self.size == 1:
+        if len(self._speaks) == 1:
             return 0.0
         if (where, model) not in self._rates:
             # over the last port, since the first may lead to the same host
@@ -143,28 +140,6 @@ class Communicator:
 
 def builder_of(kind: str, where: Network, survive: int) -> str:
     """Return the name of the builder by which a collective goes over one port."""
-    lengths = (1,) * where.nodes if COLLECTIVES[kind].lengths else None
+    blocks = where.nodes ** (2 if COLLECTIVES[kind].blocks == "pair" else 1)
+    lengths = (1,) * blocks if COLLECTIVES[kind].lengths else None
     return schedule_of(Operation(kind, where, 0, 1, survive, ONE_PORT, lengths)).builder
-
-
-_KEY: list[int] = []  # under which a communicator keeps what we know of it
-
-
-def communicator_of(comm: Any) -> Communicator:
-    """Return what a communicator is to treecast; all its ranks make it together when they first ask.
-
-    Raises PlanError without MPI.
-    """
-    mpi = load_mpi()
-    if not _KEY:
-        _KEY.append(mpi.Comm.Create_keyval(delete_fn=_forget))
-    found = comm.Get_attr(_KEY[0])
-    if found is None:
-        found = Communicator(comm, mpi)
-        comm.Set_attr(_KEY[0], found)
-    return found
-
-
-def _forget(comm: Any, key: int, ours: Any) -> None:
-    if not ours.mpi.Is_finalized():
-        ours.comm.Free()

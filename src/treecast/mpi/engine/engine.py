@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.execution.layout import Bytes
+from treecast.mpi.deaths import abandon, cancel, deaths
 from treecast.mpi.engine.additions import Additions
-from treecast.mpi.engine.deaths import deaths
 from treecast.mpi.engine.memory import Memory, Part
 from treecast.mpi.engine.transfers import Expected, Transfer
 from treecast.mpi.engine.turns import Turns
@@ -30,6 +30,7 @@ WINDOW = 4
 _NAP_AFTER = 2  # looks in vain before a rank sleeps: looks cost others time
 _NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 100e-6, 1e-3  # of the time since something moved, in seconds
 _RESTING = 200  # looks in vain after which a buffer is taken beyond what is allowed
+_LAST_LOOKS = 50  # at what is left under way
 _LACKING = 4  # times as long a rank waits when it lacks something
 
 
@@ -206,6 +207,8 @@ class Engine:
 
     def _outgoing(self, transfer: Transfer, chunk: int) -> Bytes | None:
         """Return what is sent of a chunk: its bytes, nothing when it will not come, None when that is not known yet."""
+        if self._part.shared and chunk in self._missing:
+            return self._additions.partial(transfer, chunk)
         if chunk in self.outcome.held:
             return self._memory.view(chunk)
         total = self._sum_of.get(chunk, chunk)
@@ -278,8 +281,7 @@ class Engine:
         if adds:
             self._memory.give_back(*self._additions.take(transfer, chunk, buffer))
             new = not self._missing[chunk]
-            if new:
-                self._complete(chunk)
+            (self._complete if new else self._wake)(chunk)
         elif new:
             if not message.lands:
                 self._memory.keep(chunk, buffer)
@@ -364,7 +366,7 @@ class Engine:
                     self._turns.end(peer)
                 else:
                     self._memory.give_up(message.chunk, message.buffer, message.lands)
-                    self._cancel(message.request)
+                    cancel(self._mpi, message.request)
                 self._left.append((message.request, message.buffer))
             active.under_way.clear()
             for chunk in lost:
@@ -374,26 +376,6 @@ class Engine:
                     self._note_void(active.transfer, chunk)
         self._send_next()
 
-    def _cancel(self, request: Any) -> None:
-        try:
-            request.Cancel()
-        except self._mpi.Exception:
-            return
-
     def _leave(self) -> None:
-        """Test what is left under way a last few times, and keep the memory of what never ends from being freed."""
-        for _ in range(50):
-            self._left = [pair for pair in self._left if not self._is_over(pair[0])]
-            if not self._left:
-                return
-            time.sleep(0.001)
-        _ABANDONED.extend(self._left)
-
-    def _is_over(self, request: Any) -> bool:
-        try:
-            return bool(request.Test())
-        except self._mpi.Exception:
-            return True
-
-
-_ABANDONED: list[tuple[Any, Bytes]] = []  # MPI may still write there
+        """Leave what is under way with whom nothing more is expected."""
+        abandon(self._mpi, self._left, _LAST_LOOKS)

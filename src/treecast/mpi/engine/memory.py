@@ -30,7 +30,7 @@ class Part:
     ``view(chunk)``: the bytes of a chunk, always the same ones. ``held``: the chunks that the rank holds from the beginning.
     ``missing``: of sums, how many contributions are still to be added before one goes on; ``add(into, contribution)`` adds.
     ``results``: the finished sum that a complete sum becomes, at its owner. ``passing(chunk)``: how many bytes a chunk has that
-    only passes, whose ``view`` is never asked for; None of all others.
+    only passes, whose ``view`` is never asked for; None of all others. ``shared``: whether nobody owns the sums.
     """
 
     view: Callable[[int], Bytes]
@@ -39,6 +39,7 @@ class Part:
     results: Mapping[int, int] = field(default_factory=dict[int, int])
     add: Callable[[Bytes, Bytes], None] | None = None
     passing: Callable[[int], int | None] = _none_passes
+    shared: bool = False
 
 
 class Memory:

@@ -12,12 +12,13 @@ import numpy as np
 
 from treecast.collectives import Collective
 from treecast.errors import FormatError, PlanError
-from treecast.execution.folders import flits_of, node_files
+from treecast.execution.folders import check_folder, flits_of, node_files
 from treecast.execution.layout import (
     Bytes,
     Layout,
     add_contribution,
     add_numbers,
+    completed_by,
     file_layout,
     message_layout,
     missing_contributions_at,
@@ -73,6 +74,7 @@ def find_source(program: Schedule, name: str, flit: int, output: str | None = No
 
 
 def _folder(network: Network, collective: Collective, name: str, flit: int) -> Source:
+    check_folder(collective)
     lengths = collective.lengths
     files = node_files(network, name, None if collective.all_source else collective.root)
     if lengths is None or not np.array_equal(flits_of(network, files, flit), lengths.flits):
@@ -107,8 +109,10 @@ def prepare(program: Schedule, rank: int, source: Source) -> Prepared:
         for part in np.flatnonzero(collective.ranks == rank).tolist():  # none of a relay
             add_contribution(memory, _piece(Path(source.name), part * layout.part, layout.part))
         missing: list[int] = missing_contributions_at(program, rank).tolist()
-        own = {c: collective.sums + c for c in range(collective.sums) if int(collective.source_of(c)) == rank}
-        part = Part(view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers)
+        own = {c: collective.sums + c for c in completed_by(program, rank).tolist()}
+        part = Part(
+            view, (), dict(enumerate(missing)), own if collective.results else {}, add_numbers, shared=collective.shared
+        )
         return Prepared(program, source, part, memory)
     held = list[int]()
     for first, stop in ranges_at(collective.given(), rank):

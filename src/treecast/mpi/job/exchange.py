@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.execution.layout import Bytes
-from treecast.mpi.engine.deaths import failed_ranks
+from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended
 from treecast.networks import Network
 
 _RECORD = 1 << 16  # bytes that a rank's closing words may have
@@ -78,7 +78,9 @@ class _Exchange:
         self._post_all()
         moved = looked = time.monotonic()
         while time.monotonic() - moved < self._patience:
-            still = [(peer, request, out) for peer, request, out in self._outgoing if self._has_ended(request) is False]
+            still = [
+                (peer, request, out) for peer, request, out in self._outgoing if has_ended(self._mpi, request) is False
+            ]
             self._outgoing = still
             if self._receive():
                 moved = time.monotonic()
@@ -91,8 +93,10 @@ class _Exchange:
                 self._dead.update(failed_ranks(self._mpi, self._comm))
                 if is_over(self._received, self._dead):
                     break
-        _cancel_all(self._mpi, self._incoming)
-        _unfinished.append(self._outgoing)  # what is still under way needs its memory
+        for request, _ in self._incoming.values():  # another rank has passed it on, or it will never come
+            cancel(self._mpi, request)
+        outgoing = ((request, out) for _, request, out in self._outgoing)
+        abandon(self._mpi, [*self._incoming.values(), *outgoing])
         return self._received, self._dead - set(self._received)
 
     def _post_all(self) -> None:
@@ -109,7 +113,7 @@ class _Exchange:
         news = False
         for (peer, of), (request, place) in list(self._incoming.items()):
             status = self._mpi.Status()
-            over = self._has_ended(request, status)
+            over = has_ended(self._mpi, request, status)
             if over is False:
                 continue
             del self._incoming[peer, of]
@@ -146,25 +150,3 @@ class _Exchange:
             self._dead.add(peer)
         else:
             self._outgoing.append((peer, request, out))
-
-    def _has_ended(self, request: Any, status: Any = None) -> bool | None:
-        """Return whether a request has ended; None when it failed."""
-        try:
-            return bool(request.Test(status))
-        except self._mpi.Exception:
-            return None
-
-
-_unfinished: list[Any] = []
-
-
-def _cancel_all(mpi: Any, incoming: Mapping[tuple[int, int], tuple[Any, Bytes]]) -> None:
-    """Cancel receives that are not needed: another rank has passed the message on, or it will never come."""
-    for request, place in incoming.values():
-        try:
-            request.Cancel()
-            if request.Test():  # not Wait: a message that a cut link has broken off never ends
-                continue
-        except mpi.Exception:
-            pass
-        _unfinished.append((request, place))

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,12 @@ def _place_of_program(words: Sequence[str]) -> int:
     return 0
 
 
+def torch_place(host: str) -> dict[str, str]:
+    """Return what torch.distributed reads of where its ranks meet: a port that is free here by now."""
+    with socket.create_server(("", 0)) as server:
+        return {"MASTER_ADDR": host.rpartition("@")[2], "MASTER_PORT": str(server.getsockname()[1])}
+
+
 def launch(
     ranks: int,
     program: Sequence[str],
@@ -141,7 +148,13 @@ def launch(
         try:
             child = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *line],
-                env={**inherited, **ENVIRONMENT, **(environment or {}), "TREECAST_JOB": str(watch.status)},
+                env={
+                    **torch_place("127.0.0.1"),
+                    **inherited,
+                    **ENVIRONMENT,
+                    **(environment or {}),
+                    "TREECAST_JOB": str(watch.status),
+                },
                 start_new_session=True,
                 stdin=reads,
                 stdout=stdout,

@@ -27,10 +27,17 @@ _DAEMONS = ("prted", "prterun", "mpirun")
 _PASSED_ON = (signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that mpirun sends to the rank too, which may live on."""
 _PR_SET_PDEATHSIG = 1
+_TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOCAL_WORLD_SIZE": "LOCAL_SIZE"}
+"""By torch's name: the variable of mpirun that torch.distributed does not read."""
 
 
 def main(words: list[str]) -> None:
     """Start the program in a child, and watch that."""
+    if launcher := os.environ.pop("TREECAST_TIE", ""):
+        end_with(int(launcher))
+    for name, theirs in _TORCH.items():
+        if f"OMPI_COMM_WORLD_{theirs}" in os.environ:
+            os.environ.setdefault(name, os.environ[f"OMPI_COMM_WORLD_{theirs}"])
     watcher, child = os.getpid(), os.fork()
     if child:
         watch(child)
@@ -120,6 +127,8 @@ def fail(status: int) -> NoReturn:
     flush()
     if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
         os.kill(os.getpid(), signal.SIGKILL)
+    if sockets := sys.modules.get("treecast.tcp.job"):  # the launcher may be gone
+        sockets.abort(status)
     os._exit(status)
 
 

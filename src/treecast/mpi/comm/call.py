@@ -1,0 +1,63 @@
+"""A call on a communicator, under way: algorithms over its group, or a plan in their place."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from treecast.errors import DeliveryError
+from treecast.groups.group import Group, called
+from treecast.mpi.comm.table import Algorithm, Failed, Rank
+from treecast.transport.base import Steps, T
+
+
+class Call:
+    """A call of one rank. ``number``: of the call, the same at all ranks. ``refused``: what is wrong with this rank's arguments.
+
+    ``run``: carries out steps of the group. ``plans``: what carries algorithms out by plans; all others go straight.
+    """
+
+    def __init__(
+        self,
+        ours: Rank,
+        group: Group,
+        run: Callable[[Any], Any],
+        *,
+        number: int = 0,
+        plans: Mapping[Algorithm, Callable[..., Failed]] | None = None,
+    ) -> None:
+        self.ours, self.group, self.number, self.refused = ours, group, number, ""
+        self._run, self._plans = run, plans or {}
+
+    def __call__(self, algorithm: Algorithm, *parts: Any) -> Failed:
+        """Carry an algorithm out; return the failed ranks whose data is missing."""
+        plan = self._plans.get(algorithm)
+        return self.run(algorithm(self.group, *parts)) if plan is None else plan(self, *parts)
+
+    def run(self, steps: Steps[T], refused: str | None = None) -> T:
+        """Carry out steps of the group; ``refused``: what is wrong with this rank's data in them, by default its arguments.
+
+        A rank whose arguments were refused goes on with the others, unless they know of it: then DeliveryError says so here, too.
+        """
+        refused = self.refused if refused is None else refused
+        found: T = self._run(called(self.group, steps, refused))
+        if not refused:
+            self.group.check_arguments()
+        elif self.group.refusal_known:
+            raise DeliveryError(refused)
+        return found
+
+    def carry_out(self, read: Callable[[], Any], carry: Callable[["Call", Any], Any]) -> Any:
+        """Read arguments and carry a call out; raise what is wrong with them when the others have ended the call, too."""
+        given, wrong = None, None
+        try:
+            given = read()
+        except Exception as error:  # whatever it is, the others must not wait for this rank
+            wrong, self.refused = error, f"{type(error).__name__}: {error}"
+        try:
+            found = carry(self, given)
+        except DeliveryError:
+            if wrong is None:
+                raise
+            raise wrong from None
+        if wrong is not None:
+            raise wrong
+        return found

@@ -1,0 +1,154 @@
+"""The table of collectives: for each of mpi4py's methods, what reads its arguments, the algorithm, the argument that tells its
+size, and the size from which on it goes straight when nothing is to be survived.
+
+To add a collective is to add an algorithm, and a row here: a function that reads its arguments.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treecast.errors import PlanError
+from treecast.mpi.arguments.reader import Entries
+
+if TYPE_CHECKING:
+    from treecast.mpi.comm.call import Call
+
+Failed = tuple[int, ...]
+Algorithm = Callable[..., Any]
+"""Steps over a group: see ``treecast.algorithms``."""
+
+
+class Rank(NamedTuple):
+    """Whose arguments are read, by what (``arguments.reader.Reader``, or another that has its methods)."""
+
+    mpi: Any
+    reader: Any
+    rank: int
+    size: int
+
+    def in_place(self, argument: Any) -> bool:
+        """Return whether an argument says that the data is in the other one."""
+        return argument is None or argument is self.mpi.IN_PLACE
+
+
+class Given(NamedTuple):
+    """What was read: what the algorithm takes, its bytes as thresholds count them, and what is done when it has come."""
+
+    parts: tuple[Any, ...]
+    total: int
+    finishes: tuple[Callable[[], None] | None, ...] = ()
+
+    def finish(self) -> None:
+        """Bring what has come to where the arguments say."""
+        for finish in self.finishes:
+            if finish is not None:
+                finish()
+
+
+class Job(NamedTuple):
+    """A collective of one rank.
+
+    ``read``: its arguments; it may raise. The algorithm takes the parts that were read, or ``blank`` when they were refused.
+    ``carry``: does so where one algorithm is not all of it. ``target``: the one rank that has a result.
+    """
+
+    read: Callable[[], Given]
+    blank: tuple[Any, ...]
+    carry: Callable[["Call", tuple[Any, ...]], Failed] | None = None
+    target: int | None = None
+
+
+class Row(NamedTuple):
+    """A collective on buffers. ``make``: returns the job of its arguments, which follow a ``Rank``.
+
+    ``sized_by``: the place of the argument that has all bytes of the call, or this rank's ``share`` of them; then of the one that
+    has them when it is IN_PLACE. ``own_from``: bytes of a call, all blocks of a rank together, from which on it goes straight
+    where nothing is to be survived; it is MPI's below, and where this is None.
+    """
+
+    name: str
+    make: Callable[..., Job]
+    algorithm: Algorithm
+    sized_by: tuple[int, ...] = ()
+    share: bool = False
+    own_from: int | None = None
+
+    def carry_out(self, call: "Call", job: Job, given: Given | None) -> Failed:
+        """Carry a job out, and return the failed ranks whose data is missing."""
+        parts = job.blank if given is None else given.parts
+        return call(self.algorithm, *parts) if job.carry is None else job.carry(call, parts)
+
+
+class ObjectJob(NamedTuple):
+    """A collective of objects. ``read`` pickles what is sent, and may raise; ``carry`` gets None then, and returns the result."""
+
+    read: Callable[[], Any]
+    carry: Callable[["Call", Any], tuple[Any, Failed]]
+    target: int | None = None
+
+
+ROWS: dict[str, Row] = {}
+"""By the name of mpi4py's method."""
+
+OBJECTS: dict[str, Callable[..., ObjectJob]] = {}
+"""By the name of mpi4py's method: the job of its arguments, which follow a ``Rank``."""
+
+
+def row(
+    name: str,
+    algorithm: Algorithm,
+    sized_by: tuple[int, ...] = (),
+    *,
+    share: bool = False,
+    own_from: int | None = None,
+) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Register a method of mpi4py; see ``Row``."""
+
+    def register(make: Callable[..., Job]) -> Callable[..., Job]:
+        ROWS[name] = Row(name, make, algorithm, sized_by, share, own_from)
+        return make
+
+    return register
+
+
+def of_objects(make: Callable[..., ObjectJob]) -> Callable[..., ObjectJob]:
+    """Register a method of mpi4py on objects."""
+    OBJECTS[make.__name__] = make
+    return make
+
+
+def job_of(make: Callable[..., Any], ours: Rank, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Return the job of a call; one that refuses its arguments where they make none: the others must not wait for this rank."""
+    try:
+        return make(ours, *arguments, **named)
+    except Exception as error:
+        wrong = error
+
+    def read() -> Any:
+        raise wrong
+
+    needed = [each for each in signature(make).parameters.values() if each.default is each.empty]
+    return make(ours, *[None] * (len(needed) - 1))._replace(read=read)
+
+
+def check_own(ours: Rank, sent: Any, place: Any) -> None:
+    """Raise PlanError when a rank's own block is sent in one length and received in another."""
+    if len(sent) != len(place):
+        raise PlanError(f"rank {ours.rank}: {len(sent):,} bytes are sent to itself where {len(place):,} are received")
+
+
+def check_root(ours: Rank, root: Any) -> int:
+    """Return the root. Raises what MPI raises for one that is no rank."""
+    if not 0 <= index(root) < ours.size:
+        raise ours.mpi.Exception(ours.mpi.ERR_ROOT)
+    return index(root)
+
+
+def check_alike(sent: Entries, received: Entries) -> None:
+    """Raise ValueError, as mpi4py does, when what is added and its sum differ in datatype or number."""
+    if sent.datatype != received.datatype:
+        raise ValueError("mismatch in send and receive MPI datatypes")
+    if sent.number != received.number:
+        raise ValueError(f"mismatch in send count {sent.number} and receive count {received.number}")

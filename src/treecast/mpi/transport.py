@@ -1,0 +1,377 @@
+"""The transport over MPI: the messages of a communicator, polled in the thread of the caller.
+
+``wait`` takes what has come, hands frames of control on, and finds out who has died. A call holds ``lock`` from begin to end. A
+side thread takes it when it is free, and answers ranks that are behind while the program computes.
+"""
+
+import os
+import struct
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Event, Lock, Thread
+from typing import Any
+
+from treecast.mpi.deaths import abandon, cancel, failed_ranks, is_proof
+from treecast.mpi.library import tags_of
+from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
+
+_HEAD = struct.Struct("<BBHIHH")
+_CONTROL = 0  # the tag of frames of control
+_STAGES = 1 << 6  # of a call, whose messages have tags of their own
+_ASKED = 1 << 15  # stages from there on are counted by who asks
+_QUIET, _NAP = 1e-3, 2e-4  # seconds of nothing after which a rank naps between looks
+_CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
+_SIDE = 2e-2  # seconds between two looks of the side thread
+_LAST_LOOKS = 20  # at a message that was cancelled
+
+
+class _Posted:
+    """A message under way. ``place``: where it is received, None of one that is sent; ``landing`` is copied there at its end."""
+
+    __slots__ = ("landing", "peer", "place", "request", "ticket")
+
+    def __init__(self, request: Any, peer: int, ticket: Ticket, place: Piece | None, landing: Piece | None) -> None:
+        self.request, self.peer, self.ticket, self.place, self.landing = request, peer, ticket, place, landing
+
+
+class MpiTransport:
+    """The messages of one communicator; see ``Transport`` for the verbs.
+
+    ``deadline``: seconds after which a rank that is waited for, and from which nothing has come, is told to ``judge``; None waits
+    for ever. With one, what is received lands in memory of the transport first: it may come when nobody waits for it any more.
+    ``awaited``: for whom a call waits. ``together``: calls that MPI carries out for all ranks at once.
+
+    Parameters
+    ----------
+    mpi : module
+        mpi4py's.
+    comm : mpi4py.MPI.Comm
+        A duplicate that nobody else uses; it returns errors from now on.
+    """
+
+    def __init__(self, mpi: Any, comm: Any) -> None:
+        comm.Set_errhandler(mpi.ERRORS_RETURN)
+        self.mpi, self.comm, self.deadline = mpi, comm, None
+        self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
+        self.lock, self._closed = Lock(), Event()
+        self._side: Thread | None = None
+        self.awaited: Callable[[], Iterable[int]] = tuple
+        self.judge: Callable[[int], None] = self.shut
+        self.together: Together | None = None
+        self.deadline: float | None
+        self._lost: dict[int, bool] = {}
+        self._handlers: dict[int, Handler] = {}
+        self._watchers: list[Callable[[int, bool], None]] = []
+        self._posted: list[_Posted] = []
+        self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of what is taken and dropped
+        self._said: list[Any] = []  # frames of control that are not out yet
+        self._fetches = tags_of(mpi) // 2
+        self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
+        self._status, self._byte = mpi.Status(), mpi.BYTE
+        self._heard = [0.0] * self.size
+        self._looked = self._spoke = self._checked = 0.0
+
+    @property
+    def lost(self) -> Mapping[int, bool]:
+        """The ranks from which nothing more comes, and whether their end is proved."""
+        return self._lost
+
+    def on(self, kind: Kind, handler: Handler) -> None:
+        """Have frames of control of a kind handled."""
+        self._handlers[kind] = handler
+
+    def watch(self, handler: Callable[[int, bool], None]) -> None:
+        """Have it told which rank is lost, and whether that is proved."""
+        self._watchers.append(handler)
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def _tag(self, key: Key) -> int:
+        _, call, stage, _, _, group = key
+        if stage >= _ASKED:
+            return self._fetches + stage % min(_ASKED, self._fetches)
+        return 1 + (call % self._calls * _STAGES + stage % _STAGES) * 2 + group
+
+    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
+        """Begin to send a message, or a frame of control."""
+        ticket = Ticket()
+        if key.kind != Kind.DATA:
+            self._say(to, key, piece)
+            ticket.end(len(piece))
+        elif to in self._lost:
+            ticket.end(lost=True)
+        else:
+            self._post(self.comm.Isend, piece, self._tag(key), _Posted(None, to, ticket, None, None))
+        return ticket
+
+    def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
+        """Begin to receive a message into its place; None drops it."""
+        ticket = Ticket()
+        if source in self._lost:
+            ticket.end(lost=True)
+        elif place is None:  # Open MPI writes past a buffer that is too short
+            self._dropped.append((source, self._tag(key), ticket))
+        else:
+            landing = None if self.deadline is None else self.mpi.buffer.allocate(len(place))
+            into = place if landing is None else landing
+            self._post(self.comm.Irecv, into, self._tag(key), _Posted(None, source, ticket, place, landing))
+        return ticket
+
+    def _post(self, begin: Callable[..., Any], piece: Piece, tag: int, posted: _Posted) -> None:
+        try:
+            posted.request = begin([piece, len(piece), self._byte], posted.peer, tag)
+        except self.mpi.Exception as error:
+            posted.ticket.end(lost=True)
+            self._note(posted.peer, error)
+        else:
+            self._posted.append(posted)
+
+    def _say(self, to: int, key: Key, body: Piece) -> None:
+        kind, call, stage, about, instance, group = key
+        frame = _HEAD.pack(kind, instance, about, call, group, stage) + bytes(body)
+        try:
+            request = self.comm.Isend([frame, len(frame), self._byte], to, _CONTROL)
+            if not request.Test():
+                self._said.append(request)
+        except self.mpi.Exception as error:
+            self._note(to, error)
+
+    def waits(self, source: int, key: Key) -> int | None:
+        """Return the length of a message that nobody has asked for yet, None where there is none."""
+        found = self.comm.Iprobe(source, self._tag(key), self._status)
+        return int(self._status.Get_count(self._byte)) if found else None
+
+    def shut(self, rank: int) -> None:
+        """Take nothing more from a rank."""
+        if rank not in self._lost:
+            self._lose(rank, False)
+        if self.deadline is not None:  # else MPI ends what is under way with it: it has died
+            self.give_up(rank)
+
+    def give_up(self, rank: int) -> None:
+        """End what is under way with a rank; MPI may still use its memory."""
+        given_up = [posted for posted in self._posted if posted.peer == rank and not posted.ticket.over]
+        for source, _, ticket in self._dropped:
+            if source == rank:
+                ticket.end(lost=True)
+        for posted in given_up:
+            posted.ticket.end(lost=True)
+            if posted.place is not None:
+                cancel(self.mpi, posted.request)
+        abandon(self.mpi, [(each.request, each.landing) for each in given_up], _LAST_LOOKS)
+
+    # -- the only wait -----------------------------------------------------------------------------------------------
+
+    def wait(self, until: Until, seconds: float | None = None) -> None:
+        """Move messages and call handlers until ``until()`` holds or the time is up."""
+        if until():
+            return
+        began = moved = time.monotonic()
+        self._heard = [began] * self.size
+        self._looked = began
+        while True:
+            if self._move():
+                moved = time.monotonic()
+                if until():
+                    return
+                continue
+            if until():
+                return
+            now = time.monotonic()
+            if seconds is not None and now - began >= seconds:
+                return
+            if now - max(moved, self._checked) > _CHECK:
+                self.check(now)
+            if self.deadline is not None:
+                self._watch_time(now, self.deadline)
+            os.sched_yield()
+            if now - moved > _QUIET and (self.deadline is not None or not self._posted):
+                time.sleep(_NAP)
+
+    def _move(self) -> bool:
+        """Take what is over; return whether there was any."""
+        over = False
+        for each in self._posted:  # one by one: Open MPI's Testany overlooks deaths
+            if not each.ticket.over:
+                over |= self._take(each)
+        if over:
+            self._posted = [each for each in self._posted if not each.ticket.over]
+        if self._dropped:
+            self._drop()
+        return self.hear() or over
+
+    def _take(self, each: _Posted) -> bool:
+        """Take a message if it is over; return whether it is."""
+        try:
+            if not each.request.Test(self._status):
+                return False
+        except self.mpi.Exception as error:
+            each.ticket.end(lost=True)
+            self._note(each.peer, error)
+            return True
+        self._heard[each.peer] = time.monotonic()
+        if each.place is None:
+            each.ticket.end()
+            return True
+        length = int(self._status.Get_count(self._byte))
+        if each.landing is not None and length == len(each.place):
+            each.place[:] = each.landing
+        each.ticket.end(length)
+        return True
+
+    def _drop(self) -> None:
+        """Take what has come for nobody."""
+        waiting, self._dropped = self._dropped, []
+        for source, tag, ticket in waiting:
+            try:
+                message = self.comm.Improbe(source, tag, self._status)
+            except self.mpi.Exception as error:
+                ticket.end(lost=True)
+                self._note(source, error)
+                continue
+            if message is None:
+                self._dropped.append((source, tag, ticket))
+            else:
+                count = self._status.Get_count(self._byte)
+                request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
+                self._posted.append(_Posted(request, source, ticket, None, None))
+
+    def forget_dropped(self) -> None:
+        """Take nothing more of what was to be dropped: a call is over."""
+        self._dropped.clear()
+
+    def hear(self) -> bool:
+        """Take frames of control; return whether there were any."""
+        moved, status = False, self.mpi.Status()
+        while True:
+            try:
+                message = self.comm.Improbe(self.mpi.ANY_SOURCE, _CONTROL, status)
+                if message is None:
+                    return moved
+                source, count = status.Get_source(), status.Get_count(self._byte)
+                body = bytearray(count)
+                message.Recv([body, count, self._byte])
+            except self.mpi.Exception:
+                self.check(time.monotonic())
+                return moved
+            moved = True
+            self._heard[source] = time.monotonic()
+            self._handle(source, bytes(body))
+
+    def _handle(self, source: int, frame: bytes) -> None:
+        kind, instance, about, call, group, stage = _HEAD.unpack_from(frame)
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            handler(source, Key(kind, call, stage, about, instance, group), frame[_HEAD.size :])
+
+    # -- failures ----------------------------------------------------------------------------------------------------
+
+    def check(self, now: float) -> None:
+        """Ask MPI who has failed."""
+        self._checked = now
+        for rank in failed_ranks(self.mpi, self.comm):
+            if not self._lost.get(rank):
+                self._lose(rank, True)
+
+    def _note(self, peer: int, error: Any) -> None:
+        """Note what an error of a message tells of the other rank: that it has failed, or that nothing gets through."""
+        if error.Get_error_class() == self.mpi.ERR_TRUNCATE:
+            return
+        proof = is_proof(self.mpi, error)
+        if not self._lost.get(peer) and (proof or peer not in self._lost):
+            self._lose(peer, proof)
+            if not proof:
+                self.give_up(peer)
+
+    def _lose(self, rank: int, proof: bool) -> None:
+        self._lost[rank] = proof
+        if self.together is not None:
+            self.together.end()
+        for watcher in self._watchers:
+            watcher(rank, proof)
+
+    def _watch_time(self, now: float, deadline: float) -> None:
+        """Say that this rank waits, and find out who is silent."""
+        if now - self._looked > deadline / 2:  # it is this rank that was stopped: hear the others first
+            self._heard = [now] * self.size
+        self._looked = now
+        if now - self._spoke > deadline / 4:
+            self._spoke = now
+            for rank in range(self.size):
+                if rank != self.rank and rank not in self._lost:
+                    self._say(rank, Key(Kind.ALIVE), b"")
+        for rank in list(self.awaited()):
+            if now - self._heard[rank] > deadline:
+                self.judge(rank)
+
+    # -- beside the program ------------------------------------------------------------------------------------------
+
+    def answer_beside(self) -> None:
+        """Answer others from now on while the program does something else, where MPI allows threads."""
+        if self._side is None and self.mpi.Query_thread() == self.mpi.THREAD_MULTIPLE:
+            self._side = Thread(target=self._help, name="treecast.mpi.side", daemon=True)
+            self._side.start()
+
+    def _help(self) -> None:
+        while not self._closed.wait(_SIDE):
+            if self.lock.acquire(blocking=False):
+                try:
+                    self.hear()
+                finally:
+                    self.lock.release()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it answers nobody any more."""
+        return self._closed.is_set()
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        self._closed.set()
+        if self._side is not None:
+            self._side.join()
+        abandon(self.mpi, [(request, None) for request in (*self._said, *(posted.request for posted in self._posted))])
+
+
+class Together:
+    """Calls on little data that MPI carries out for all ranks at once, as long as nobody has failed: it is the fastest.
+
+    A call that fails, at one rank or at several, ends these calls at all ranks (``MPI_Comm_revoke``). Nobody waits in one for who
+    does not come.
+    """
+
+    def __init__(self, mpi: Any, comm: Any) -> None:
+        comm.Set_errhandler(mpi.ERRORS_RETURN)
+        self._mpi, self.comm, self.is_over = mpi, comm, False
+
+    def broadcast(self, data: Piece, root: int) -> Ticket:
+        """Bring the bytes of the root to all."""
+        return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
+
+    def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
+        """Bring blocks of these lengths to all, one behind the other."""
+        byte = self._mpi.BYTE
+        if lengths.count(lengths[0]) == len(lengths):
+            return self._call(self.comm.Allgather, [mine, len(mine), byte], [whole, lengths[0], byte])
+        return self._call(self.comm.Allgatherv, [mine, len(mine), byte], [whole, lengths, byte])
+
+    def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
+        """Bring a block to each rank, of these lengths; those that come have one length."""
+        byte = self._mpi.BYTE
+        return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
+
+    def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
+        ticket = Ticket()
+        if not self.is_over:
+            try:
+                call(*arguments)
+            except self._mpi.Exception:
+                self.end()
+        ticket.end(lost=self.is_over)
+        return ticket
+
+    def end(self) -> None:
+        """End these calls at all ranks."""
+        if not self.is_over:
+            self.is_over = True
+            self.comm.Revoke()

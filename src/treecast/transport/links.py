@@ -1,0 +1,208 @@
+"""Streams between any two ranks of a network whose links are the only connections: each piece is flooded.
+
+A rank numbers its pieces, and sends each over all its links. Whoever gets one for the first time sends it on over all its other
+links, and takes the pieces of a rank in the order of their numbers. So a piece comes by every way at once, and cut links and dead
+ranks on the way delay nothing while some way is left. ``Sockets`` runs over these streams as over sockets, with ``Links`` in
+the place of its selector. Data of plans goes over single links, by ``direct``.
+
+Source: flooding with sequence numbers, as in link-state routing (Perlman 1983); no routes are kept here.
+"""
+
+import selectors
+from collections import deque
+from collections.abc import Collection, Sequence
+from time import monotonic
+from typing import Any, NamedTuple
+
+from treecast.transport.base import Key, Kind, Piece
+from treecast.transport.sockets import Sockets
+
+_PIECE = 1 << 15  # bytes of a piece at most
+_WINDOW = 1 << 17  # bytes on their way to a rank that has not taken them yet
+_CREDIT = _WINDOW // 4  # bytes taken after which the sender is told so
+_EARLY = 1 << 14  # pieces of a rank that may come before their turn
+_CLOSING = 10.0  # seconds for which others are waited for at the end
+_BYTES, _TAKEN, _GONE, _DONE = range(4)
+
+
+class Ready(NamedTuple):
+    """A stream as a selector names it."""
+
+    data: Any
+
+
+class Stream:
+    """The bytes to and from one rank; as much of a non-blocking socket as ``Wire`` and ``Sockets`` ask for."""
+
+    def __init__(self, links: "Links", peer: int) -> None:
+        self._links, self.peer = links, peer
+        self._came: deque[memoryview] = deque()
+        self._room, self._taken = _WINDOW, 0
+        self.is_over = False
+
+    def setblocking(self, flag: bool) -> None:
+        """Do nothing: no call blocks."""
+
+    def setsockopt(self, *what: int) -> None:
+        """Do nothing: pieces go at once."""
+
+    def close(self) -> None:
+        """Let nothing more out."""
+        self.is_over = True
+
+    def sendmsg(self, pieces: Sequence[Piece]) -> int:
+        """Send what goes at once of some pieces of memory; return how much that is."""
+        return self.send(b"".join(pieces))
+
+    def send(self, piece: Piece) -> int:
+        """Send what goes at once; return how much that is. Raises OSError when the rank has ended, or has not taken enough."""
+        if self.is_over:
+            raise BrokenPipeError
+        if not self._room:
+            raise BlockingIOError
+        part = bytes(piece[: min(_PIECE, self._room)])
+        self._room -= len(part)
+        self._links.flood(self.peer, _BYTES, part)
+        return len(part)
+
+    def recv_into(self, place: memoryview) -> int:
+        """Take bytes that have come; return how many, 0 at the end. Raises BlockingIOError when there are none yet."""
+        if not self._came:
+            if self.is_over:
+                return 0
+            raise BlockingIOError
+        piece = self._came.popleft()
+        count = min(len(piece), len(place))
+        place[:count] = piece[:count]
+        if count < len(piece):
+            self._came.appendleft(piece[count:])
+        self._taken += count
+        if self._taken >= _CREDIT:
+            self._links.flood(self.peer, _TAKEN, self._taken.to_bytes(4, "little"))
+            self._taken = 0
+        return count
+
+    def take(self, what: int, body: bytes) -> None:
+        """Take a piece that the rank has sent. Raises ValueError for one that makes no sense."""
+        if what == _BYTES:
+            self._came.append(memoryview(body))
+        else:
+            self._room += int.from_bytes(body, "little")
+            if self._room > _WINDOW:
+                raise ValueError("more was taken than was sent")
+
+    def events(self, wanted: int) -> int:
+        """Return which of the wanted events are there."""
+        reads = selectors.EVENT_READ if self._came or self.is_over else 0
+        writes = selectors.EVENT_WRITE if self._room or self.is_over else 0
+        return wanted & (reads | writes)
+
+
+class Links:
+    """The links of a rank, and its streams to all others over them; ``direct``: the transport of the links alone.
+
+    It is a selector of these streams, and moves bytes when it is asked which are ready. The end of a link that proves a death is
+    flooded; a link that is silent for longer than the deadline of ``direct`` is shut, and only that.
+    """
+
+    def __init__(self, direct: Sockets) -> None:
+        self.direct, self._rank, self._number = direct, direct.rank, 0
+        self.streams = {peer: Stream(self, peer) for peer in range(direct.size) if peer != direct.rank}
+        self._next = dict.fromkeys(range(direct.size), 0)
+        self._early: dict[int, dict[int, tuple[Key, bytes]]] = {peer: {} for peer in self.streams}
+        self._registered: dict[int, tuple[Stream, int, Any]] = {}
+        self._gone = set[int]()
+        self._done = set[int]()  # who waits for nothing any more
+        self._wires: dict[int, Any] = {}  # of streams; a piece that a rank sends to anybody is a sign of life
+        direct.on(Kind.FLOOD, self._hear)
+        direct.watch(self._lose)
+
+    # -- flooding ----------------------------------------------------------------------------------------------------
+
+    def flood(self, target: int, what: int, body: bytes) -> None:
+        """Send a piece to a rank by every way."""
+        key = Key(Kind.FLOOD, self._number, target, self._rank, what)
+        self._number = (self._number + 1) % (1 << 32)
+        self._send_on(key, body, self._rank)
+
+    def _send_on(self, key: Key, body: bytes, source: int) -> None:
+        for near in self.direct.peers:
+            if near not in (source, key.about) and near not in self.direct.lost:
+                self.direct.send(near, key, body)
+
+    def _hear(self, source: int, key: Key, body: bytes) -> None:
+        """Hear a piece over a link, and send it on when it is new. Raises ValueError for one that makes no sense."""
+        origin, number = key.about, key.call
+        if origin == self._rank:
+            return
+        if origin not in self.streams or key.stage >= self.direct.size:
+            raise ValueError("a piece of a rank that is none")
+        early = self._early[origin]
+        ahead = (number - self._next[origin]) % (1 << 32)
+        if origin in self._wires:
+            self._wires[origin].heard = monotonic()
+        if ahead >= 1 << 31 or number in early:
+            return
+        if ahead > _EARLY:
+            raise ValueError("a piece that is too far ahead")
+        self._send_on(key, body, source)
+        early[number] = key, body
+        while self._next[origin] in early:
+            key, body = early.pop(self._next[origin])
+            self._next[origin] = (self._next[origin] + 1) % (1 << 32)
+            if key.instance == _GONE:
+                self._end(key.stage)
+            elif key.instance == _DONE:
+                self._done.add(origin)
+            elif key.stage == self._rank:
+                self.streams[origin].take(key.instance, body)
+
+    def _lose(self, near: int, proof: bool) -> None:
+        if proof:
+            self.flood(near, _GONE, b"")
+            self._end(near)
+
+    def _end(self, rank: int) -> None:
+        if rank in self.streams:
+            self._gone.add(rank)
+            self.streams[rank].close()
+
+    # -- as a selector -----------------------------------------------------------------------------------------------
+
+    def register(self, stream: Stream, events: int, data: Any) -> None:
+        """Look for events of a stream."""
+        self._registered[id(stream)] = stream, events, data
+        self._wires[stream.peer] = data
+
+    modify = register
+
+    def unregister(self, stream: Stream) -> None:
+        """Look for no more events of a stream."""
+        del self._registered[id(stream)]
+
+    def select(self, seconds: float) -> list[tuple[Ready, int]]:
+        """Return the streams that are ready, and for what, after moving bytes over links; wait for some as long as given."""
+        found = self._ready()
+        self.direct.move(0 if found else seconds)
+        self.direct.watch_time(True)
+        return found or self._ready()
+
+    def _ready(self) -> list[tuple[Ready, int]]:
+        looked = ((data, stream.events(events)) for stream, events, data in self._registered.values())
+        return [(Ready(data), events) for data, events in looked if events]
+
+    def linger(self, others: Collection[int]) -> None:
+        """Send on what others still wait for, until all others have said that they wait for nothing any more."""
+        self.flood(self._rank, _DONE, b"")
+        until = monotonic() + _CLOSING
+        while monotonic() < until and (self.direct.wants_out or self._awaits(others)):
+            self.direct.progress(_CLOSING / 100)
+            self.direct.watch_time(True)
+
+    def _awaits(self, others: Collection[int]) -> bool:
+        some_lead_on = len(self.direct.lost) < len(self.direct.peers)
+        return some_lead_on and any(rank not in self._done for rank in set(others) - self._gone)
+
+    def close(self) -> None:
+        """Close all links."""
+        self.direct.close()
