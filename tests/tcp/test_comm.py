@@ -8,12 +8,13 @@ import pytest
 from tests.tcp.threads import run_ranks
 from treecast import tcp
 from treecast.errors import DeliveryError, Evicted, PlanError
-from treecast.mpi.comm.jobs import JOBS
-from treecast.mpi.comm.objects import OBJECT_JOBS
+from treecast.mpi.comm.collectives import OBJECTS as OBJECT_JOBS
+from treecast.mpi.comm.collectives import ROWS
+from treecast.transport.base import Kind
 
 
 def test_it_has_every_collective_of_the_table_but_that_of_derived_datatypes():
-    for name in JOBS.keys() - {"Alltoallw"}:
+    for name in ROWS.keys() - {"Alltoallw"}:
         assert getattr(tcp.Comm, name).__doc__
         assert getattr(tcp.Comm, f"I{name.lower()}")
     assert all(hasattr(tcp.Comm, name) for name in OBJECT_JOBS)
@@ -200,6 +201,24 @@ def test_who_is_alive_but_late_counts_as_silent(name):
     assert isinstance(late, Evicted)
 
 
+def test_calls_on_two_communicators_are_under_way_at_once():
+    def program(comm):
+        other, found = comm.Dup(), [np.zeros(20_000), np.zeros(20_000)]
+        order = [(comm, 0), (other, 1)][:: 1 if comm.rank else -1]
+        begun = [each.Iallreduce(np.full(20_000, comm.rank + 10.0 * k), found[k]) for each, k in order]
+        for request in begun:
+            request.Wait()
+        threads = [threading.Thread(target=each.Allreduce, args=(tcp.IN_PLACE, found[k])) for each, k in order]
+        for thread in threads:
+            thread.start()
+            thread.join(0.01)  # by then it waits for a rank that has begun the other
+        for thread in threads:
+            thread.join()
+        return [set(each.tolist()) for each in found]
+
+    assert run_ranks(3, program) == [[{9.0}, {99.0}]] * 3
+
+
 def test_a_rank_alone_needs_nobody():
     def program(comm):
         mine, out = np.arange(3.0), np.zeros(3)
@@ -215,3 +234,16 @@ def test_calls_after_the_end_say_so():
         comm.barrier()
 
     assert all(isinstance(error, PlanError) for error in run_ranks(2, program))
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_little_data_costs_a_state_from_all_to_all_only_where_that_is_asked_for(sure):
+    def program(comm):
+        comm._group.sure = comm._process.sure = sure
+        transport, kinds = comm._process.transport, []
+        send = transport.send
+        transport.send = lambda to, key, piece: kinds.append(key.kind) or send(to, key, piece)
+        comm.Allgather(np.ones(1), np.zeros(3))
+        return kinds.count(Kind.DATA), kinds.count(Kind.STATE), comm.Dup()._group.sure
+
+    assert run_ranks(3, program) == [(2, 2 * sure, sure)] * 3

@@ -1,11 +1,14 @@
 """Ranks on hosts of a file, started by ssh; here ssh is a script that stays on this machine."""
 
+import json
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+import treecast
 from treecast.errors import PlanError
 from treecast.tcp.hosts import deal_out, read_hosts
 
@@ -62,12 +65,12 @@ def launch(folder, hosts, program, *words):
 
 
 PROGRAM = """
-import os, signal, treecast
+import os, signal, sys, treecast
 comm = treecast.connect(survive=1)
 first = comm.allreduce(1)
 if comm.rank == 1:
     {end}
-print(comm.rank, first, comm.allreduce(1))
+sys.stdout.write(f"{{comm.rank}} {{first}} {{comm.allreduce(1)}}\\n")
 """
 
 
@@ -95,3 +98,17 @@ def test_a_seat_without_a_right_order_says_so(order):
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_seat_that_is_ended_ends_its_rank(number, tmp_path):
+    order = {"version": treecast.__version__, "environment": {}, "folder": str(tmp_path)}
+    order["command"] = [sys.executable, "-c", "import time; print('here', flush=True); time.sleep(300)"]
+    command = [sys.executable, "-m", "treecast.tcp.seat"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as seat:
+        seat.stdin.write(json.dumps(order) + "\n")
+        seat.stdin.flush()
+        assert seat.stdout.readline() == "here\n"
+        seat.send_signal(number)
+        assert seat.stdout.read() == ""  # until the rank, too, has ended
+        assert seat.wait(30) > 128 or number == signal.SIGKILL

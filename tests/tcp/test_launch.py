@@ -11,11 +11,10 @@ import pytest
 HEAD = "import os, sys, signal, numpy as np, treecast.tcp as tcp; comm = tcp.init(survive=1, deadline=20); "
 
 
-def launch(*words, program, ranks=3):
-    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", str(ranks), *words, "--"]
-    done = subprocess.run(
-        [*line, sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=120, check=False
-    )
+def launch(*words, program, ranks=3, deadline=20, head=HEAD):
+    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "--tie", "-n", str(ranks), *words, "--"]
+    line += [sys.executable, "-c", head.replace("deadline=20", f"deadline={deadline}") + program]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, sorted(done.stdout.splitlines()), done.stderr
 
 
@@ -49,20 +48,52 @@ def test_a_job_whose_ranks_are_all_killed_has_failed():
     assert launch(program="os.kill(os.getpid(), signal.SIGKILL)")[0] == 137
 
 
-def test_ranks_go_on_when_their_launcher_is_killed():
-    program = (
-        "print('began', flush=True)\n"
-        "while comm.allreduce(os.getppid() != int(os.environ['LAUNCHER'])) < 3: pass\n"
-        "found = comm.allreduce(1); print(found, flush=True)"
-    )
+GONE = """
+import time
+sys.stdout.write('began\\n'); sys.stdout.flush()
+while not comm.allreduce(int(not os.path.exists(f"/proc/{os.environ['LAUNCHER']}"))):
+    time.sleep(0.01)
+"""  # a line is one write: whole, whatever others print meanwhile
+
+
+def kill_launcher(program, *words):
+    """Kill a launcher whose ranks have begun; return what they print then."""
     start = (
         "import os, sys; os.environ['LAUNCHER'] = str(os.getpid()); from treecast.cli import main;"
-        f"sys.exit(main(['launch', '--tcp', '-n', '3', '--', sys.executable, '-c', {HEAD + program!r}]))"
+        f"sys.exit(main(['launch', '--tcp', '-n', '3', *{words}, '--', sys.executable, '-c', {HEAD + GONE + program!r}]))"
     )
-    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, text=True) as launcher:
-        assert [launcher.stdout.readline() for _ in range(3)] == ["began\n"] * 3
+    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as launcher:
+        assert [launcher.stdout.readline() for _ in range(3)] == [b"began\n"] * 3
         launcher.kill()
-        assert sorted(launcher.stdout.read().split()) == ["3"] * 3
+        launcher.wait()
+        return launcher.stdout.read().split()
+
+
+def test_ranks_go_on_when_their_launcher_is_killed():
+    assert kill_launcher("sys.stdout.write(f'{comm.allreduce(1)}\\n')") == [b"3"] * 3
+
+
+def test_ranks_whose_launcher_was_killed_end_with_the_first_that_fails():
+    """Their output ends, and so do they: two that add for ever, and one whose output nobody reads any more, say."""
+    program = "if comm.rank == 1: raise BrokenPipeError\nwhile True: comm.allreduce(1)"
+    assert kill_launcher(program) == []
+
+
+def test_ranks_that_are_tied_to_their_launcher_end_with_it():
+    assert kill_launcher("while True: comm.allreduce(1)", "--tie") == []
+
+
+def test_the_error_of_a_rank_that_is_out_ends_nothing():
+    program = (
+        "pids = comm.allgather(os.getpid())\n"
+        "if comm.rank == 1: os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "total = comm.allreduce(1)\n"
+        "if comm.rank == 0: os.kill(pids[1], signal.SIGCONT)\n"
+        "sys.stdout.write(f'{total} {comm.allreduce(1)}\\n')"
+    )
+    status, printed, shown = launch(program=program, deadline=1)
+    assert (status, printed) == (0, ["2 2"] * 2)
+    assert "Evicted: rank 1 is cut off" in shown
 
 
 ROOT = Path(__file__).parents[2]
@@ -82,16 +113,15 @@ def test_the_demo_prints_what_its_page_says():
 
 def joins(*words, ranks, respawn):
     program = str(Path(__file__).with_name("joins.py"))
-    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", str(ranks), "--respawn", str(respawn), "--"]
-    done = subprocess.run(
-        [*line, sys.executable, program, *words], capture_output=True, text=True, timeout=580, check=False
-    )
+    words = ["-n", str(ranks), "--respawn", str(respawn), "--", sys.executable, program, *words]
+    line = [sys.executable, "-m", "treecast", "launch", "--tcp", "--tie", *words]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=580, check=False)
     assert done.returncode == 0, done.stderr
     return [line.split() for line in done.stdout.splitlines()]
 
 
 def test_the_dead_come_back_and_have_what_a_serial_sum_gives():
-    said = joins("1", "60", "2", ranks=3, respawn=2)
+    said = joins("1", "60", "2", ranks=3, respawn=20)  # deaths while others come back count as well
     assert all(same == "True" for same, _ in said)
     assert all(0 < int(fewer) < 60 for _, fewer in said)
 

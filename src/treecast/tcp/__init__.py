@@ -47,6 +47,8 @@ def init(
     start: float = 300.0,
     join: bool | None = None,
     late: float | None = None,
+    sure: bool = False,
+    network: Any = None,
 ) -> "Comm":
     """Join a job, and return the communicator of all its ranks.
 
@@ -82,6 +84,14 @@ def init(
         Whether this is a newcomer in the seat of a rank that has failed: it waits for ``Comm.admit`` of the others. By
         default when TREECAST_JOIN is set, as by ``treecast launch --tcp --respawn``; the process then leaves, with status 0,
         when the job is over already. The meeting place has to be there still.
+    network : str, Network or graph, optional
+        The network whose links are the only connections: each node is a rank, relays too. Calls go down its plans, and all
+        else is flooded over the links, so hosts need not reach one another by IP. By default TREECAST_NETWORK names it. When
+        ``meet`` is ``h{rank}:7000``, or ``{name}:7000`` with the names of a file of cables, each rank listens there, and ranks
+        meet over the links alone.
+    sure : bool
+        Whether calls of little data end by a state from all to all, too. Then nobody returns before all have the data; else a
+        rank that returned, and died then, may have returned more than the others agree on.
     late : float, optional
         Seconds after which a rank that is alive, but does not make the call that the others wait in, counts as silent.
 
@@ -101,20 +111,14 @@ def init(
     >>> comm.rank, comm.size                                        # doctest: +SKIP
     (0, 4)
     """
+    from treecast.mpi.comm.options import check_common
     from treecast.tcp.comm import Comm
-    from treecast.tcp.job import Options, start_job
     from treecast.tcp.meeting import TooLateError
     from treecast.tcp.places import Start, find_start, read_places
     from treecast.tcp.proof import Tls, Trust, read_secret
+    from treecast.tcp.start import Options, start_job
 
-    if survive < 0:
-        raise PlanError(f"survive is a number of ranks from 0, not {survive}")
-    if deadline is not None and not deadline > 0:
-        raise PlanError(f"deadline is a number of seconds above 0, not {deadline}")
-    if late is not None and not late > 0:
-        raise PlanError(f"late is a number of seconds above 0, not {late}")
-    if on_error not in ("abort", "die"):
-        raise PlanError(f"on_error is 'abort' or 'die', not {on_error!r}")
+    check_common(survive, on_error, deadline=deadline, late=late)
     trust = Trust(read_secret() if secret is None else secret, None if tls is None else Tls(*tls))
     if rank is None and size is None:
         where = find_start()
@@ -125,7 +129,8 @@ def init(
         if not 0 <= where.rank < where.size or not (where.places or store or where.size == 1):
             raise PlanError(f"rank={rank}, size={size}, meet={meet!r} make no job: write init(0, 4, 'host:port'), say")
     is_new = bool(os.environ.get("TREECAST_JOIN")) if join is None else join
-    options = Options(survive, deadline, trust, start, trust_ends, store, on_error, is_new, late)
+    named = network if network is not None else os.environ.get("TREECAST_NETWORK")
+    options = Options(survive, deadline, trust, start, trust_ends, store, on_error, is_new, late, sure, named)
     try:
         process = start_job(where, options)
         if is_new:
@@ -136,7 +141,10 @@ def init(
         # the launcher has started it anew, and the job has ended well meanwhile
         sys.stderr.write(f"treecast: {error}\n")
         raise SystemExit(0) from None
-    return Comm(process, process.add_group(range(where.size), survive, 0))
+    comm = Comm(process, process.add_group(range(where.size), survive, 0))
+    if process.links is not None and len(set(getattr(comm, "allgather")(survive))) > 1:  # noqa: B009
+        raise PlanError("the ranks of a job say the same survive")
+    return comm
 
 
 def connect(survive: int = 0, deadline: float | None = 30.0) -> "Comm":

@@ -4,71 +4,28 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Unfinished
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any
 
-from treecast.algorithms import personal, spread, sums
 from treecast.algorithms.share import share
 from treecast.errors import PlanError
 from treecast.groups.group import Group, called
-from treecast.mpi.comm import sums as _sums  # whose jobs are registered then
-from treecast.mpi.comm.jobs import JOBS, Given, Job, Rank, job_of
+from treecast.mpi.comm.call import Call
+from treecast.mpi.comm.collectives import OBJECTS, ROWS
 from treecast.mpi.comm.last import Last
-from treecast.mpi.comm.objects import OBJECT_JOBS
-from treecast.mpi.comm.ways import Way, Ways
+from treecast.mpi.comm.table import Given, Job, Rank, Row, job_of
+from treecast.mpi.engine.choose import ONE_PORT
+from treecast.networks import network
 from treecast.tcp import library
 from treecast.tcp.arguments import Reader
 from treecast.tcp.job import Job as Process
 
-del _sums
 _WITHOUT = {"Alltoallw"}  # a datatype for each block: there are no derived ones here
+_FEW = 4  # ranks to which data goes straight
 _REACH = 2.0  # seconds in which members wait for the connection of a newcomer that others have
 UNDEFINED = -32766
 """The colour of a rank that Split gives no communicator."""
-
-
-@dataclass
-class Call:
-    """What the ways of a call share; ``refused`` says what is wrong with this rank's arguments, "" for nothing."""
-
-    group: Group
-    run: Callable[[Any], Any]
-    refused: str = ""
-    mpi: Any = library
-    rank: int = field(init=False)
-    size: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rank, self.size = self.group.rank, self.group.size
-
-
-def _way(steps: Callable[..., Any]) -> Way:
-    def carry(call: Call, *parts: Any) -> tuple[int, ...]:
-        failed = call.run(called(call.group, steps(call.group, *parts), call.refused))
-        if not call.refused:
-            call.group.check_arguments()
-        return failed
-
-    return carry
-
-
-SOCKETS = Ways(
-    "sockets",
-    "",
-    _way(spread.barrier),
-    _way(spread.broadcast),
-    _way(spread.allgather),
-    _way(personal.alltoall),
-    _way(personal.scatter),
-    _way(personal.gather),
-    _way(sums.reduce),
-    _way(sums.allreduce),
-    _way(sums.reduce_scatter),
-    _way(sums.scan),
-    _way(sums.exscan),
-)
 
 
 class Request:
@@ -116,7 +73,24 @@ class Comm:
     def __init__(self, process: Process, group: Group, is_new: bool = False) -> None:
         self._process, self._group, self._is_new = process, group, is_new
         self._ours = Rank(library, Reader(group.size), group.rank, group.size)
-        self._last = Last()
+        self._last, self._way, self._network, self._plans = Last(), "sockets", "", None
+        if process.links is not None and not group.ident:
+            self._go_down(process.links[0].direct, process.links[1])
+
+    def _go_down(self, *plans: Any) -> None:
+        from treecast.tcp.trees import Trees
+
+        trees = Trees(*plans)
+        self._way, self._network, self._plans = "trees", trees.network, trees.plans()
+
+    def plan_between_hosts(self) -> None:
+        """Have much data go by plans of one port a rank, as is best where each has a host of its own; all ranks say so.
+
+        A broadcast then takes each rank about as long as it takes to receive the data once. Over a network that was named, and
+        among up to four ranks, all stays as it is.
+        """
+        if self._process.links is None and self.size > _FEW:
+            self._go_down(self._process.transport, network(f"complete:{self.size}"), ONE_PORT)
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -139,6 +113,16 @@ class Comm:
     def last(self) -> Last:
         """What became of the last collective that was called on this object."""
         return self._last
+
+    @property
+    def process(self) -> Process:
+        """This process as a rank of the job."""
+        return self._process
+
+    @property
+    def group(self) -> Group:
+        """What makes the calls: who takes part, and what was decided."""
+        return self._group
 
     @property
     def is_new(self) -> bool:
@@ -194,6 +178,8 @@ class Comm:
         """
         if self._group.ident:
             raise PlanError("newcomers are taken into the communicator of all ranks, not into a part of it")
+        if self._process.links is not None:
+            raise PlanError(f"nobody can join over the links of {self._network} yet")
         gather = getattr(self, "allgather")  # noqa: B009
         heard = [each for each in gather(self._process.applicants()) if each]
         wanted = {
@@ -209,15 +195,16 @@ class Comm:
         self._process.admit(self._group, seats)
         return tuple(seats)
 
-    def share(self, arrays: Sequence[Any]) -> None:
+    def share(self, arrays: Sequence[Any], lacks: bool | None = None) -> None:
         """Bring arrays that all old members have, with equal values, to those taken in by ``admit``; all ranks call this.
 
-        Each array is contiguous, and of one length on all ranks. Raises DeliveryError when nobody who has the data lives.
+        Each array is contiguous, and of one length on all ranks. ``lacks``: whether this rank takes them; by
+        default newcomers do. Raises DeliveryError when nobody who has the data lives.
         """
-        self._process.wait_for_begun()
+        self._process.wait_for_begun(self._group)
         for array in arrays:
             data = self._ours.reader.receive(array)
-            steps = share(self._group, data.pieces[0], self._is_new)
+            steps = share(self._group, data.pieces[0], self._is_new if lacks is None else lacks)
             self._process.run(self._group, called(self._group, steps))
             if data.finish is not None:
                 data.finish()
@@ -226,33 +213,23 @@ class Comm:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def _call(self) -> Call:
-        return Call(self._group, partial(self._process.run, self._group))
+        return Call(self._ours, self._group, partial(self._process.run, self._group), plans=self._plans)
 
-    def _carry_out(self, call: Call, read: Callable[[], Any], carry: Callable[[Call, Any], Any]) -> Any:
-        """Carry a call out; raise what is wrong with the arguments when the others know it."""
-        wrong, given = None, None
-        try:
-            given = read()
-        except Exception as error:  # whatever it is, the others must not wait for this rank
-            wrong, call.refused = error, f"{type(error).__name__}: {error}"
-        found = carry(call, given)
-        if wrong is not None:
-            raise wrong
-        return found
-
-    def _do(self, job: Job, read: Callable[[], Given]) -> None:
+    def do(self, row: Row, job: Job) -> tuple[int, ...]:
+        """Carry out a collective; return the failed ranks whose data is missing. Raises what is wrong with the arguments."""
         began = perf_counter()
 
         def carry(call: Call, given: Given | None) -> tuple[int, ...]:
-            failed = job.carry_out(SOCKETS, call, given)  # type: ignore[arg-type]
+            failed = row.carry_out(call, job, given)
             if given is not None:
                 given.finish()
             return failed
 
-        failed = self._carry_out(self._call(), read, carry)
-        self._last = Last(failed, SOCKETS.name, "", perf_counter() - began)
+        failed: tuple[int, ...] = self._call().carry_out(job.read, carry)
+        self._last = Last(failed, self._way, self._network, perf_counter() - began)
+        return failed
 
-    def _begin(self, job: Job) -> Request:
+    def _begin(self, row: Row, job: Job) -> Request:
         """Have the worker carry out a call; the arguments are read at once."""
         wrong: Exception | None = None
         given: Given | None = None
@@ -266,46 +243,45 @@ class Comm:
                 raise wrong or ValueError("there are no arguments")
             return given
 
-        return Request(self._process.begin(lambda: self._do(job, read)))
+        return Request(self._process.begin(self._group, lambda: self.do(row, job._replace(read=read))))
 
     @classmethod
     def add_methods(cls) -> None:
         """Give the class a method for each collective."""
-        for name in JOBS.keys() - _WITHOUT:
+        for name in ROWS.keys() - _WITHOUT:
             setattr(cls, name, cls._method(name))
             setattr(cls, f"I{name.lower()}", cls._nonblocking_method(name))
-        for name in OBJECT_JOBS:
+        for name in OBJECTS:
             setattr(cls, name, cls._object_method(name))
 
     @staticmethod
     def _method(name: str) -> Callable[..., None]:
-        make = JOBS[name]
+        row = ROWS[name]
 
         def method(self: Comm, *arguments: Any, **named: Any) -> None:
-            self._process.wait_for_begun()
-            job = job_of(make, self._ours, arguments, named)
-            self._do(job, job.read)
+            self._process.wait_for_begun(self._group)
+            self.do(row, job_of(row.make, self._ours, arguments, named))
 
-        return _named(method, name, make)
+        return _named(method, name, row.make)
 
     @staticmethod
     def _nonblocking_method(name: str) -> Callable[..., Request]:
-        make = JOBS[name]
+        row = ROWS[name]
 
         def method(self: Comm, *arguments: Any, **named: Any) -> Request:
-            return self._begin(job_of(make, self._ours, arguments, named))
+            return self._begin(row, job_of(row.make, self._ours, arguments, named))
 
-        return _named(method, f"I{name.lower()}", make)
+        return _named(method, f"I{name.lower()}", row.make)
 
     @staticmethod
     def _object_method(name: str) -> Callable[..., Any]:
-        make = OBJECT_JOBS[name]
+        make = OBJECTS[name]
 
         def method(self: Comm, *arguments: Any, **named: Any) -> Any:
-            self._process.wait_for_begun()
+            self._process.wait_for_begun(self._group)
             began, job = perf_counter(), job_of(make, self._ours, arguments, named)
-            found, failed = self._carry_out(self._call(), job.read, partial(job.carry, SOCKETS))
-            self._last = Last(failed, SOCKETS.name, "", perf_counter() - began)
+            found, failed = self._call().carry_out(job.read, job.carry)
+            self._last = Last(failed, self._way, self._network, perf_counter() - began)
             return found
 
         return _named(method, name, make)

@@ -15,6 +15,7 @@ from typing import Any, cast
 from treecast import __version__
 from treecast.errors import PlanError
 
+_OF_THIS_HOST = ("TREECAST_JOB", "TREECAST_TIE")
 _LINE = re.compile(r"(\S+?)(?::(\d+))?(?:\s+slots\s*=\s*(\d+))?(?:\s+\S+=\S*)*$")
 
 
@@ -83,7 +84,7 @@ def start_there(
         )
     except OSError as error:
         raise PlanError(f"ssh cannot be started: {error.strerror}") from None
-    told = {name: value for name, value in environment.items() if name != "TREECAST_JOB"}  # a file of this host
+    told = {name: value for name, value in environment.items() if name not in _OF_THIS_HOST}
     order = {"version": __version__, "command": list(line), "environment": told, "folder": os.getcwd()}
     if child.stdin is not None:
         with suppress(OSError):  # when it has ended, its status says why

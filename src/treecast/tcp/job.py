@@ -4,30 +4,24 @@ import atexit
 import json
 import os
 import socket
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from time import monotonic
+from contextlib import suppress
+from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
 
-from treecast.errors import PlanError
+from treecast.errors import Evicted, PlanError
 from treecast.groups.group import Group
 from treecast.mpi.comm.ending import end_with_the_job
-from treecast.tcp.hosts import own_addresses
+from treecast.networks import Network
 from treecast.tcp.meeting import (
     Arrivals,
     Listener,
-    Place,
-    Seat,
-    Store,
     TooLateError,
-    ask_place,
-    ask_store,
-    connect_all,
-    connect_living,
 )
-from treecast.tcp.places import Address, Start
-from treecast.tcp.proof import Trust, Who
 from treecast.transport.base import Key, Kind, Steps, Until, carry_out
+from treecast.transport.links import Links
 from treecast.transport.sockets import Sockets
 
 T = TypeVar("T")
@@ -35,20 +29,8 @@ _GROUPS = (1 << 16) - 1
 _NAP = 0.05
 _EARLY = 1 << 20  # bytes of frames of groups that are not known yet
 _FRAME = 256  # bytes that one takes beside its own
-
-
-class Options(NamedTuple):
-    """How a job lives: see ``treecast.tcp.init``."""
-
-    survive: int = 0
-    deadline: float | None = 30.0
-    trust: Trust = Trust()
-    start: float = 300.0
-    trust_ends: bool = True
-    store: Store | None = None
-    on_error: str = "abort"
-    join: bool = False
-    late: float | None = None
+_GRACE = 2.0  # seconds that a launcher has to end a rank when another has failed
+_JOINED: list["Job"] = []
 
 
 class Welcome(NamedTuple):
@@ -62,38 +44,47 @@ class Welcome(NamedTuple):
 class Job:
     """What all communicators of this process share.
 
-    ``transport``: the connections. ``worker``: carries out nonblocking calls, in order. ``next_group``: a number that no
+    ``transport``: the connections. ``links``: those of a named network, and the network. ``next_group``: a number that no
     group has.
     """
 
     def __init__(
-        self, transport: Sockets, arrivals: Arrivals, listener: Listener | None, late: float | None = None
+        self,
+        transport: Sockets,
+        arrivals: Arrivals,
+        listener: Listener | None,
+        late: float | None = None,
+        links: tuple[Links, Network] | None = None,
     ) -> None:
-        self.transport, self.arrivals, self._listener = transport, arrivals, listener
+        self.transport, self.arrivals, self._listener, self.links = transport, arrivals, listener, links
         self.next_group = 0
         self._groups: dict[int, Group] = {}
         self._early: list[tuple[int, Key, bytes]] = []
         self._said_bye = set[int]()
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
-        self._worker: ThreadPoolExecutor | None = None
-        self._pending: list[Future[Any]] = []
-        self.is_over, self.late = False, late
+        self._workers: dict[int, ThreadPoolExecutor] = {}
+        self._pending: dict[int, list[Future[Any]]] = {}
+        self.is_over, self.late, self.sure = False, late, False
         self.welcome: Welcome | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
+        transport.on(Kind.ABORT, self._end_with)
         transport.watch(self._lose)
+        if links is not None:
+            links[0].direct.watch(self._lose_link)
 
     # -- groups ------------------------------------------------------------------------------------------------------
 
     def add_group(self, seats: Iterable[int], survive: int, ident: int) -> Group:
         """Return a new group of ranks. Raises PlanError when there have been too many."""
-        if ident > _GROUPS:
-            raise PlanError(f"a job makes at most {_GROUPS + 1:,} communicators")
-        self.next_group = max(self.next_group, ident + 1)
-        return self._enter(Group(self.transport, seats, ident, survive))
+        if ident > _GROUPS or ident in self._groups:
+            raise PlanError(f"{ident:,} is no number of a new communicator: it is taken, or above {_GROUPS:,}")
+        with self.transport.lock:
+            self.next_group = max(self.next_group, ident + 1)
+            return self._enter(Group(self.transport, seats, ident, survive))
 
     def _enter(self, group: Group) -> Group:
-        self._groups[group.ident] = group
+        self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
         early, self._early = self._early, []
@@ -112,13 +103,19 @@ class Job:
             group.hear(source, key, body)
             return
         room = _EARLY - sum(_FRAME + len(each) for _, _, each in self._early)
-        if key.group < self.next_group or len(body) > room:
+        if len(body) > room:
             raise ValueError("frames of a group that is none")
         self._early.append((source, key, body))
 
     def _lose(self, seat: int, proof: bool) -> None:
         for group in list(self._groups.values()):
             group.lose(seat, proof)
+
+    def _lose_link(self, near: int, proof: bool) -> None:
+        direct = self.links[0].direct if self.links is not None else self.transport
+        if len(direct.lost) == len(direct.peers):  # nobody is reached any more
+            for seat in self.transport.peers:
+                self.transport.shut(seat)
 
     # -- newcomers ---------------------------------------------------------------------------------------------------
 
@@ -173,34 +170,39 @@ class Job:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def run(self, group: Group, steps: Steps[T]) -> T:
-        """Carry out the steps of a call. Raises PlanError when the job is over."""
-        with self.transport.lock:
+        """Carry out the steps of a call; those of a group by turns. Raises PlanError when the job is over."""
+        with group.turn, self.transport.lock:
             if self.is_over:
                 raise PlanError("the job is over: treecast.tcp has ended here")
-            return carry_out(steps, lambda until: self._wait(group, until))
+            try:
+                return carry_out(steps, lambda until: self._wait(group, until))
+            except Evicted:  # the others go on without this rank: its error ends nothing there
+                if self in _JOINED:
+                    end_with_the_job("die", _Ending(self))
+                raise
 
     def _wait(self, group: Group, until: Until) -> None:
         """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
-        self.transport.wait(until, self.late)
+        self.transport.wait(until, group.late)
         while not until():
-            for rank in group.awaited():
+            group.overdue |= group.awaited()
+            for rank in group.overdue:
                 self.transport.shut(group.seats[rank])
-            self.transport.wait(until, self.late)
+            self.transport.wait(until, group.late)
 
-    def begin(self, work: Callable[[], T]) -> "Future[T]":
-        """Have work done beside the program, after all that was begun before."""
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "treecast.tcp")
-        future = self._worker.submit(work)
-        self._pending = [each for each in self._pending if not each.done()]
-        self._pending.append(future)
+    def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":
+        """Have work of a group done beside the program, after all of it that was begun before."""
+        if group.ident not in self._workers:
+            self._workers[group.ident] = ThreadPoolExecutor(1, f"treecast.tcp.{group.ident}")
+        future = self._workers[group.ident].submit(work)
+        pending = [each for each in self._pending.get(group.ident, ()) if not each.done()]
+        self._pending[group.ident] = [*pending, future]
         return future
 
-    def wait_for_begun(self) -> None:
-        """Wait until all that was begun is done; what it raises is told by its request."""
-        for future in self._pending:
+    def wait_for_begun(self, group: Group) -> None:
+        """Wait until all that was begun in a group is done; what it raises is told by its request."""
+        for future in self._pending.pop(group.ident, ()):
             future.exception()
-        self._pending.clear()
 
     # -- the end -----------------------------------------------------------------------------------------------------
 
@@ -211,7 +213,8 @@ class Job:
         if 0 not in self._groups:  # a newcomer that was never taken in
             self.abandon()
             return
-        self.wait_for_begun()
+        for group in self._groups.values():
+            self.wait_for_begun(group)
         transport = self.transport
         with transport.lock:
             self.is_over = True
@@ -224,6 +227,8 @@ class Job:
             transport.wait(
                 lambda: main.is_out or all(seat in self._said_bye or seat in transport.lost for seat in others)
             )
+            if self.links is not None and not main.is_out:
+                self.links[0].linger(main.others())
             self._close()
 
     def abandon(self) -> None:
@@ -232,65 +237,27 @@ class Job:
             self.is_over = True
             self._close()
 
+    def abort(self, status: int) -> None:
+        """End at once, and all other ranks with a status."""
+        if 0 in self._groups and not self.is_over and self.transport.lock.acquire(timeout=_GRACE):
+            for seat in self._groups[0].agreement.others():
+                self.transport.send(seat, Key(Kind.ABORT, status & 0xFF), b"")
+        self.abandon()
+
+    def _end_with(self, source: int, key: Key, body: bytes) -> None:
+        """End as another rank did, unless a launcher that lives is first."""
+        main = self._groups.get(0)
+        if main is not None and source in main.agreement.others():
+            sleep(_GRACE)
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):
+                    stream.flush()
+            os._exit(key.call)
+
     def _close(self) -> None:
         if self._listener is not None:
             self._listener.close()
         self.transport.close()
-
-
-def start_job(where: Start, options: Options) -> Job:
-    """Meet the other ranks, connect to all, and return this rank's part of the job. Raises PlanError when that fails."""
-    rank, size, places, held_by_zero = where
-    own, until, arrivals = Who(rank, os.urandom(16)), monotonic() + options.start, Arrivals()
-    if size == 1:
-        return _ended_at_exit(Job(Sockets(0, 1, {}, options.deadline), arrivals, None), options.on_error)
-    _check_reach(places, options)
-    place = None
-    if held_by_zero and not rank and options.store is None:
-        place = _hold(size, options, places[0])
-    try:
-        listener = Listener(own, options.trust, arrivals.put, (options.trust.host, 0))
-        hosts = own_addresses(host for host, _ in places) if options.trust.secret else ["127.0.0.1"]
-        said = [[(host, listener.port) for host in hosts], options.survive]
-        if options.store is not None:
-            table = ask_store(options.store, own, size, said)
-        else:
-            table = ask_place(places, own, said, options.trust, until)
-        _check_alike(table, size)
-        if options.join:
-            socks = connect_living(table, own, options.trust)
-        else:
-            socks = connect_all(table, own, options.trust, arrivals, until)
-    finally:
-        if place is not None:
-            place.close()
-    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends)
-    return _ended_at_exit(Job(transport, arrivals, listener, options.late), options.on_error)
-
-
-def _hold(size: int, options: Options, address: Address) -> Place:
-    try:
-        return Place(size, options.trust, (options.trust.host, address[1]), options.start)
-    except OSError as error:
-        raise PlanError(f"rank 0 cannot hold the meeting place {address[0]}:{address[1]}: {error.strerror}") from None
-
-
-def _check_reach(places: Iterable[Address], options: Options) -> None:
-    """Raise PlanError for a place on another host without a secret: what has none listens on this machine alone."""
-    far = [host for host, _ in places if not host.startswith("127.") and host not in ("localhost", "::1")]
-    if far and not options.trust.secret:
-        raise PlanError(
-            f"ranks that meet at {far[0]} need a secret: set TREECAST_SECRET to the same 64 hexadecimal digits at all"
-        )
-
-
-def _check_alike(table: Sequence[Seat], size: int) -> None:
-    """Raise PlanError, at all ranks, when they have started with different options."""
-    if len(table) != size:
-        raise PlanError(f"this rank was told of {size} ranks, and the meeting place of {len(table)}")
-    said = sorted({seat.survive for seat in table})
-    if len(said) > 1:
-        raise PlanError(f"the ranks of a job say the same survive, not {' and '.join(map(str, said))}")
 
 
 class _Ending:
@@ -308,11 +275,19 @@ class _Ending:
         return self
 
     def Abort(self, status: int) -> None:  # noqa: N802
-        self._job.abandon()
+        self._job.abort(status)
 
 
-def _ended_at_exit(job: Job, on_error: str) -> Job:
+def ended_at_exit(job: Job, on_error: str) -> Job:
+    """Have a job end with this process, an early end as ``on_error`` says; return it."""
     job.transport.start()
+    _JOINED.append(job)
     atexit.register(job.finish)
     end_with_the_job(on_error, _Ending(job))
     return job
+
+
+def abort(status: int) -> None:
+    """End the jobs of this process, at all ranks, with a status: ``treecast launch`` does so when its program has failed."""
+    for job in _JOINED:
+        job.abort(status)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from treecast.errors import PlanError
 from treecast.mpi.job.ending import end_all, ended_by_signals
-from treecast.mpi.job.launch import TIMED_OUT, ending_the_job
+from treecast.mpi.job.launch import TIMED_OUT, ending_the_job, torch_place
 from treecast.mpi.job.watch import Ending, Watch
 from treecast.tcp.hosts import deal_out, own_addresses, start_there
 from treecast.tcp.meeting import Place
@@ -27,14 +27,18 @@ class _Starter(NamedTuple):
 
     program: Sequence[str]
     shared: Mapping[str, str]
-    hosts: Sequence[str] | None
+    hosts: Sequence[str | None] | None
     stdout: int | None
 
     def start(self, rank: int, **more: str) -> "subprocess.Popen[bytes]":
         """Start a rank. Raises PlanError when that fails."""
-        environment = {**self.shared, "TREECAST_RANK": str(rank), **more}
-        if self.hosts is not None:
-            return start_there(self.hosts[rank], self.program, environment, self.stdout)
+        size = int(self.shared["TREECAST_SIZE"])
+        hosts: list[str | None] = list(self.hosts) if self.hosts else [None for _ in range(size)]
+        near = {"LOCAL_RANK": hosts[:rank].count(hosts[rank]), "LOCAL_WORLD_SIZE": hosts.count(hosts[rank])}
+        named = {"TREECAST_RANK": rank, "RANK": rank, "WORLD_SIZE": size, **near}
+        environment = {**self.shared, **{name: str(value) for name, value in named.items()}, **more}
+        if (host := hosts[rank]) is not None:
+            return start_there(host, self.program, environment, self.stdout)
         line = ending_the_job(self.program)
         try:
             return subprocess.Popen(
@@ -50,7 +54,7 @@ class _Starter(NamedTuple):
     def status_of(self, child: "subprocess.Popen[bytes]") -> int | None:
         """Return the status of a rank, below 0 for a signal; None while it runs."""
         status = child.poll()
-        if self.hosts is not None and status is not None and 128 < status < 255:  # as its seat says it
+        if self.hosts and any(self.hosts) and status is not None and 128 < status < 255:  # as its seat says it
             return 128 - status
         return status
 
@@ -61,7 +65,8 @@ def launch(
     timeout: float | None = None,
     *,
     respawn: int = 0,
-    hosts: str | None = None,
+    hosts: str | Sequence[str | None] | None = None,
+    tie: bool = False,
     environment: Mapping[str, str] | None = None,
     stdout: int | None = None,
 ) -> Ending:
@@ -70,16 +75,17 @@ def launch(
     The job ends with the first rank that fails, with its status; after ``timeout`` seconds with 124; and with SIGINT, SIGTERM and
     SIGHUP. A rank that a signal ends (SIGKILL, say) ends nothing: that is what the others survive. Then the status is 0 if
     some rank ends well. ``respawn``: how many such ranks are started anew, as newcomers (``Comm.admit``). ``hosts``: a file that
-    says on which hosts ranks are started, by ssh, and how many. Raises PlanError when nothing starts.
+    says on which hosts ranks are started, by ssh, and how many; or the host of each rank, None for this one. ``tie``: ranks here
+    end, too, when this process is killed. Raises PlanError when nothing starts.
     """
-    where = None if hosts is None else deal_out(hosts, ranks)
+    where = deal_out(hosts, ranks) if isinstance(hosts, str) else hosts
     count = len(where) if where is not None else ranks or 0
     if count < 1:
         raise PlanError(f"{count} ranks do nothing: write -n 4, say")
     if not program:
         raise PlanError("there is nothing to start: write treecast launch --tcp -n 4 -- COMMAND …")
     secret = secrets.token_bytes(32)
-    addresses = ["127.0.0.1"] if where is None else own_addresses(where)
+    addresses = ["127.0.0.1"] if where is None else own_addresses(filter(None, where))
     place = Place(count, Trust(secret), ("127.0.0.1" if addresses == ["127.0.0.1"] else "", 0))
     with ended_by_signals(), tempfile.TemporaryDirectory(prefix="treecast-") as folder:
         watch = Watch(Path(folder, "status"), count)
@@ -89,6 +95,8 @@ def launch(
             "TREECAST_MEET": ",".join(f"{address}:{place.port}" for address in addresses),
             "TREECAST_SECRET": secret.hex(),
             "TREECAST_JOB": str(watch.status),
+            **torch_place((where[0] if where else None) or addresses[0]),
+            **({"TREECAST_TIE": str(os.getpid())} if tie else {}),
         }
         starter, children = _Starter(program, shared, where, stdout), dict[int, subprocess.Popen[bytes]]()
         try:

@@ -99,7 +99,7 @@ class pickle:  # noqa: N801
 class Op:
     """An operation on two contributions: of objects when it is called, of buffers by ``Reduce_local``."""
 
-    is_predefined = True
+    is_predefined = commutes = True
     _named: ClassVar[dict[str, "Op"]] = {}
 
     def __init__(self, name: str, of_arrays: Callable[..., Any], of_objects: Callable[[Any, Any], Any]) -> None:
@@ -113,8 +113,12 @@ class Op:
             function(one.data, other.data, datatype)
 
         made = cls("of a function", of_arrays, lambda one, other: function(one, other, None))
-        made.is_predefined = False
+        made.is_predefined, made.commutes = False, commute
         return made
+
+    def Is_commutative(self) -> bool:  # noqa: N802
+        """Return whether the order of contributions does not matter."""
+        return self.commutes
 
     def __call__(self, one: Any, other: Any) -> Any:
         """Return the result of two objects."""

@@ -231,7 +231,7 @@ def connect(seat: Seat, own: Who, trust: Trust) -> socket.socket:
         except OSError as error:
             why = error
             continue
-        if who == Who(seat.rank, bytes.fromhex(seat.identity)):
+        if who.rank == seat.rank and seat.identity in ("", who.identity.hex()):
             return sock
         sock.close()
         why = OSError(f"rank {who.rank} of another job answers there")
@@ -239,20 +239,27 @@ def connect(seat: Seat, own: Who, trust: Trust) -> socket.socket:
 
 
 def connect_all(
-    table: list[Seat], own: Who, trust: Trust, arrivals: Arrivals, until: float
+    table: Iterable[Seat], own: Who, trust: Trust, arrivals: Arrivals, until: float
 ) -> Mapping[int, socket.socket]:
-    """Return the connections to all other ranks: this rank connects to the lower ones, and the higher ones to it."""
+    """Return the connections to the other ranks of a table: this rank connects to the lower ones, and the higher ones to it.
+
+    An identity that is empty is any: that of a rank which listens at a place that all know, and may do so only later.
+    """
     socks: dict[int, socket.socket] = {}
-    for seat in table[: own.rank]:
-        try:
-            socks[seat.rank] = connect(seat, own, trust)
-            send_record(socks[seat.rank], _APPLIES)
-        except OSError as error:
-            raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
-    awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in table[own.rank + 1 :]}
+    seats = sorted(table)
+    for seat in (seat for seat in seats if seat.rank < own.rank):
+        while seat.rank not in socks:
+            try:
+                socks[seat.rank] = connect(seat, own, trust)
+                send_record(socks[seat.rank], _APPLIES)
+            except OSError as error:
+                if seat.identity or monotonic() > until:
+                    raise PlanError(f"the job cannot start: rank {seat.rank} cannot be reached: {error}") from None
+                sleep(_NAP)
+    awaited = {seat.rank: bytes.fromhex(seat.identity) for seat in seats if seat.rank > own.rank}
     while awaited:
         for sock, who in arrivals.take():
-            if awaited.get(who.rank) == who.identity:
+            if awaited.get(who.rank) in (b"", who.identity):
                 socks[who.rank] = sock
                 del awaited[who.rank]
             else:

@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from treecast.errors import PlanError
+from treecast.networks import Network
 
 Address = tuple[str, int]
 
@@ -32,6 +33,22 @@ def read_places(text: str) -> tuple[Address, ...]:
             raise PlanError(f"{word!r} is no place to meet: write host:port, with commas between several")
         found.append((host.strip("[]"), int(port)))
     return tuple(found)
+
+
+def at_links(places: Iterable[Address], where: Network | None, size: int) -> list[Address] | None:
+    """Return where each rank listens, when the place to meet names that of each; its neighbours connect to it there.
+
+    ``{rank}`` in the name of a host is the number of the rank, ``{name}`` that of its node.
+
+    >>> from treecast.networks import network
+    >>> at_links([("h{rank}", 7000)], network("ring:3"), 3)
+    [('h0', 7000), ('h1', 7000), ('h2', 7000)]
+    """
+    for host, port in places:
+        if "{" in host:
+            names = [str(rank) for rank in range(size)] if where is None else where.labels()
+            return [(host.replace("{rank}", str(k)).replace("{name}", names[k]), port) for k in range(size)]
+    return None
 
 
 def find_start(environment: Mapping[str, str] = os.environ) -> Start:
@@ -97,8 +114,8 @@ def first_host(nodes: str) -> str:
 _LAUNCHERS: Mapping[str, tuple[str, str, Callable[[Mapping[str, str]], tuple[Address, ...]]]] = {
     "treecast launch": ("TREECAST_RANK", "TREECAST_SIZE", _nowhere),
     "torchrun": ("RANK", "WORLD_SIZE", _beside_master),
-    "mpirun": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", _nowhere),
-    "mpiexec": ("PMI_RANK", "PMI_SIZE", _nowhere),
+    "mpirun": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", _beside_master),
+    "mpiexec": ("PMI_RANK", "PMI_SIZE", _beside_master),
     "srun": ("SLURM_PROCID", "SLURM_NTASKS", _of_slurm),
     "Kubernetes": ("JOB_COMPLETION_INDEX", "TREECAST_SIZE", _nowhere),
 }

@@ -1,0 +1,354 @@
+"""Collectives down the plan of a named network, whose links are the only connections; small ones, and repairs, are flooded.
+
+A call begins by an allgather of what each rank means to do, and of the links that it has lost: so all go down the same plan, or
+none does. The plan's messages go over single links, one copy each. When some rank lacks data at the end, all begin anew without
+the dead; then who lacks data fetches it from one who has it, over streams that come by every way (``transport.links``), or what
+nobody can have is sent anew straight.
+"""
+
+import os
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from treecast.algorithms import personal, spread, sums
+from treecast.algorithms.sums import Sums, scratch
+from treecast.execution.layout import Bytes, Layout, even_layout
+from treecast.groups.group import Group, Shape
+from treecast.mpi.comm.call import Call
+from treecast.mpi.comm.table import Algorithm
+from treecast.mpi.comm.trees import Blocks, Memory, bytes_of
+from treecast.mpi.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
+from treecast.mpi.engine.engine import Part
+from treecast.networks import Graph, Network, network
+from treecast.tcp.lane import TAGS, Lane
+from treecast.transport.base import SMALL, Piece, Steps
+from treecast.transport.sockets import Sockets
+
+_PLANNER = ThreadPoolExecutor(1, "treecast.plan")
+_LOOK = 0.01
+_DIGEST, _CUTS = 16, 8  # bytes, and lost links, of which a rank tells
+_LOST = struct.Struct(f"<{_CUTS}H")
+_TRIES = 2  # by plans
+_RATE = 1e9  # bits per second of a link, where nobody says
+
+Failed = tuple[int, ...]
+Straight = Callable[[Group], Steps[Failed]]
+
+
+class Trees:
+    """The ways of a network; each takes what the straight way of its name takes.
+
+    ``direct``: the connections over which plans go. ``model``: of the plans; one-port where a switch joins all hosts.
+    """
+
+    def __init__(self, direct: Sockets, where: Network, model: str = ALL_PORT) -> None:
+        if where.relays is not None:  # a relay is a rank here, and takes part
+            graph = where.to_networkx()
+            where = Graph(f"{where.spec},ranks", where.labels(), [arc[:2] for arc in graph.edges()])
+        self._direct, self._where, self._model = direct, where, model
+        self._cuts = frozenset[tuple[int, int]]()
+        self._rate = float(os.environ.get("TREECAST_RATE", _RATE)) / 8
+
+    @property
+    def network(self) -> str:
+        """The spelling of the network."""
+        return self._where.spec
+
+    def plans(self) -> dict[Algorithm, Callable[..., Failed]]:
+        """Return what carries algorithms out by the plan; those for which there is none go straight."""
+        return {algorithm: self._plan(getattr(self, algorithm.__name__), algorithm) for algorithm in _PLANNED}
+
+    def _plan(self, go: Callable[..., Any], algorithm: Algorithm) -> Callable[..., Failed]:
+        def carry(call: Call, *parts: Any) -> Failed:
+            group, sizes = call.group, "" if call.refused else repr((go.__name__, go(call.group, None, *parts)))
+            mine = blake2b(sizes.encode(), digest_size=_DIGEST).digest()
+            said: list[bytes] = call.run(self._tell(group, mine), refused="")
+            members, alike = group.agreement.members, set(said)
+            if len(alike) > 1 or not sizes or sizes.endswith("None)") or self._left(members) is None:
+                return call.run(algorithm(group, *parts))
+            return call.run(go(group, True, *parts))
+
+        return carry
+
+    def _tell(self, group: Group, mine: bytes = bytes(_DIGEST)) -> Steps[list[bytes]]:
+        """Tell all ranks something, and the links that this one has lost; return what the members have said, and plan without
+        the links that any of them has lost.
+        """
+        lost = [*self._direct.lost, *[group.rank] * _CUTS][:_CUTS]
+        places = [memoryview(bytearray(_DIGEST + _LOST.size)) for _ in range(group.size)]
+        places[group.rank][:] = mine + _LOST.pack(*lost)
+        yield from spread.allgather(group, None, places)
+        members = group.agreement.members
+        self._cuts = frozenset((r, other) for r in members for other in _LOST.unpack_from(places[r], _DIGEST))
+        return [bytes(places[rank][:_DIGEST]) for rank in members]
+
+    def _plans(self, group: Group) -> Iterator[Steps[Network | None]]:
+        """Yield how all agree on the network of the next plan, which is None where there is none."""
+        for tried in range(_TRIES):
+            yield self._next(group, tried)
+
+    def _next(self, group: Group, tried: int) -> Steps[Network | None]:
+        if tried:
+            group.restart()
+            yield from self._tell(group)
+            group.restart()
+        return self._left(group.agreement.members)
+
+    def _left(self, members: Sequence[int]) -> Network | None:
+        """Return the network of the members over links that no rank has lost; None where they are in pieces, or one alone."""
+        return _less(self._where, tuple(members), self._cuts)
+
+    def _program(self, group: Group, what: Operation, me: int) -> Program:
+        """Return what this rank does, planned in a thread of its own: meanwhile the others hear this rank."""
+        planned = _PLANNER.submit(program_of, what, me, TAGS)
+        while not planned.done():
+            group.transport.wait(planned.done, _LOOK)
+        return planned.result()
+
+    def _blocks(self, group: Group, where: Network, shape: Shape, blocks: Blocks) -> set[int]:
+        """Carry out a plan of blocks; return the ranks whose data this one lacks."""
+        members = group.agreement.members
+        end = shape.source if shape.source is not None else shape.target
+        root = 0 if end is None else members.index(end)
+        count = messages_of(shape.name, where, blocks.size, 0, self._rate, model=self._model)
+        program = self._program(
+            group, Operation(shape.name, where, root, count, 0, self._model), members.index(group.rank)
+        )
+
+        def chunks(of: Any) -> list[int]:
+            return [chunk for block in of for chunk in range(block * count, (block + 1) * count)]
+
+        memory = Memory(blocks, count)
+        part = Part(memory, chunks(blocks.held), passing=memory.passing)
+        held = Lane(self._direct, group).run(program, part).held
+        lacking = [chunk for chunk in chunks(blocks.wanted) if chunk not in held]
+        return {members[int(program.collective.source_of(chunk))] for chunk in lacking}
+
+    def broadcast(self, group: Group, where: bool | None, data: Piece | None, root: int) -> Any:
+        """Bring the bytes of the root to all ranks."""
+        if where is None:
+            return _size(root, [data])
+        return self._broadcast(group, data, root)
+
+    def _broadcast(self, group: Group, data: Piece, root: int) -> Steps[Failed]:
+        shape, memory = Shape("broadcast", source=root), bytes_of(data)
+        blocks = Blocks(len(memory), lambda block: memory, [0] if group.rank == root else [], [0])
+        return (
+            yield from self._spread(group, shape, {root: data}, lambda where: self._blocks(group, where, shape, blocks))
+        )
+
+    def allgather(self, group: Group, where: bool | None, mine: Piece | None, blocks: Sequence[Piece] | None) -> Any:
+        """Bring the block of every rank to all ranks."""
+        if where is None:
+            return _size(None, blocks)
+        return self._allgather(group, mine, blocks or ())
+
+    def _allgather(self, group: Group, mine: Piece | None, blocks: Sequence[Piece]) -> Steps[Failed]:
+        if mine is not None:
+            spread.copy_here(blocks[group.rank], mine)
+        shape = Shape("allgather")
+
+        def go(where: Network) -> set[int]:
+            members = group.agreement.members
+            into, me = [bytes_of(blocks[rank]) for rank in members], members.index(group.rank)
+            if len({len(block) for block in into}) > 1:
+                return self._unequal(group, where, into, me)
+            return self._blocks(group, where, shape, Blocks(len(into[me]), into.__getitem__, [me], range(len(members))))
+
+        return (yield from self._spread(group, shape, {rank: blocks[rank] for rank in group.agreement.members}, go))
+
+    def _spread(
+        self, group: Group, shape: Shape, pieces: dict[int, Piece], go: Callable[[Network], set[int]]
+    ) -> Steps[Failed]:
+        """Bring pieces of ranks to all by a plan, and, where some rank lacks some, by another; in the end each fetches them."""
+        has = {group.rank} & set(pieces)
+        for tried, agreed in enumerate(self._plans(group)):
+            where = yield from agreed
+            members = set(group.agreement.members)
+            if where is None or shape.source not in {None, *members}:
+                break
+            lacking = go(where)
+            has |= pieces.keys() & members - lacking
+            for rank in lacking:
+                group.lack(rank)
+            failed = yield from group.settle(shape._replace(redo=True))
+            if failed is not None and not tried:
+                return failed
+            if failed is not None:
+                break
+        group.restart()
+        for rank, piece in pieces.items():
+            if rank in has:
+                group.hold(rank, piece)
+            else:
+                group.lack(rank, piece)
+        return (yield from group.settle(shape._replace(spread=True))) or ()
+
+    def _unequal(self, group: Group, where: Network, into: list[Bytes], me: int) -> set[int]:
+        members, sizes = group.agreement.members, tuple(map(len, into))
+        flit = flit_of(where, sizes, 0, self._rate)
+        lengths = tuple(-(-size // flit) for size in sizes)
+        program = self._program(group, Operation("allgatherv", where, 0, 1, lengths=lengths), me)
+        collective, begin = program.collective, int(program.collective.begins()[me])
+
+        def view(chunk: int) -> Bytes:
+            block, place = map(int, collective.place_of(chunk))
+            return into[block][place * flit : (place + 1) * flit]
+
+        part = Part(view, range(begin, begin + lengths[me]))
+        held = Lane(self._direct, group).run(program, part).held
+        return {members[int(collective.source_of(chunk))] for chunk in range(collective.chunks) if chunk not in held}
+
+    def alltoall(
+        self,
+        group: Group,
+        where: bool | None,
+        outgoing: Sequence[Piece] | None,
+        incoming: Sequence[Piece] | None,
+        *_: Any,
+    ) -> Any:
+        """Bring a block from every rank to every rank."""
+        if where is None:
+            return _equal(None, [*(outgoing or ()), *(incoming or ())])
+
+        def blocks(members: Sequence[int], me: int) -> Blocks:
+            out, into = ([bytes_of(part[r]) for r in members] for part in (outgoing or (), incoming or ()))
+            into[me][:], size = out[me], len(members)
+
+            def place(block: int) -> Bytes | None:
+                source, target = divmod(block, size)
+                return out[target] if source == me else into[source] if target == me else None
+
+            return Blocks(len(out[me]), place, range(me * size, (me + 1) * size), range(me, size * size, size))
+
+        return self._personal(group, Shape("alltoall"), blocks, lambda: personal.alltoall(group, outgoing, incoming))
+
+    def scatter(
+        self, group: Group, where: bool | None, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any
+    ) -> Any:
+        """Deal out the root's blocks."""
+        if where is None:
+            return _equal(root, [*(outgoing or ()), *([] if mine is None else [mine])])
+
+        def blocks(members: Sequence[int], me: int) -> Blocks:
+            out = [] if outgoing is None else [bytes_of(outgoing[r]) for r in members]
+            if out and mine is not None:
+                bytes_of(mine)[:] = out[me]
+            into = out[me] if out else bytes_of(mine)
+            return Blocks(
+                len(into), lambda block: out[block] if out else into if block == me else None, range(len(out)), [me]
+            )
+
+        shape = Shape("scatter", source=root)
+        return self._personal(group, shape, blocks, lambda: personal.scatter(group, outgoing, mine, root))
+
+    def gather(
+        self, group: Group, where: bool | None, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any
+    ) -> Any:
+        """Collect every rank's block at the root."""
+        if where is None:
+            return _equal(root, [*(incoming or ()), *([] if mine is None else [mine])])
+
+        def blocks(members: Sequence[int], me: int) -> Blocks:
+            into = [] if incoming is None else [bytes_of(incoming[r]) for r in members]
+            if into and mine is not None:
+                into[me][:] = bytes_of(mine)
+            own = into[me] if into else bytes_of(mine)
+            return Blocks(
+                len(own), lambda block: into[block] if into else own if block == me else None, [me], range(len(into))
+            )
+
+        shape = Shape("gather", target=root)
+        return self._personal(group, shape, blocks, lambda: personal.gather(group, mine, incoming, root))
+
+    def _personal(
+        self,
+        group: Group,
+        shape: Shape,
+        blocks: Callable[[Sequence[int], int], Blocks],
+        straight: Callable[[], Steps[Failed]],
+    ) -> Steps[Failed]:
+        """Bring blocks to one rank each by a plan, and, where some rank lacks some, by another; in the end straight."""
+        for agreed in self._plans(group):
+            where = yield from agreed
+            members = group.agreement.members
+            if where is None or not {shape.source, shape.target} <= {None, *members}:
+                break
+            for source in self._blocks(group, where, shape, blocks(members, members.index(group.rank))):
+                group.lack(source)
+            failed = yield from group.settle(shape._replace(redo=True))
+            if failed is not None:
+                return tuple(sorted({*failed, *(set(group.began) - set(members))}))
+        group.restart()
+        return (yield from straight())
+
+    def allreduce(
+        self, group: Group, where: bool | None, mine: Piece | None, out: Piece | None, how: Sums | None
+    ) -> Any:
+        """Bring the sum of all contributions to all ranks, added along the trees in the order of the schedule."""
+        if where is None:
+            return _size(how and how.entries, [out] if how and how.op.Is_commutative() else None)
+        return self._allreduce(group, mine, out, how)
+
+    def _allreduce(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
+        given, received, item = mine, bytes_of(out), len(out) // how.entries
+        if given is None:  # another try needs it again
+            given = scratch(len(out))
+            spread.copy_here(given, out)
+
+        def add(into: Bytes, contribution: Bytes) -> None:
+            numbers = len(into) // item
+            how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
+
+        for agreed in self._plans(group):
+            where = yield from agreed
+            members, me = group.agreement.members, group.agreement.members.index(group.rank)
+            if where is None:
+                break
+            spread.copy_here(out, given)
+            messages = messages_of("allreduce", where, -(-len(received) // len(members)), 0, self._rate)
+            program = self._program(group, Operation("allreduce", where, 0, messages), me)
+            total = program.collective.sums
+            layout = even_layout(len(received), total, item)
+
+            def view(chunk: int, layout: Layout = layout, total: int = total) -> Bytes:
+                return received[layout.slice_of(chunk % total, chunk % total + 1)]
+
+            own = {chunk: total + chunk for chunk in range(me * messages, (me + 1) * messages)}
+            held = Lane(self._direct, group).run(program, Part(view, (), program.missing, own, add)).held
+            if any(chunk not in held for chunk in range(total, 2 * total)):
+                group.lack(group.rank)
+            failed = yield from group.settle(Shape("allreduce", redo=True))
+            if failed is not None:
+                return tuple(sorted(set(range(group.size)) - set(members)))
+        group.restart()
+        return (yield from sums.allreduce(group, given, out, how))
+
+
+@lru_cache(8)
+def _less(where: Network, members: tuple[int, ...], cuts: frozenset[tuple[int, int]]) -> Network | None:
+    if where.every_pair_joined:
+        return network(f"complete:{len(members)}") if len(members) > 1 else None
+    gone = set(range(where.nodes)) - set(members)
+    links = {tuple(sorted(cut)) for cut in cuts if cut[1] in where.neighbors(cut[0]) and gone.isdisjoint(cut)}
+    names = [f"{where.label(a)}-{where.label(b)}" for a, b in links]
+    left = where.without(nodes=sorted(gone), links=names) if gone or names else where
+    return left if left.nodes > 1 and left.connected else None
+
+
+_PLANNED = (spread.broadcast, spread.allgather, personal.alltoall, personal.scatter, personal.gather, sums.allreduce)
+
+
+def _size(about: int | None, pieces: Sequence[Piece | None] | None) -> Any:
+    """Return what all ranks say alike of a call that goes down a plan; None of one that goes straight."""
+    sizes = [0 if piece is None else len(piece) for piece in pieces or ()]
+    return (about, sizes) if sum(sizes) > SMALL else None
+
+
+def _equal(about: int | None, pieces: Sequence[Piece]) -> Any:
+    sizes = {len(piece) for piece in pieces}
+    return (about, *sizes) if len(sizes) == 1 and max(sizes) > SMALL // 8 else None

@@ -1,0 +1,207 @@
+"""Named networks over sockets: links are the only connections, calls go down plans, and all else is flooded."""
+
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from tests.tcp.test_launch import launch
+from tests.tcp.threads import DeathError, run_ranks
+from tests.tcp.trials import NAMES, make_call
+from treecast.errors import DeliveryError, LabError, PlanError
+from treecast.lab.outside import check_machine, run_in_lab
+from treecast.lab.wiring import LinkCut, plan_wiring
+from treecast.networks import network
+from treecast.tcp.places import at_links
+
+LITTLE, MUCH = 8, 12_000
+WHEEL = "mesh:2x3"
+
+
+def every_call(comm):
+    right = [make_call(comm, number, name, 1, count) for number, name in enumerate(NAMES) for count in (LITTLE, MUCH)]
+    return all(right), comm.last.way, comm.last.network, comm._process.links[0].direct.peers
+
+
+@pytest.mark.parametrize("spec", ["ring:4", WHEEL])
+def test_every_call_over_links_alone(spec):
+    where = network(spec)
+    found = run_ranks(where.nodes, every_call, spec=spec)
+    assert [each[:3] for each in found] == [(True, "trees", spec)] * where.nodes
+    assert [sorted(each[3]) for each in found] == [sorted(where.neighbors(rank)) for rank in range(where.nodes)]
+
+
+def blocks_of_different_lengths(comm):
+    counts = [(rank + 1) * MUCH for rank in range(comm.size)]
+    out = np.zeros(sum(counts))
+    comm.Allgatherv(np.full(counts[comm.rank], comm.rank + 1.0), [out, counts])
+    total = np.full(MUCH, comm.rank + 1.0)
+    comm.Allreduce(np.full(MUCH, 2.0), total)
+    return [float(part.mean()) for part in np.split(out, np.cumsum(counts)[:-1])], total.max()
+
+
+def test_blocks_of_different_lengths():
+    assert run_ranks(4, blocks_of_different_lengths, spec="ring:4") == [([1, 2, 3, 4], 8)] * 4
+
+
+def dies_at(victim, frame, name, root):
+    """Return a program in which a rank dies at a message of its plan; the call, and two later ones, are right at the others."""
+
+    def program(comm):
+        direct, left = comm._process.links[0].direct, [frame]
+        send = direct.send
+
+        def counted(to, key, piece):
+            left[0] -= key.kind == 0
+            if not left[0]:
+                raise DeathError
+            return send(to, key, piece)
+
+        if comm.rank == victim:
+            direct.send = counted
+        said = []
+        for number, each in enumerate((name, "Allreduce", "Allgather")):
+            try:
+                said.append((make_call(comm, number, each, root, MUCH), comm.last.failed))
+            except DeliveryError as error:
+                said.append((True, str(error)))
+        return said, comm.members
+
+    return program
+
+
+def check_death(name, frame, victim=2, root=1):
+    found = run_ranks(5, dies_at(victim, frame, name, root), spec="ring:5")
+    if isinstance(found[victim], DeathError):
+        rest = [each for rank, each in enumerate(found) if rank != victim]
+        assert all(each == rest[0] for each in rest), found
+        assert rest[0][1] == tuple(rank for rank in range(5) if rank != victim)
+        assert all(right for right, _ in rest[0][0]), rest
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", ["Bcast", "Allreduce", "Alltoall"])
+def test_a_rank_that_dies_in_a_plan_changes_nothing_for_the_others(name):
+    assert check_death(name, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rank_that_dies_at_any_message_of_a_plan_changes_nothing_for_the_others(name):
+    assert check_death("Bcast", 1)
+    for victim in (1, 2):
+        frame = 1
+        while check_death(name, frame, victim):
+            frame += 1
+
+
+def test_arguments_that_are_refused_are_told_to_all():
+    def program(comm):
+        data = np.zeros(MUCH + (comm.rank == 2))
+        try:
+            comm.Bcast(data if comm.rank else np.ones(MUCH), 0)
+        except (DeliveryError, PlanError) as error:
+            return type(error).__name__, comm.allreduce(1)
+        return None
+
+    found = run_ranks(4, program, spec="ring:4")
+    assert found[2] == ("PlanError", 4)
+    assert found[0] == found[1] == found[3] == ("DeliveryError", 4)
+
+
+def test_a_file_of_cables_whose_switch_is_a_rank(tmp_path):
+    cables = nx.star_graph(["switch", "a", "b"])
+    cables.nodes["switch"]["relay"] = True
+    nx.write_graphml(cables, tmp_path / "cables.graphml")
+    program = (
+        f"comm = tcp.init(network={str(tmp_path / 'cables.graphml')!r}, survive=1)\n"
+        "total = np.zeros(20_000); comm.Allreduce(np.full(20_000, 1.0), total)\n"
+        "sys.stdout.write(f'{len(comm._process.links[0].direct.peers)} {total.max()}\\n')"
+    )
+    status, printed, shown = launch(program=program, head="import sys, numpy as np, treecast.tcp as tcp; ")
+    assert (status, printed, shown) == (0, ["1 3.0", "1 3.0", "2 3.0"], "")
+
+
+def test_networks_that_do_not_fit_are_one_line():
+    for spec, why in [("ring:4", "4 nodes"), ("debruijn:2,2", "one way")]:
+        status, _, shown = launch(
+            program=f"tcp.init(network={spec!r})",
+            ranks=3 if spec == "ring:4" else 4,
+            head="import treecast.tcp as tcp; ",
+        )
+        assert status == 1
+        assert why in shown
+
+
+def test_every_rank_of_a_network_may_have_a_place_of_its_own():
+    assert at_links([("{name}.cluster", 7000)], network("hypercube:1"), 2) == [
+        ("0b0.cluster", 7000),
+        ("0b1.cluster", 7000),
+    ]
+    assert at_links([("here", 7000)], None, 2) is None
+
+
+PROGRAM = """
+import sys, time, numpy as np
+from pathlib import Path
+Path("/proc/sys/net/ipv4/ip_forward").write_text("0")
+import treecast
+comm = treecast.connect(survive=1, deadline=6)
+if comm.rank == 0:
+    Path("/run/treecast/mark").touch()
+step, began = 0, time.monotonic()
+while comm.bcast(time.monotonic() - began < 3):
+    data = np.full(50_000, step) if comm.rank == 0 else np.zeros(50_000, int)
+    comm.Bcast(data)
+    total = np.zeros(50_000)
+    comm.Allreduce(np.full(50_000, comm.rank + 1.0), total)
+    assert (data == step).all() and (total == 10).all(), (data, total)
+    step += 1
+sys.stdout.write(f"{step > 0} {comm.members} {len(comm._process.links[0].direct.lost)}\\n")
+"""
+
+
+def in_lab(folder, program, cuts=()):
+    """Run a program on the hosts of a ring of four cables; return its status, and what they printed."""
+    try:
+        check_machine()
+    except LabError as error:
+        pytest.skip(str(error))
+    with (folder / "said").open("w+b") as said:
+        plan, words = plan_wiring(network("ring:4"), 200_000_000), [sys.executable, "-c", program]
+        ended = run_in_lab(plan, words, "hosts", cuts=cuts, timeout=90, stdout=said.fileno())
+        said.seek(0)
+        return ended.status, sorted(said.read().decode().splitlines())
+
+
+def test_a_cut_cable_in_a_lab_that_routes_nothing(tmp_path):
+    status, printed = in_lab(tmp_path, PROGRAM, [LinkCut(0, 1, 0.5, True)])
+    assert (status, printed) == (0, [f"{rank}: True (0, 1, 2, 3) {int(rank < 2)}" for rank in range(4)])
+
+
+@pytest.mark.long
+def test_of_a_ring_in_two_parts_that_with_the_lowest_rank_goes_on(tmp_path):
+    program = PROGRAM.replace("< 3", "< 15").replace("survive=1", "survive=2").replace(" and (total == 10).all()", "")
+    _, printed = in_lab(tmp_path, program, [LinkCut(0, 1, 0.5, True), LinkCut(2, 3, 0.5, True)])
+    assert printed == ["0: True (0, 3) 1", "3: True (0, 3) 1"]
+
+
+@pytest.mark.long
+def test_packets_that_are_dropped_change_nothing(tmp_path):
+    drops = """
+import os, re, subprocess
+ends = [name for name in os.listdir("/sys/class/net") if name.startswith("to")]
+for name in ends:
+    subprocess.run(["ip", "link", "set", name, "gso_max_size", "4096"], check=True)
+    queue = "root tbf rate 100mbit burst 16kb limit 9000"
+    subprocess.run(["tc", "qdisc", "replace", "dev", name, *queue.split()], check=True)
+"""
+    count = """
+said = subprocess.run(["tc", "-s", "qdisc"], capture_output=True, text=True).stdout
+sys.stdout.write(f"{sum(map(int, re.findall('dropped ([0-9]+)', said))) > 0}\\n")
+"""
+    status, printed = in_lab(tmp_path, drops + PROGRAM + count)
+    assert (status, len(printed)) == (0, 8)
+    assert all(line.endswith(("True", "True (0, 1, 2, 3) 0")) for line in printed)
