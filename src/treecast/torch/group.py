@@ -1,0 +1,310 @@
+"""The process group: c10d's calls by a table, each of them one or several collectives of the communicator on sockets."""
+# pyright: basic
+
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Thread, current_thread
+from types import SimpleNamespace
+from typing import Any
+
+from treecast.errors import DeliveryError, PlanError
+from treecast.groups.members import name_ranks
+from treecast.mpi.comm.collectives import ROWS
+from treecast.mpi.comm.table import Rank, job_of
+from treecast.tcp import library
+from treecast.tcp.comm import Comm
+from treecast.torch.calls import CALLS, Asked, One
+from treecast.torch.messages import Messages
+from treecast.torch.tensors import Op, Reader, torch
+from treecast.torch.work import Work, dist, done, seconds_of
+
+_HOLES = ("Allgatherv", "Alltoallv", "Gatherv")
+"""The collectives whose output has a place for each rank."""
+
+
+_HALF = 1 << 15  # of the numbers of groups: for names that count, and for others
+_NAMES = Counter[tuple[int, str]]()
+
+
+class ProcessGroup(dist.ProcessGroup):
+    """A group of ranks as torch knows it, over a communicator on sockets; ``init_process_group("treecast")`` makes it.
+
+    Calls of a group are carried out in the order in which they are made; those that are not asynchronous in the caller's thread.
+    What a call raises, its ``Work`` raises: DistBackendError, a RuntimeError.
+
+    Examples
+    --------
+    >>> dist.init_process_group("treecast")                         # doctest: +SKIP
+    >>> dist.all_reduce(torch.ones(3))                              # doctest: +SKIP
+    """
+
+    supports_splitting = supports_coalescing = supports_time_estimate = supports_shrinking = False
+    bound_device_id, supports_reconfigure = None, True
+
+    def __init__(self, comm: Comm, options: Any, ranks: Sequence[int], holes: str) -> None:
+        super().__init__(comm.rank, comm.size)
+        self._store, self._name, self._desc, self._number, self._holes = options.store, options.group_id, "", 0, holes
+        self.divides = False
+        """Whether a mean of the living is registered for DistributedDataParallel."""
+        self._options = SimpleNamespace(global_ranks_in_group=list(ranks), group_name=options.group_id)
+        self._is_whole, self._survive, self._used = comm.group.ident == 0, comm.group.survive, set[Any]()
+        self._bind(comm)
+        self._set_default_timeout(options.timeout)
+
+    def _bind(self, comm: Comm) -> None:
+        self.comm, self.failed = comm, ()
+        self._ours = Rank(library, Reader(), comm.rank, comm.size)
+        self._messages = Messages(comm)
+        self._thread = f"treecast.tcp.{comm.group.ident}_"
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Work:
+        form, arguments = CALLS[name], (*arguments, *named.values())
+        things, asked = list(arguments[: form.arguments]), Asked.read(arguments[form.arguments :])
+        if (
+            form.nested
+            and things
+            and isinstance(things[0 if name in ("scatter", "reduce_scatter") else -1], torch.Tensor)
+        ):
+            things = [[each] for each in things]
+        ones = form.collectives(self, asked, *things)
+        return self.submit(partial(self._carry_out, name, ones, asked), things and things[0], asked.is_async)
+
+    def submit(self, work: Callable[[], Any], tensors: Any, is_async: bool) -> Work:
+        """Have work done after all calls before it: beside the program, or in this thread."""
+        self._number += 1
+        if is_async or self._is_worker():
+            return Work(self.comm.process.begin(self.comm.group, work), tensors, self._thread)
+        self.comm.process.wait_for_begun(self.comm.group)
+        return Work(done(work), tensors)
+
+    def _is_worker(self) -> bool:
+        return current_thread().name.startswith(self._thread)
+
+    def _carry_out(self, name: str, ones: Sequence[One], asked: Asked) -> None:
+        with torch.autograd.profiler.record_function(f"treecast:{name}"):
+            for one in ones:
+                failed = self._sum_sparse(one.out) if _is_sparse(one.out) else self.collective(one, asked.seconds)
+                root = asked.root if one.job in ("Gatherv", "Reduce") else None
+                if root in failed:
+                    raise dist.DistBackendError(f"treecast: {name}: the result is lost with its root, rank {root}")
+                if failed and one.job in _HOLES and self._holes == "raise":
+                    raise dist.DistBackendError(
+                        f"treecast: {name}: what {name_ranks(failed)} gave is gone; treecast.torch.shrink() makes a group of"
+                        " those who live"
+                    )
+                if asked.op == "AVG" and one.out is not None:
+                    divide(one.out, self.size() - len(failed), one.out)
+
+    def collective(self, one: One, seconds: float | None = None) -> tuple[int, ...]:
+        """Carry out a collective; return the failed ranks whose data is missing. Raises DistBackendError."""
+        arguments = [Op(each) if isinstance(each, str) else each for each in one.arguments]
+        row, group = ROWS[one.job], self.comm.group
+        job = job_of(row.make, self._ours, tuple(arguments), {})
+        group.late, group.overdue = seconds or self._timeout, set()
+        try:
+            return self.comm.do(row, job)
+        except (DeliveryError, PlanError) as error:
+            why = (
+                f" ( Timed out : {name_ranks(group.overdue)} did not come within {group.late:g} s)"
+                if group.overdue
+                else ""
+            )
+            raise dist.DistBackendError(f"treecast: {error}{why}") from error
+        finally:
+            self.note_deaths()
+
+    def note_deaths(self) -> None:
+        """Learn who is out by now; the lowest living rank says so."""
+        members = self.comm.members
+        gone = tuple(rank for rank in range(self.size()) if rank not in members)
+        new, self.failed = set(gone) - set(self.failed), gone
+        if new and members[0] == self.rank():
+            hint = (
+                "" if self.divides else "; DistributedDataParallel divides by all ranks unless treecast.torch.mean(ddp)"
+            )
+            sys.stderr.write(f"treecast: {name_ranks(new)} has failed, and {len(members)} go on{hint}\n")
+
+    def gather_objects(self, thing: Any) -> list[Any]:
+        """Return every rank's object, None of those that have failed; not beside other calls."""
+        return getattr(self.comm, "allgather")(thing)  # noqa: B009
+
+    def _sum_sparse(self, tensor: Any) -> tuple[int, ...]:
+        mine = tensor.coalesce()
+        found = self.gather_objects((mine.indices(), mine.values()))
+        parts = [torch.sparse_coo_tensor(*each, tensor.shape) for each in found if each is not None]
+        total: Any = sum(parts[1:], parts[0])
+        tensor.sparse_resize_and_clear_(tensor.shape, tensor.sparse_dim(), tensor.dense_dim())
+        tensor.copy_(total.coalesce())
+        return tuple(rank for rank, each in enumerate(found) if each is None)
+
+    # -- messages between two ranks ------------------------------------------------------------------------------------
+
+    def send(self, tensors: Any, dst: int, tag: int = 0) -> Work:
+        """Send a tensor to a rank."""
+        return self._messages.send(_only(tensors), dst, tag, self._timeout)
+
+    def recv(self, tensors: Any, src: int, tag: int = 0) -> Work:
+        """Receive a tensor from a rank."""
+        return self._messages.receive(_only(tensors), src, tag, self._timeout)
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
+        """Receive a tensor from whichever rank sends one first."""
+        return self._messages.receive(_only(tensors), None, tag, self._timeout)
+
+    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+        """Return when rank 0 has heard all ranks; raise RuntimeError that names those it has not heard in time."""
+        self._messages.check_in(seconds_of(timeout) if timeout is not None else self._timeout, wait_all_ranks)
+
+    # -- what it is ----------------------------------------------------------------------------------------------------
+
+    def rank(self) -> int:
+        """Return this rank's number."""
+        return self.comm.rank
+
+    def size(self) -> int:
+        """Return how many ranks there are, also those that have failed: numbers stay."""
+        return self.comm.size
+
+    def name(self) -> str:
+        """Return the backend's name."""
+        return "treecast"
+
+    getRank, getSize, getBackendName, _get_backend_name = rank, size, name, name  # noqa: N815
+
+    @property
+    def options(self) -> Any:
+        """What torch asks of a backend's options."""
+        return self._options
+
+    @property
+    def group_name(self) -> str:
+        """The name that torch has given."""
+        return self._name
+
+    @property
+    def group_desc(self) -> str:
+        """The description that the user has given."""
+        return self._desc
+
+    pg_name, _device_types = group_name, property(lambda self: [torch.device("cpu")])
+
+    def getGroupName(self) -> str:  # noqa: N802
+        """Return the name that torch has given."""
+        return self._name
+
+    def getGroupDesc(self) -> str:  # noqa: N802
+        """Return the description that the user has given."""
+        return self._desc
+
+    def setGroupName(self, name: str) -> None:  # noqa: N802
+        """Take the name that torch gives."""
+        self._name = name
+
+    def setGroupDesc(self, desc: str) -> None:  # noqa: N802
+        """Take the description that the user gives."""
+        self._desc = desc
+
+    _set_group_name, _set_group_desc = setGroupName, setGroupDesc
+
+    def _get_backend(self, device: Any) -> "ProcessGroup":
+        return self
+
+    def get_group_store(self) -> Any:
+        """Return the store with which the group began; nothing here asks it later."""
+        return self._store
+
+    def _set_sequence_number_for_group(self) -> None:
+        pass
+
+    def _get_sequence_number_for_group(self) -> int:
+        return self._number
+
+    def _set_default_timeout(self, timeout: Any) -> None:
+        self._timeout = seconds_of(timeout)
+        self._options._timeout = timeout
+
+    set_timeout = _set_default_timeout
+
+    def _has_hooks(self) -> bool:
+        return False
+
+    # -- other members -------------------------------------------------------------------------------------------------
+
+    def get_reconfigure_handle(self) -> str:
+        """Return how ``reconfigure`` names this rank."""
+        return f"treecast:{self.comm.process.transport.rank}"
+
+    def reconfigure(self, options: Any) -> Work:
+        """Have other members from now on: a list of handles in the order of ranks, or a set; all that are named call this.
+
+        ``options``: as newer versions of torch have them, with ``uuid`` and ``handles``.
+        """
+        if options.uuid in self._used:
+            raise RuntimeError(f"reconfigure: uuid {options.uuid} was already used")
+        self._used.add(options.uuid)
+        handles = options.handles if isinstance(options.handles, list) else sorted(options.handles)
+        seats, process = [int(handle.rpartition(":")[2]) for handle in handles], self.comm.process
+        ident = number_of(f"reconfigure {options.uuid}", process)
+        self._bind(Comm(process, process.add_group(seats, min(self._survive, len(seats) - 1), ident)))
+        return Work(done(lambda: None), None)
+
+    # -- its end -------------------------------------------------------------------------------------------------------
+
+    def _wait_for_pending_works(self) -> None:
+        self.comm.process.wait_for_begun(self.comm.group)
+
+    def shutdown(self) -> None:
+        """End the group after all that has begun. The group of all ranks goes on answering others until they end theirs."""
+        self._wait_for_pending_works()
+        if self._is_whole:
+            Thread(target=self.comm.process.finish).start()
+
+    def abort(self) -> None:
+        """Take no further part in the group: calls under way raise here. Its others learn so when this rank ends, or is late."""
+        with self.comm.process.transport.lock:
+            self.comm.group.agreement.is_out = True
+
+
+def number_of(name: str, process: Any) -> int:
+    """Return the number of a new group with this name: the same at all its ranks, whatever other groups they are in."""
+    _NAMES[id(process), name] += 1
+    if name.isdecimal() and _NAMES[id(process), name] == 1:
+        return int(name) % _HALF
+    return _HALF + zlib.crc32(f"{name} {_NAMES[id(process), name]}".encode()) % _HALF
+
+
+def divide(total: Any, count: int, out: Any) -> None:
+    """Leave a sum divided by a number in a tensor; whole numbers are cut off."""
+    if total.is_floating_point() or total.is_complex():
+        torch.div(total, count, out=out.detach())
+    else:
+        out.copy_(torch.div(total, count, rounding_mode="trunc"))
+
+
+def _is_sparse(tensor: Any) -> bool:
+    return tensor is not None and tensor.is_sparse
+
+
+def _only(tensors: Any) -> Any:
+    if isinstance(tensors, torch.Tensor):
+        return tensors
+    (tensor,) = tensors
+    return tensor
+
+
+def _method(name: str) -> Callable[..., Work]:
+    def method(self: ProcessGroup, *arguments: Any, **named: Any) -> Work:
+        return self._call(name, *arguments, **named)  # pyright: ignore[reportPrivateUsage]
+
+    method.__name__, method.__qualname__ = name, f"ProcessGroup.{name}"
+    method.__doc__ = f"Carry out c10d's ``{name}``; the tensors and options are as there."
+    return method
+
+
+for _each in CALLS:
+    setattr(ProcessGroup, _each, _method(_each))

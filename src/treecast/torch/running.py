@@ -1,0 +1,177 @@
+"""Carries a plan out over any backend of torch's, step by step, with torch's own messages: gloo, NCCL, treecast."""
+
+# pyright: basic
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from treecast.errors import PlanError
+from treecast.execution.layout import Ranges, ranges_at
+from treecast.schedule import Schedule
+from treecast.schedule.sizes import chunk_bounds
+from treecast.torch.group import divide
+from treecast.torch.steps import Message, steps_of
+from treecast.torch.tensors import OPS, torch
+from treecast.torch.work import dist
+from treecast.verification.verifier import verify
+
+
+class Bound:
+    """A plan that the ranks of a group carry out, as often as it is called; ``bind`` makes it."""
+
+    def __init__(self, plan: Schedule, group: Any) -> None:
+        self._plan, self._group, self._rank = plan, group, dist.get_rank(group)
+        self._steps = steps_of(plan, self._rank)
+        collective, sums = plan.collective, plan.collective.sums
+        self._given = [] if sums else ranges_at(collective.given(), self._rank)
+        self._wanted = [
+            (a % sums, (b - 1) % sums + 1) if sums else (a, b) for a, b in ranges_at(collective.wanted(), self._rank)
+        ]
+
+    def __call__(self, tensor: Any, out: Any = None, op: str = "SUM") -> Any:
+        """Carry the plan out; see ``run``."""
+        collective = self._plan.collective
+        shares = 1 if collective.sums or collective.traits.blocks == "one" else collective.nodes
+        flat, total = tensor.reshape(-1), tensor.numel()
+        if collective.traits.starts == "own":
+            total *= collective.nodes
+        elif not collective.sums and collective.traits.ends == "own" and self._rank != collective.root:
+            total *= shares
+        bounds = chunk_bounds(collective, total).tolist()
+        whole = collective.traits.blocks == "one" or (collective.sums and collective.traits.ends != "own")
+        in_place = out is None and whole and tensor.is_contiguous()
+        memory = flat if in_place else tensor.new_zeros(total)
+        if not in_place:
+            _bring(flat, memory, bounds, [(0, len(bounds) - 1)] if collective.sums else self._given)
+        for step in self._steps:
+            self._do(step, memory, bounds, OPS[op])
+        if op == "AVG" and self._wanted:
+            for first, stop in self._wanted:
+                part = memory[bounds[first] : bounds[stop]]
+                divide(part, collective.nodes, part)
+        if in_place:
+            return tensor
+        got = torch.cat([memory[bounds[a] : bounds[b]] for a, b in self._wanted]) if self._wanted else None
+        if got is None:
+            return tensor if out is None else out
+        into = tensor.new_empty(got.numel()) if out is None else out
+        into.copy_(got.view(into.shape))
+        return into
+
+    def _do(self, step: list[Message], memory: Any, bounds: list[int], add: Callable[..., Any]) -> None:
+        """Carry a step out: all messages at once, then what is added or does not lie in one piece."""
+        asked: list[Any] = []
+        after: list[tuple[Any, Message]] = []
+        for each in step:
+            parts = [memory[bounds[a] : bounds[b]] for a, b in each.ranges]
+            size = sum(part.numel() for part in parts)
+            if not size:
+                continue
+            if each.sends:
+                box = parts[0] if len(parts) == 1 else torch.cat(parts)
+            elif len(parts) == 1 and not each.adds:
+                box = parts[0]
+            else:
+                box = memory.new_empty(size)
+                after.append((box, each))
+            asked.append(
+                dist.P2POp(dist.isend if each.sends else dist.irecv, box, group=self._group, group_peer=each.peer)
+            )
+        for work in dist.batch_isend_irecv(asked) if asked else []:
+            work.wait()
+        for box, each in after:
+            place = 0
+            for a, b in each.ranges:
+                part = memory[bounds[a] : bounds[b]]
+                came = box[place : place + part.numel()]
+                place += part.numel()
+                if each.adds:
+                    add(part, came, out=part)
+                else:
+                    part.copy_(came)
+
+
+def _bring(flat: Any, memory: Any, bounds: list[int], ranges: Ranges) -> None:
+    """Lay what this rank gives where its chunks lie."""
+    place = 0
+    for first, stop in ranges:
+        part = memory[bounds[first] : bounds[stop]]
+        part.copy_(flat[place : place + part.numel()])
+        place += part.numel()
+
+
+def bind(plan: Schedule, group: Any = None, *, check: bool = True) -> Bound:
+    """Return a plan as something to call many times; all ranks of the group call this.
+
+    Parameters
+    ----------
+    plan : Schedule
+        Equal at all ranks, which is compared once; for as many nodes as there are ranks. Node r is rank r.
+    group : ProcessGroup, optional
+        Of any backend; by default that of all ranks.
+    check : bool
+        Whether the plan is verified first.
+
+    Returns
+    -------
+    Bound
+        It takes what ``run`` takes behind the plan, but the group.
+
+    Raises
+    ------
+    PlanError
+        The plan is for another number of ranks, is wrong, differs among ranks, has relays, or leaves out what was sent before.
+
+    Examples
+    --------
+    >>> allreduce = treecast.torch.bind(treecast.plan("allreduce", "torus:2x2x2"))  # doctest: +SKIP
+    >>> allreduce(tensor)                                           # doctest: +SKIP
+    """
+    size = dist.get_world_size(group)
+    if plan.network.nodes != size:
+        raise PlanError(f"the plan is for {plan.network.nodes} ranks, and the group has {size}")
+    if check and not (report := verify(plan)).holds:
+        raise PlanError(f"the plan is wrong: {', '.join(each.rule for each in report.violations)}")
+    rows = plan.rows
+    columns = (rows.step, rows.steps, rows.src, rows.dst, rows.tree, rows.pieces.first, rows.pieces.stop)
+    own = hashlib.sha256(b"".join(column.tobytes() for column in columns) + repr(plan.collective).encode()).hexdigest()
+    said: list[Any] = [None] * size
+    dist.all_gather_object(said, own, group=group)
+    if set(said) != {own}:
+        raise PlanError("the ranks have different plans: make it at one, save it, and load it at all")
+    return Bound(plan, group)
+
+
+def run(plan: Schedule, tensor: Any, out: Any = None, group: Any = None, op: str = "SUM") -> Any:
+    """Carry a plan out on tensors, over any backend: a step of the plan is one ``batch_isend_irecv``.
+
+    Parameters
+    ----------
+    plan : Schedule
+        As ``bind`` takes it.
+    tensor : Tensor
+        What this rank gives: of sums and broadcasts as long at all ranks, in whose place the result comes; of an allgather or a
+        gather this rank's block; of a scatter the root's blocks one behind the other, elsewhere any tensor as long as a block;
+        of an alltoall a block for each rank.
+    out : Tensor, optional
+        Where the result goes; by default in place for sums and broadcasts, and else a new tensor.
+    group : ProcessGroup, optional
+        By default that of all ranks.
+    op : {"SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"}
+        How sums are added.
+
+    Returns
+    -------
+    Tensor
+        The result; ``tensor`` at ranks that want nothing.
+
+    Raises
+    ------
+    PlanError
+        As of ``bind``.
+
+    Examples
+    --------
+    >>> treecast.torch.run(treecast.plan("allreduce", "ring:4"), tensor)  # doctest: +SKIP
+    """
+    return bind(plan, group)(tensor, out, op)

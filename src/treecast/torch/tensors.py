@@ -1,0 +1,121 @@
+"""Tensors as the arguments of collectives: their bytes in place where they are contiguous, and torch's own operations on them."""
+# pyright: basic
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from treecast.mpi.arguments.reader import Entries, Place
+from treecast.tcp.library import IN_PLACE, buffer
+
+torch: Any = import_module("torch")
+OPS = {
+    "SUM": torch.add,
+    "AVG": torch.add,
+    "PRODUCT": torch.mul,
+    "MIN": torch.minimum,
+    "MAX": torch.maximum,
+    "BAND": torch.bitwise_and,
+    "BOR": torch.bitwise_or,
+    "BXOR": torch.bitwise_xor,
+}
+
+
+class Op:
+    """An operation of torch's on the bytes of two contributions; AVG adds, and is divided where it is known by how many."""
+
+    def __init__(self, name: str) -> None:
+        if name not in OPS:
+            raise ValueError(f"treecast has no {name}: {', '.join(OPS)}")
+        self.name, self._do = name, OPS[name]
+
+    def check(self, dtype: Any) -> None:
+        """Raise RuntimeError for a dtype that it does not take."""
+        if self.name in ("BAND", "BOR", "BXOR") and (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(f"Cannot use bitwise operations on {dtype}")
+        if self.name in ("MIN", "MAX") and dtype.is_complex:
+            raise RuntimeError(f"all_reduce does not support {self.name} on complex tensors")
+
+    def Is_commutative(self) -> bool:  # noqa: N802
+        """Return that it may be added in any order."""
+        return True
+
+    def Reduce_local(self, one: Any, other: Any) -> None:  # noqa: N802
+        """Leave the result of two buffers, ``[bytes, entries, dtype]`` each, in the second."""
+        first, second = (torch.frombuffer(piece[0], dtype=piece[2], count=piece[1]) for piece in (one, other))
+        self._do(first, second, out=second)
+
+
+def check_tensor(tensor: Any) -> Any:
+    """Return a tensor. Raises ValueError for one that is not dense memory of the CPU."""
+    if tensor.device.type != "cpu":
+        raise ValueError(
+            f"treecast carries tensors of the CPU, not of {tensor.device}: make two groups, one for each device"
+        )
+    if tensor.layout is not torch.strided:
+        raise ValueError(f"treecast carries dense tensors, and sparse ones in all_reduce alone, not {tensor.layout}")
+    return tensor
+
+
+def packed(tensor: Any) -> Any:
+    """Return a tensor itself where its memory is contiguous, else a copy that is."""
+    return check_tensor(tensor).detach().resolve_conj().resolve_neg().contiguous()
+
+
+def piece_of(tensor: Any) -> Any:
+    """Return the bytes of a contiguous tensor."""
+    return tensor.reshape(-1).view(torch.uint8).numpy().data if tensor.numel() else buffer.allocate(0)
+
+
+def _place(tensor: Any) -> tuple[Any, Callable[[], None] | None]:
+    """Return contiguous memory for what comes to a tensor, and what brings it there, None where it is there."""
+    there = packed(tensor)
+    if there.data_ptr() == tensor.data_ptr():
+        return there, None
+    return there, lambda: tensor.detach().copy_(there)
+
+
+def _do_all(finishes: Sequence[Callable[[], None] | None]) -> Callable[[], None] | None:
+    todo = [finish for finish in finishes if finish is not None]
+
+    def finish() -> None:
+        for each in todo:
+            each()
+
+    return finish if todo else None
+
+
+class Reader:
+    """Reads tensors where mpi4py's methods take buffers: one tensor as a simple argument, a list of them as a vector."""
+
+    def send(self, argument: Any) -> Any:
+        """Return the bytes of a tensor that is sent."""
+        return piece_of(packed(argument))
+
+    def receive(self, argument: Any) -> Place:
+        """Return where a tensor is received."""
+        there, finish = _place(argument)
+        return Place([piece_of(there)], finish)
+
+    def send_vector(self, argument: Sequence[Any]) -> list[Any]:
+        """Return the bytes of each tensor that is sent."""
+        return [self.send(each) for each in argument]
+
+    def receive_vector(self, argument: Sequence[Any]) -> Place:
+        """Return where each tensor is received."""
+        places = [_place(each) for each in argument]
+        return Place([piece_of(there) for there, _ in places], _do_all([finish for _, finish in places]))
+
+    def entries(self, argument: Any, blocks: int = 0, *, writable: bool) -> Entries:
+        """Return the entries of a tensor that is added, or of several, one behind the other."""
+        if isinstance(argument, (list, tuple)):
+            argument = torch.cat([packed(each).reshape(-1) for each in argument])
+        there, finish = _place(argument) if writable else (packed(argument), None)
+        return Entries(piece_of(there), there.numel(), there.dtype, finish)
+
+    def check_sum(self, datatype: Any, op: Op) -> None:
+        """Raise RuntimeError for an operation that does not take a dtype."""
+        op.check(datatype)
+
+
+__all__ = ["IN_PLACE", "OPS", "Op", "Reader", "check_tensor", "packed", "piece_of", "torch"]

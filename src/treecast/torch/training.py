@@ -1,0 +1,129 @@
+"""Training that goes on without the dead: the mean of those who are in the sum, and data for those who live."""
+# pyright: basic
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from treecast.errors import PlanError
+from treecast.torch.calls import One
+from treecast.torch.group import ProcessGroup, divide
+from treecast.torch.membership import group_of, living
+from treecast.torch.tensors import torch
+from treecast.torch.work import Told, dist
+
+_parallel: Any = import_module("torch.nn.parallel.distributed")
+_data: Any = import_module("torch.utils.data.distributed")
+_COALESCED = 1 << 28  # bytes of buffers that go at once
+
+
+class _Bucket:
+    """A bucket of gradients under way: what this rank gives, the sum, and who is not in it."""
+
+    def __init__(self, given: Any) -> None:
+        self.given, self.total, self.told = given, torch.empty_like(given), Told()
+        self.failed: tuple[int, ...] = ()
+
+    def add(self, group: ProcessGroup) -> None:
+        """Sum it, and divide it by how many are in the sum."""
+        self.failed = group.collective(One("Allreduce", (self.given, self.total, "SUM")))
+        divide(self.total, group.size() - len(self.failed), self.total)
+
+
+class _Mean:
+    """Sums the buckets of a step; all of them over one set of ranks, also when one dies between two buckets."""
+
+    def __init__(self, group: ProcessGroup) -> None:
+        self._group = group
+        self._begun: list[_Bucket] = []
+
+    def begin(self, bucket: Any) -> Any:
+        """Begin to sum a bucket; return the future of its mean."""
+        begun = _Bucket(bucket.buffer())
+        if bucket.index() == 0:
+            self._begun = []
+        self._begun.append(begun)
+        self._group.submit(partial(self._add, begun, list(self._begun) if bucket.is_last() else []), None, True)
+        return begun.told.future
+
+    def _add(self, bucket: _Bucket, step: list[_Bucket]) -> None:
+        try:
+            bucket.add(self._group)
+            while stale := [each for each in step if each.failed != max((b.failed for b in step), key=len)]:
+                for each in stale:
+                    each.add(self._group)
+        except Exception as error:
+            for each in step or [bucket]:
+                each.told.tell(None, error)
+            return
+        for each in step:
+            each.told.tell(each.total)
+
+    def share_buffers(self, state: Any, buffers: dict[str, Any]) -> None:
+        """Bring the buffers (of BatchNorm, say) of the lowest living rank to all; of the next when it dies meanwhile."""
+        while buffers:
+            root = living(self._group)[0]
+            try:
+                dist._broadcast_coalesced(self._group, list(buffers.values()), _COALESCED, root)
+                return
+            except RuntimeError:
+                if root == living(self._group)[0]:
+                    raise
+
+
+def mean(ddp: Any) -> Any:
+    """Have DistributedDataParallel divide by those who are in the sum, also in the step in which a rank dies; return it.
+
+    By itself it divides by all ranks, and takes buffers from rank 0. The gradients of a step are the mean over one set of ranks:
+    when somebody dies between two buckets, the earlier ones are summed anew. That takes one more copy of the gradients.
+
+    Parameters
+    ----------
+    ddp : DistributedDataParallel
+        Over a group of treecast's. It has no other communication hook.
+
+    Returns
+    -------
+    DistributedDataParallel
+        The same.
+
+    Raises
+    ------
+    PlanError
+        It is over another backend.
+
+    Examples
+    --------
+    >>> ddp = treecast.torch.mean(DistributedDataParallel(model))   # doctest: +SKIP
+    """
+    if not isinstance(ddp, _parallel.DistributedDataParallel):
+        raise PlanError(f"mean takes a DistributedDataParallel, not {type(ddp).__name__}")
+    group = group_of(ddp.process_group)
+    made = _Mean(group)
+    ddp.register_comm_hook(None, lambda state, bucket: made.begin(bucket))
+    ddp._register_buffer_comm_hook(None, made.share_buffers, _parallel._BufferCommHookLocation.PRE_FORWARD)
+    group.divides = True
+    return ddp
+
+
+class Sampler(_data.DistributedSampler):
+    """torch's DistributedSampler, whose ``set_epoch`` deals the data to those who live by then, in their order.
+
+    Examples
+    --------
+    >>> sampler = treecast.torch.Sampler(dataset)                   # doctest: +SKIP
+    """
+
+    def __init__(self, dataset: Any, group: Any = None, **options: Any) -> None:
+        self._group = group_of(group)
+        super().__init__(dataset, *self._dealt(), **options)
+
+    def _dealt(self) -> tuple[int, int]:
+        alive = living(self._group)
+        return len(alive), alive.index(self._group.rank())
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch; all ranks call it between the same two calls."""
+        options = {"shuffle": self.shuffle, "seed": self.seed, "drop_last": self.drop_last}
+        super().__init__(self.dataset, *self._dealt(), **options)
+        super().set_epoch(epoch)
