@@ -8,8 +8,8 @@ FILE ?= docs/pictures/star4-trees.png
 export FILE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-mpi demo-tcp test test-long test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
-.PHONY: bench-quick bench-mpi bench-tcp simgrid arena docs clean
+.PHONY: help demo demo-mpi demo-tcp test test-changed test-long test-torch test-mpi4py lint lint-page types imports browser check bench bench-cold bench-msccl bench-lab
+.PHONY: bench-quick bench-mpi bench-tcp bench-torch simgrid arena docs clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -32,6 +32,11 @@ $(VENV)/.mpi: $(VENV)/.demo
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mpi]'
 	@touch $@
 
+$(VENV)/.torch: $(VENV)/.demo
+	@echo "installing PyTorch …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[torch]' expecttest
+	@touch $@
+
 $(VENV)/.docs: $(VENV)/.demo
 	@echo "installing Sphinx …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
@@ -49,8 +54,16 @@ demo-tcp: $(VENV)/.demo  ## four processes add over sockets, without MPI; one is
 test: $(VENV)/.dev  ## run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
+test-changed: $(VENV)/.dev  ## run the tests of what differs from HEAD (SINCE=main: from another commit), and of all that imports it
+	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && if [ -z "$$tests" ]; then echo "nothing has changed"; else \
+		$(BIN)/python -m pytest --numprocesses auto --dist worksteal $$tests $(ARGS); fi
+
 test-long: $(VENV)/.dev  ## run the sweeps that take minutes, and all examples of hypothesis
 	$(BIN)/python -m pytest -m "long or hypothesis" --numprocesses auto $(ARGS)
+
+test-torch: $(VENV)/.dev $(VENV)/.torch  ## run the tests of treecast.torch, and PyTorch's own tests of process groups on it
+	$(BIN)/python -m pytest tests/torch -n 0 -q
+	$(BIN)/python tests/torch/c10d_suite.py $(ARGS)
 
 test-mpi4py: $(VENV)/.dev  ## run mpi4py's own tests on wrapped communicators
 	$(BIN)/python tests/mpi/mpi4py_suite.py $(ARGS)
@@ -94,8 +107,11 @@ bench-lab: $(VENV)/.dev  ## as root: broadcasts across an emulated network, agai
 bench-mpi: $(VENV)/.mpi  ## collectives over MPI on 4 and 8 ranks, as ratios to MPI's own calls of the same run
 	$(BIN)/python benchmarks/ways.py $(ARGS)
 
-bench-tcp: $(VENV)/.mpi  ## collectives over sockets beside Open MPI's, in one run
+bench-tcp: $(VENV)/.mpi  ## collectives over sockets beside Open MPI's, and gloo's where torch is, in one run
 	$(BIN)/python benchmarks/sockets.py $(ARGS)
+
+bench-torch: $(VENV)/.torch  ## process groups of PyTorch beside gloo's, in the same processes, and a rank killed
+	$(BIN)/python benchmarks/torch_groups.py $(ARGS)
 
 simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \

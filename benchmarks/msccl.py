@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator
 
 from treecast import formats
-from treecast.formats.msccl.judge import judge_msccl
+from treecast.formats.msccl.judge import judge
+from treecast.formats.registry import Told
 from treecast.plans import plan
 from treecast.verification.verifier import verify
 
@@ -62,14 +63,15 @@ def main() -> int:
             [head, *(line for gpu in range(GPUS) for line in ring(gpu, channels, fused)), "</algo>"]
         ).encode()
         began = time.perf_counter()
-        verdict = judge_msccl(data)
+        verdict = judge(data, Told())[0]
         seconds = time.perf_counter() - began
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        assert {rule for rule, count in verdict.counts.items() if count} <= {"shape"}, verdict.breaches
+        assert {rule for rule, count in verdict.counts.items() if count} <= {"shape"}, verdict.findings
         passed |= seconds > SECONDS or memory > GIB
         what = "fused steps" if fused else "threadblocks that wait"
         print(
-            f"{what}: {verdict.steps:,} steps in {seconds:.1f} s of {SECONDS}, {verdict.steps / seconds:,.0f} a second, "
+            f"{what}: {verdict.operations:,} steps in {seconds:.1f} s of {SECONDS}, "
+            f"{verdict.operations / seconds:,.0f} a second, "
             f"{memory:.2f} GiB of {GIB}"
         )
     return int(passed | judge_messages())

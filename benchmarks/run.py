@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 from peers import GROWTH, MATCHED, PACKED, PEERS, SHORTENED, WITHIN, beside_peers, constructions, growth
+from sockets import main as sockets
 
 from treecast.kernels.compiled import in_parallel
 from treecast.kernels.star import fill_trees, walk_trees
@@ -370,6 +372,12 @@ def start() -> None:
     line("treecast --help", f"{taken:.2f} s", f"{taken / bare:.1f} x Python with cyclopts and rich imported")
 
 
+def over_sockets() -> None:
+    """Collectives over sockets beside gloo's, and Open MPI's, where torch is installed."""
+    if find_spec("torch") is not None:
+        sockets(["--turns", "1"])
+
+
 def peak() -> str:
     """Return the greatest memory used so far."""
     return f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB"
@@ -395,6 +403,7 @@ def measure(sizes: Sizes) -> None:
     if sizes.one_by_one:
         trees_one_by_one(sizes.one_by_one)
         walk(sizes.one_by_one)
+    over_sockets()
 
 
 if __name__ == "__main__":

@@ -1,27 +1,65 @@
-"""Collectives over sockets beside Open MPI's, in memory and over its own sockets, by turns of one run: ratios of medians.
+"""Collectives over sockets beside gloo's and Open MPI's, in memory and over its own sockets, by turns of one run.
 
     sockets.py [-n RANKS] [--turns TURNS]
 
-The slowest rank counts. ``survive`` is 1 on the side of treecast; Open MPI survives nothing.
+Ratios are of medians, and of the processor time of all ranks together; gloo is measured where torch is installed, Open MPI where
+mpi4py is. The slowest rank counts. ``survive`` is 1 on the side of treecast; Open MPI survives nothing.
 """
 
 import argparse
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 
 SIZES = {8: "8 B", 1 << 16: "64 KiB", 1 << 20: "1 MiB", 1 << 24: "16 MiB"}
 REPEATS = {8: 200, 1 << 16: 60, 1 << 20: 20, 1 << 24: 6}
-SIDES = {"sockets": [], "Open MPI, memory": [], "Open MPI, tcp": ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1"]}
+SIDES = {
+    "sockets": [],
+    "gloo": [],
+    "Open MPI, memory": [],
+    "Open MPI, tcp": ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1"],
+}
+
+
+def gloo():
+    """Return torch.distributed's collectives over gloo, on arrays, under mpi4py's names."""
+    import torch
+    import torch.distributed as over
+
+    size = int(os.environ["TREECAST_SIZE"])
+    torch.set_num_threads(1)
+    over.init_process_group("gloo", rank=int(os.environ["TREECAST_RANK"]), world_size=size)
+
+    def add(mine, out):
+        out[:] = mine
+        over.all_reduce(torch.from_numpy(out))
+
+    def gather(what):
+        found = [None] * size
+        over.all_gather_object(found, what)
+        return found
+
+    return SimpleNamespace(
+        rank=over.get_rank(),
+        size=size,
+        Barrier=over.barrier,
+        Bcast=lambda data, root: over.broadcast(torch.from_numpy(data), root),
+        Allgather=lambda mine, out: over.all_gather(list(torch.from_numpy(out)), torch.from_numpy(mine)),
+        Allreduce=add,
+        allgather=gather,
+    )
 
 
 def measure(comm):
-    """Return the median seconds of each call and size, of the slowest rank."""
+    """Return the median seconds of each call and size, of the slowest rank, and the processor seconds of a call, of all."""
     found = {}
     for size in SIZES:
         count = size // 8
@@ -34,13 +72,14 @@ def measure(comm):
         }
         for name, call in calls.items():
             call()
-            times = []
+            times, used = [], time.process_time()
             for _ in range(REPEATS[size]):
                 comm.Barrier()
                 began = time.perf_counter()
                 call()
                 times.append(time.perf_counter() - began)
-            found[f"{name} {size}"] = max(comm.allgather(statistics.median(times)))
+            used = (time.process_time() - used) / REPEATS[size]
+            found[f"{name} {size}"] = max(comm.allgather(statistics.median(times))), sum(comm.allgather(used))
     return found
 
 
@@ -50,6 +89,8 @@ def be_rank(side):
         import treecast
 
         comm = treecast.connect(survive=1)
+    elif side == "gloo":
+        comm = gloo()
     else:
         from mpi4py import MPI
 
@@ -57,44 +98,53 @@ def be_rank(side):
     found = measure(comm)
     if comm.rank == 0:
         print(json.dumps(found))
+    if side == "gloo":
+        comm.Barrier()
 
 
 def run(side, ranks):
     """Return what the ranks of a side found."""
     own = [sys.executable, __file__, "--side", side]
-    if side == "sockets":
-        line = [sys.executable, "-m", "treecast", "launch", "--tcp", "-n", str(ranks), "--", *own]
+    meeting = {}
+    if side in ("sockets", "gloo"):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+        line = [sys.executable, "-m", "treecast", "launch", "--tcp", "--tie", "-n", str(ranks), "--", *own]
     else:
         from treecast.mpi.job.launch import find_mpirun
 
         line = [find_mpirun(), "--oversubscribe", *SIDES[side], "-n", str(ranks), *own]
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
-    done = subprocess.run(line, env={**os.environ, **root}, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(line, env={**os.environ, **root, **meeting}, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def main():
-    """Run the sides by turns, and print medians and ratios."""
+def main(arguments=None):
+    """Run the sides that there are by turns, and print medians and ratios."""
     parser = argparse.ArgumentParser()
     parser.add_argument("-n", type=int, default=4)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--side")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.side:
         return be_rank(given.side)
-    turns = {side: [] for side in SIDES}
+    needs = {"sockets": "treecast", "gloo": "torch"}
+    sides = [side for side in SIDES if find_spec(needs.get(side, "mpi4py")) is not None]
+    turns = {side: [] for side in sides}
     for _ in range(given.turns):
         for side, found in turns.items():
             found.append(run(side, given.n))
     medians = {
-        side: {key: statistics.median(t[key] for t in found) for key in found[0]} for side, found in turns.items()
+        side: {key: [statistics.median(t[key][k] for t in found) for k in (0, 1)] for key in found[0]}
+        for side, found in turns.items()
     }
-    print(f"{given.n} ranks; ms, and ratios of Open MPI's time to it")
-    print(f"{'':20}{'sockets':>12}{'memory':>12}{'its tcp':>12}")
+    print(f"{given.n} ranks; ms of sockets; ratios of others to it: time / processor time")
+    print(" " * 20 + f"{'sockets':>12}" + "".join(f"{side:>20}" for side in sides[1:]))
     for name in ("Bcast", "Allgather", "Allreduce"):
         for size, words in SIZES.items():
-            own, memory, tcp = (medians[side][f"{name} {size}"] for side in SIDES)
-            print(f"{name:10}{words:>10}{own * 1e3:12.2f}{memory / own:12.2f}{tcp / own:12.2f}")
+            own, *others = (medians[side][f"{name} {size}"] for side in sides)
+            ratios = (f"{one[0] / own[0]:.2f} / {one[1] / own[1]:.2f}" for one in others)
+            print(f"{name:10}{words:>10}{own[0] * 1e3:12.2f}" + "".join(f"{ratio:>20}" for ratio in ratios))
     return None
 
 

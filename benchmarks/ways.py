@@ -5,8 +5,9 @@
 
 Each figure is a ratio of medians, in brackets of the least times, which a loaded machine disturbs less: one call at a time,
 after a barrier, the slowest rank counts, the ways take turns in any order.
-``survive 0`` is what a program gets: below the threshold MPI's call itself, and the column ``way`` says so. ``own`` is the
-straight way at any size. Sizes are bytes: the buffer of a Bcast or a sum, all blocks of a rank together of the others.
+All go by the methods of communicators. ``survive 0`` is what a program gets: below the threshold MPI's call itself, and the
+column ``way`` says so. ``own`` is the straight way at any size.
+Sizes are bytes: the buffer of a Bcast or a sum, all blocks of a rank together of the others.
 """
 
 import argparse
@@ -23,18 +24,13 @@ SIZES = tuple(8 << k for k in (0, 7, 13, 17, 21, 23))  # 8 B, 1 KiB, 64 KiB, 1 M
 NAMES = ("Bcast", "Allgather", "Allreduce", "Alltoall", "Scatter", "Gather", "Reduce", "Scan")
 
 
-def ways_of(mpi: Any, comm: Any, wrapped: Any, what: tuple[str, int]) -> dict[str, Callable[[], object]]:
-    """Return the ways of one collective, on buffers of its own: MPI's, and the straight one that survives 0 and 2 failures."""
-    from treecast.mpi.ways import personal, spread, sums
-    from treecast.mpi.ways.call import Call
-
-    (name, size), n, me = what, comm.size, comm.rank
+def ways_of(mpi: Any, comms: dict[str, Any], what: tuple[str, int]) -> dict[str, Callable[[], object]]:
+    """Return one collective as each communicator carries it out, on the same buffers."""
+    (name, size), n, me = what, comms["MPI"].size, comms["MPI"].rank
     blocks = name not in ("Bcast", "Allreduce", "Reduce", "Scan")
     block, count = (-(-size // (8 * n)) * 8, -(-size // (8 * n)) * 8 * n) if blocks else (size, size)
     a, b = mpi.buffer.allocate(count, clear=True), mpi.buffer.allocate(count, clear=True)
-    given, taken = ([p[k * block : (k + 1) * block] for k in range(n)] for p in (a, b))
-    how, one = sums.Sums(mpi.INT64_T, mpi.SUM, size // 8), [a[:block], mpi.BYTE]
-    many, into = [a, block, mpi.BYTE], [b, block, mpi.BYTE]
+    one, many, into = [a[:block], mpi.BYTE], [a, block, mpi.BYTE], [b, block, mpi.BYTE]
     whole = ([a, size // 8, mpi.INT64_T], [b, size // 8, mpi.INT64_T])
     methods: dict[str, Callable[[Any], object]] = {
         "Bcast": lambda comm: comm.Bcast([a, mpi.BYTE]),
@@ -46,24 +42,7 @@ def ways_of(mpi: Any, comm: Any, wrapped: Any, what: tuple[str, int]) -> dict[st
         "Reduce": lambda comm: comm.Reduce(whole[0], whole[1] if not me else None),
         "Scan": lambda comm: comm.Scan(*whole),
     }
-    ours: dict[str, Callable[[Call], object]] = {
-        "Bcast": lambda call: spread.broadcast(call, a, 0),
-        "Allgather": lambda call: spread.allgather(call, a[:block], taken),
-        "Allreduce": lambda call: sums.allreduce(call, a, b, how),
-        "Alltoall": lambda call: personal.alltoall(call, given, taken),
-        "Scatter": lambda call: personal.scatter(call, given if not me else None, taken[0], 0),
-        "Gather": lambda call: personal.gather(call, a[:block], taken if not me else None, 0),
-        "Reduce": lambda call: sums.reduce(call, a, b if not me else None, 0, how),
-        "Scan": lambda call: sums.scan(call, a, b, how),
-    }
-
-    def straight(call: Call) -> None:
-        call.begin()
-        ours[name](call)
-
-    made = {survive: Call(mpi, comm.Dup(), survive) for survive in (0, 2)}
-    both = {"MPI": partial(methods[name], comm), "survive 0": partial(methods[name], wrapped)}
-    return {**both, "own": partial(straight, made[0]), "survive 2": partial(straight, made[2])}
+    return {way: partial(methods[name], comm) for way, comm in comms.items()}
 
 
 def measured(
@@ -94,6 +73,12 @@ def sweep(given: argparse.Namespace) -> None:
 
     comm = MPI.COMM_WORLD
     wrapped = treecast.mpi.wrap(comm)
+    comms = {
+        "MPI": comm,
+        "survive 0": wrapped,
+        "own": treecast.mpi.wrap(comm.Dup(), own=True),
+        "survive 2": treecast.mpi.wrap(comm.Dup(), survive=2),
+    }
     if comm.rank == 0:
         print(f"{comm.size} ranks, {given.runs} runs; load {os.getloadavg()[0]:.1f}")
         columns = ("", "bytes", "MPI, µs", "survive 0", "way", "own", "survive 2", "µs more")
@@ -105,7 +90,7 @@ def sweep(given: argparse.Namespace) -> None:
             found = measured(
                 MPI,
                 comm,
-                ways_of(MPI, comm, wrapped, (name, size)),
+                ways_of(MPI, comms, (name, size)),
                 given.runs,
                 10 if size <= 1 << 16 else 3 if size <= 1 << 20 else 1,
             )

@@ -16,7 +16,7 @@ from site_extensions.gallery import WrittenPictures  # noqa: E402
 import treecast  # noqa: E402
 
 try:
-    from generate import write_reference
+    from generate import write_first_page, write_reference
 except ImportError:
     write_reference = None
 
@@ -31,6 +31,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "autoapi.extension",
+    "site_extensions.formulas",
     "site_extensions.mathml",
     "site_extensions.offline",
 ]
@@ -128,3 +129,4 @@ def setup(app):
     app.connect("autoapi-skip-member", leave_out)
     if write_reference is not None:
         write_reference(HERE / "reference")
+        write_first_page(HERE / "_explorer" / "explorer")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from generating.atlas import atlas
+from generating.atlas import atlas, graphs
 from generating.bounds import bounds
 from generating.builders import builders
 from generating.collectives import collectives
@@ -11,6 +11,8 @@ from generating.papers import statements
 from generating.rules import pictures, rules
 from generating.topics import topics
 from generating.verbs import verbs
+
+import treecast
 
 PAGES = {
     "verbs": verbs,
@@ -36,8 +38,15 @@ def write_reference(folder: Path) -> None:
     files |= {f"{name}.md": text for name, text in topics(without=set(PAGES)).items()}
     files |= {f"theorems/{paper}.inc": text for paper, text in statements().items()}
     files |= {f"wrong/{name}.svg": text for name, text in pictures().items()}
+    files |= {f"atlas/{name}.svg": text for name, text in graphs().items()}
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
+
+
+def write_first_page(folder: Path) -> None:
+    """Write the explorer that the first page of the site shows, as ``first.html``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    treecast.draw(treecast.plan("broadcast", "torus:4x4", messages=4, survive=1), folder / "first.html")

@@ -14,9 +14,11 @@ from tests.oracles.plain import sends_of
 from tests.strategies import arbitrary
 from treecast import protocols
 from treecast.description import Described, describe
-from treecast.errors import FormatError, NetworkError, ScheduleError, TreecastError
+from treecast.errors import FormatError, NetworkError, PlanError, ScheduleError, TreecastError
+from treecast.formats import Told
 from treecast.models import MODELS
 from treecast.plans import builders
+from treecast.verification import verifier
 
 # --- a schedule as a sequence of sends ---
 
@@ -218,3 +220,49 @@ def test_bounds_by_names_are_those_of_the_report():
 def test_networks_are_compared_by_their_spelling():
     found = treecast.compare(["star:4", treecast.network("ring:5")], collective="broadcast", messages=2)
     assert [(entry.network, entry.verified) for entry in found.entries] == [("star:4", True), ("ring:5", True)]
+
+
+# --- what the command line does, Python does ---
+
+
+def test_a_schedule_is_verified_once(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(verifier, "_judge", lambda *what, judge=verifier._judge: asked.append(what) or judge(*what))
+    path = tmp_path / "plan.tc"
+    treecast.save(treecast.plan("broadcast", "ring:5"), path)
+    schedule = treecast.load(path)
+    assert treecast.verify(schedule).holds
+    treecast.draw(schedule, tmp_path / "page.html")
+    assert len(asked) == 1
+    assert not treecast.verify(schedule, "one-port").holds
+    assert treecast.verify(schedule, method="expanded").holds
+    assert len(asked) == 3
+
+
+def test_files_of_others_are_judged_and_written(tmp_path):
+    schedule = treecast.plan("allgather", "ring:4")
+    for name in ("ring.xml", "ring.mscclpp.json", "ring.goal", "ring.simgrid"):
+        treecast.export(schedule, tmp_path / name)
+        assert treecast.judge(tmp_path / name)
+        assert treecast.verify(treecast.load(tmp_path / name))
+        assert treecast.simulate(tmp_path / name).delivered == 4
+    for name in ("ring.xml", "ring.mscclpp.json"):
+        assert treecast.judge(tmp_path / name, network="ring:4")
+        found = treecast.judge(tmp_path / name, network="path:4")
+        assert {rule for rule, count in found.counts.items() if count} == {"adjacent"}
+        assert treecast.load(tmp_path / name, Told(network="ring:4")).network == schedule.network
+    with pytest.raises(FormatError, match="leave out what else is said"):
+        treecast.judge(tmp_path / "ring.goal", network="ring:4")
+
+
+def test_plans_networks_and_paths_are_compared(tmp_path):
+    whole, broken = treecast.plan("broadcast", "ring:6"), treecast.plan("broadcast", "path:6")
+    treecast.save(whole, tmp_path / "whole.tc")
+    assert treecast.diff(tmp_path / "whole.tc", broken).told
+    assert len(treecast.paths("star:4", "2134", "1234").ways) == 3
+    costs = {"size": "1MiB", "latency": "1us", "rate": "12.5GB/s"}
+    assert {option.ranks for option in treecast.advise("broadcast", range(7, 9), **costs).options} == {7, 8}
+    assert treecast.advise("allgather", 5, ports=2, **costs).proved
+    for sizes in (0, [], range(1, 2000)):
+        with pytest.raises(PlanError, match="1 to 1,000 sizes"):
+            treecast.advise("broadcast", sizes, **costs)

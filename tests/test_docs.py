@@ -56,10 +56,10 @@ def sooner(arguments):
     ("name", "least"),
     [
         ("docs/commands.md", 9),
-        ("docs/trees.md", 9),
-        ("docs/formats.md", 9),
-        ("docs/capacities.md", 1),
-        ("docs/one-port.md", 6),
+        pytest.param("docs/trees.md", 9, marks=pytest.mark.long),
+        pytest.param("docs/formats.md", 9, marks=pytest.mark.long),
+        pytest.param("docs/capacities.md", 1, marks=pytest.mark.long),
+        pytest.param("docs/one-port.md", 6, marks=pytest.mark.long),
         ("docs/cluster.md", 9),
         ("docs/reliability.md", 5),
         ("docs/pictures.md", 5),
@@ -90,7 +90,7 @@ def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):
 
 def test_the_pages_show_every_verb():
     commands = commands_of(ROOT / "README.md") + commands_of(ROOT / "docs/commands.md")
-    without_a_line = {"lab", "launch", "warm-up"}  # the first two have pages; the last takes a minute
+    without_a_line = {"cast", "lab", "launch", "warm-up"}  # the first three have pages; the last takes a minute
     assert {command[1] for command in commands if command[0] == "treecast"} == set(find_verbs()) - without_a_line
 
 

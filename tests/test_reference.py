@@ -1,5 +1,6 @@
 """The generated pages of the documentation have everything that is registered; each rule has a schedule that breaks it."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -60,7 +61,9 @@ def test_pages_name_all_that_there_is(generate):
     assert all(f"\n## {verb}\n" in pages["verbs"] for verb in find_verbs())
     assert all(f"`{kind}`" in pages["collectives"] for kind in COLLECTIVES)
     assert all(f"`{family.spelling}`" in pages["networks"] for family in families().values())
-    assert all(f"({rule.name}-{rule.file})=" in pages["rules"] for rule in read_rules())
+    anchors = re.findall(r"^\((\S+)\)=$", pages["rules"], re.MULTILINE)
+    assert len(set(anchors)) == len(read_rules())
+    assert all(f"](#{anchor})" in pages["rules"] for anchor in anchors)
     assert "the time limit" in generate.topics(without=set())["exit"]
     tables = generate.statements()
     assert all(f"| {cell(statement.name)} |" in tables[paper] for paper in PAPERS for statement in PAPERS[paper])
@@ -73,6 +76,7 @@ def test_all_is_written_and_builders_and_bounds_are_all_there(generate, tmp_path
     assert all(f"\n## {entry.name}\n" in builders for entry in all_builders())
     assert all(f"`{kind}`" in bounds for kind in COLLECTIVES)
     assert len(list((tmp_path / "wrong").iterdir())) == len(read_rules())
+    assert len(list((tmp_path / "atlas").iterdir())) == (tmp_path / "atlas.md").read_text().count("{image}") > 5
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}
     generate.write_reference(tmp_path)
     assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*")}

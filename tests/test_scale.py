@@ -16,6 +16,7 @@ def peak_gib(code: str, **environment: str) -> float:
     return float(done.stdout.split()[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copies", [(8,), pytest.param((1, 3), marks=pytest.mark.long)], ids=str)
 def test_broadcast_on_362880_nodes_is_planned_and_verified_within_2_gib(copies):
     """One process for several numbers of copies: their trees are the same."""

@@ -1,4 +1,4 @@
-"""The public functions have types that a type checker can use: the Python of the README passes as a user's own code."""
+"""The public functions have types that a type checker can use: the Python of README and tutorials passes as a user's own code."""
 
 import json
 import re
@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SNIPPETS = re.findall(r"```py(?:thon)?\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+PAGES = [ROOT / "docs/start.md", *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 USES = """
 import numpy as np
 
@@ -39,13 +40,27 @@ treecast.run(treecast.plan("broadcast", "star:4"), "text")
 """
 
 
+def cells_of(page):
+    """Return the Python of a page's cells, without lines for the shell; cells that write a file are none."""
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line for cell in cells if "%%" not in cell for line in cell.splitlines()]
+    return "\n".join(line for line in lines if not line.startswith((":tags:", "!")))
+
+
 @pytest.mark.skipif(find_spec("pyright") is None, reason="needs pyright")
 def test_a_type_checker_passes_what_is_right_and_finds_what_is_not(tmp_path):
     assert len(SNIPPETS) >= 1
-    for number, code in enumerate([*SNIPPETS, USES]):
+    pages = [code for page in PAGES if "import treecast" in (code := cells_of(page))]
+    assert len(pages) >= 8
+    for number, code in enumerate([*SNIPPETS, USES, *pages]):
         (tmp_path / f"right_{number}.py").write_text(code)
     (tmp_path / "slips.py").write_text(SLIPS)
-    settings = {"extraPaths": [str(ROOT / "src")], "reportUnusedExpression": False}
+    settings = {
+        "extraPaths": [str(ROOT / "src")],
+        "reportUnusedExpression": False,
+        "reportRedeclaration": False,
+        "reportMissingImports": False,
+    }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run(
         [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "--project", str(tmp_path)],

@@ -1,6 +1,8 @@
 """The atlas: machines that are known by name, what joins them, what plans take on them, and what one dead cable costs."""
 
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import treecast
 from treecast.networks.machines import machines
@@ -8,8 +10,9 @@ from treecast.networks.reading.views import sums
 
 from .markdown import block, cell, code, page, table
 
-_JOBS = {"broadcast": 24, "allgather": 6, "allreduce": 6}
-_FEW = 16  # ranks; on more a rank has one message
+_JOBS = {"broadcast": 24, "allgather": 6, "reduce-scatter": 6, "allreduce": 6, "alltoall": 1}
+_FEW, _MOST = 16, 128  # ranks: on more one message each, and broadcasts alone
+_DRAWN = 64  # nodes of a machine of which there is a picture
 
 
 @cache
@@ -18,9 +21,42 @@ def atlas() -> str:
     return page(
         "Atlas of machines",
         "Machines that one can buy, as networks, from public figures. "
-        "[What machines print](../machines.md) reads the file of your own.",
+        "[Files that machines print](../machines.md) reads the file of your own.",
         *(_machine(name) for name in machines()),
+        _slices(),
     )
+
+
+def _slices() -> str:
+    """Return what jobs take on slices of TPU v4, plain and twisted."""
+    rows = []
+    for spec in ("torus:4x4x4", "torus:4x4x8", "torus:4x4x8,twisted", "torus:4x8x8", "torus:4x8x8,twisted"):
+        reports = [treecast.verify(treecast.plan(job, spec)) for job in ("broadcast", "allgather", "alltoall")]
+        least = [max(bound.value for bound in report.bounds if bound.of == "steps") for report in reports]
+        steps = [f"{each.steps}, at least {bound}" for each, bound in zip(reports, least, strict=True)]
+        rows.append([code(spec), str(reports[0].schedule.network.diameter), *steps])
+    return "\n\n".join(
+        [
+            "## TPU v4",
+            "A slice of TPU v4 is a torus of chips; its wrap-around links may be twisted where sides of n and of 2n meet. "
+            "A capacity of 1 carries 400 Gbit/s. Source: Jouppi et al., TPU v4: an optically reconfigurable supercomputer, "
+            "ISCA 2023.",
+            table(("slice", "diameter", "broadcast", "allgather", "alltoall"), rows),
+        ]
+    )
+
+
+def graphs() -> dict[str, str]:
+    """Return a picture of a broadcast on each machine that is not too large, as SVG, by the machine's name."""
+    found = {}
+    for name in machines():
+        where = treecast.network(f"machine:{name}")
+        if where.nodes <= _DRAWN:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / "network.svg"
+                treecast.draw(treecast.plan("broadcast", where), path, kind="network")
+                found[name] = path.read_text("utf-8")
+    return found
 
 
 def _machine(name: str) -> str:
@@ -43,17 +79,19 @@ def _machine(name: str) -> str:
     ]
     rows = []
     for collective, many in _JOBS.items():
-        if collective == "allreduce" and where.rank_count > _FEW:
-            continue  # it takes long
+        if collective != "broadcast" and where.rank_count > _MOST:
+            continue
         messages = many if where.rank_count <= _FEW or collective == "broadcast" else 1
         report = treecast.verify(treecast.plan(collective, spec, messages=messages))
         least = max(bound.value for bound in report.bounds if bound.of == "steps")
         dead = _dead(collective, spec, messages, kinds) if collective == "allgather" else []
         rows.append([collective, str(messages), str(report.steps), str(least), ", ".join(dead)])
+    drawn = f"```{{image}} atlas/{name}.svg\n:alt: a broadcast on {name}\n```" if where.nodes <= _DRAWN else ""
     return "\n\n".join(
         [
             f"## {name}",
             f"{cell(known.what)}. A capacity of 1 carries {where.chunk_rate * 8 / 1e9:g} Gbit/s. Source: {cell(known.source)}.",
+            *filter(None, [drawn]),
             table(("between", "capacity", "pairs", "which"), joined),
             table(("collective", "messages", "steps", "at least", "with a dead link of capacity 1"), rows),
             block(f"$ treecast networks {spec}", "console"),

@@ -1,5 +1,6 @@
 """The page of rules: each in a sentence, with a small schedule that breaks it, what the verifier says, and a picture."""
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def pictures() -> dict[str, str]:
 
 
 def _anchor(rule: Rule) -> str:
-    return f"{rule.name}-{rule.file}"
+    return re.sub(r"\W+", "-", f"{rule.name} {rule.of}")  # two rules of a file may have one name
 
 
 def _rule(rule: Rule) -> str:
