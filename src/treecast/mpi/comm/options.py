@@ -2,22 +2,15 @@
 
 import os
 from numbers import Integral, Real
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from treecast.errors import PlanError
 
 ON_ERROR = ("abort", "die")
 ON_FAILED = ("warn", "raise", "ignore")
 _ULFM = "OMPI_MCA_mpi_ft_enable"  # which mpirun --with-ft ulfm sets
-
-
-class Keywords(TypedDict, total=False):
-    """The keywords of the functions of ``treecast.mpi``, each of which may be left out."""
-
-    survive: int
-    deadline: float | None
-    network: Any
-    on_failed: str
+FOR_ONE_CALL = frozenset({"survive", "deadline", "network", "on_failed"})
+"""The options that the functions of ``treecast.mpi`` take as keywords."""
 
 
 class Options(NamedTuple):
