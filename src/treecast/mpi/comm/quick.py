@@ -1,11 +1,12 @@
 """Calls of little data that survive failures, in as few lines of Python as go while nobody has failed.
 
-Ranks that share cores wait for each other's Python, so it counts several times. Plain buffers go to MPI's own call of all ranks
-as they are. What is not plain, or fails, goes the way of all calls (``Comm``), which makes the same call of MPI: a rank that goes
-that way fits in with those that go this one.
+Ranks that share cores wait for each other's Python, so it counts several times. Plain buffers, with or without a datatype beside
+them, go to MPI's own call of all ranks as they are. What is not plain, or fails, goes the way of all calls (``Comm``), which
+makes the same call of MPI: a rank that goes that way fits in with those that go this one.
 """
 
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from mpi4py import MPI
@@ -14,6 +15,7 @@ from treecast.mpi.arguments.items import NATIVE
 from treecast.mpi.comm.state import State
 from treecast.transport.base import SMALL, Piece
 
+_LISTS = frozenset({list, tuple})
 _added = set[tuple[int, int]]()  # predefined operations and datatypes that go together
 
 
@@ -28,53 +30,72 @@ class Blocks:
         return self._whole[rank * self._length : (rank + 1) * self._length]
 
 
-def _view(argument: Any, writable: bool) -> memoryview | None:
-    """Return plain memory as it is; None for anything else."""
+def _plain(argument: Any, writable: bool, blocks: int = 1) -> tuple[memoryview, Any] | None:
+    """Return the bytes of plain memory, and what tells the type of its entries; None for anything else.
+
+    It may stand beside a datatype, ``[buffer, datatype]``, and a count, of each of so many ``blocks``.
+    """
+    buffer, count, datatype = argument, None, None
+    if type(argument) in _LISTS:
+        if not 2 <= len(argument) <= 3:
+            return None
+        buffer, *counted, datatype = argument
+        if not isinstance(datatype, MPI.Datatype) or not datatype.is_predefined:
+            return None
+        count = counted[0] if counted else None
     try:
-        view = memoryview(argument)
+        view = memoryview(buffer)
     except TypeError:
         return None
-    plain = view.ndim == 1 and view.contiguous and view.format in NATIVE and 0 < view.nbytes <= SMALL
-    return view if plain and not (writable and view.readonly) else None
+    if datatype is None:
+        entry, datatype = view.itemsize if view.ndim == 1 and view.format in NATIVE else 0, view.format
+    else:
+        entry = datatype.size if datatype.size == datatype.extent else 0
+    if not entry or not view.c_contiguous or not view.nbytes or (writable and view.readonly):
+        return None
+    data = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+    length = len(data) if count is None else index(count) * entry * blocks
+    if not 0 < length <= min(SMALL, len(data)) or length % (entry * blocks):
+        return None
+    return data[:length], datatype
 
 
 def _broadcast(state: State, comm: MPI.Intracomm, buf: Any, root: Any = 0) -> Any:
-    view = _view(buf, True)
-    if view is None or not isinstance(root, int) or not 0 <= root < state.rank.size:
+    plain = _plain(buf, True)
+    if plain is None or not isinstance(root, int) or not 0 <= root < state.rank.size:
         return None
-    data = view.cast("B")
-    comm.Bcast(data, root)
-    return {root: bytes(data)}
+    comm.Bcast(plain[0], root)
+    return {root: bytes(plain[0])}
 
 
 def _allgather(state: State, comm: MPI.Intracomm, sendbuf: Any, recvbuf: Any) -> Any:
-    mine, into = _view(sendbuf, False), _view(recvbuf, True)
-    if mine is None or into is None or into.nbytes != mine.nbytes * state.rank.size:
+    sent, received = _plain(sendbuf, False), _plain(recvbuf, True, state.rank.size)
+    if sent is None or received is None or len(received[0]) != len(sent[0]) * state.rank.size:
         return None
-    place = into.cast("B")
-    comm.Allgather(mine.cast("B"), place)
-    return Blocks(bytes(place), mine.nbytes)
+    comm.Allgather(sent[0], received[0])
+    return Blocks(bytes(received[0]), len(sent[0]))
 
 
 def _allreduce(state: State, comm: MPI.Intracomm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Any:
-    mine, into, size = _view(sendbuf, False), _view(recvbuf, True), state.rank.size
-    if mine is None or into is None or mine.format != into.format or len(mine) != len(into):
+    sent, received, size = _plain(sendbuf, False), _plain(recvbuf, True), state.rank.size
+    if sent is None or received is None or sent[1] != received[1] or len(sent[0]) != len(received[0]):
         return None
-    count, length = len(mine), mine.nbytes
+    (mine, datatype), length = sent, len(sent[0])
     if length * size > SMALL or not isinstance(op, MPI.Op) or not op.is_predefined:
         return None
-    datatype = MPI.Datatype.fromcode(mine.format)
+    if isinstance(datatype, str):
+        datatype = MPI.Datatype.fromcode(datatype)
     if (op.handle, datatype.handle) not in _added:
         state.rank.reader.check_sum(datatype, op)
         _added.add((op.handle, datatype.handle))
-    whole = bytearray(length * size)
-    comm.Allgather(mine.cast("B"), whole)
+    whole, count = bytearray(length * size), length // datatype.size
+    comm.Allgather(mine, whole)
     sums = memoryview(bytearray(whole))
     part = sums[:length]
     for first in range(length, length * size, length):
         before, part = part, sums[first : first + length]
         op.Reduce_local([before, count, datatype], [part, count, datatype])
-    into.cast("B")[:] = part
+    received[0][:] = part
     return Blocks(whole, length)
 
 
