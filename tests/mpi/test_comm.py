@@ -22,6 +22,10 @@ def test_a_wrapped_communicator_is_one_of_mpis(treecast):
     run(treecast, 3, "comm_cases.py", says="a wrapped communicator is one of MPI's")
 
 
+def test_messages_of_a_freed_communicator_reach_no_other(treecast):
+    run(treecast, 3, "freed_cases.py", says="what comes late harms no later communicator")
+
+
 LONG = pytest.mark.long
 
 

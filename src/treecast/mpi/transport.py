@@ -16,6 +16,7 @@ from treecast.mpi.library import tags_of
 from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
 
 _HEAD = struct.Struct("<BBHIHH")
+_COUNT = struct.Struct("<Q")
 _CONTROL = 0  # the tag of frames of control
 _STAGES = 1 << 6  # of a call, whose messages have tags of their own
 _ASKED = 1 << 15  # stages from there on are counted by who asks
@@ -68,6 +69,8 @@ class MpiTransport:
         self._fetches = tags_of(mpi) // 2
         self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
         self._status, self._byte = mpi.Status(), mpi.BYTE
+        self._sent, self._came = [0] * self.size, [0] * self.size  # messages, for ``settle``
+        self._due: dict[int, int] = {}
         self._heard = [0.0] * self.size
         self._looked = self._spoke = self._checked = 0.0
 
@@ -125,12 +128,14 @@ class MpiTransport:
             self._note(posted.peer, error)
         else:
             self._posted.append(posted)
+            self._sent[posted.peer] += posted.place is None
 
     def _say(self, to: int, key: Key, body: Piece) -> None:
         kind, call, stage, about, instance, group = key
         frame = _HEAD.pack(kind, instance, about, call, group, stage) + bytes(body)
         try:
             request = self.comm.Isend([frame, len(frame), self._byte], to, _CONTROL)
+            self._sent[to] += 1
             if not request.Test():
                 self._said.append(request)
         except self.mpi.Exception as error:
@@ -207,12 +212,14 @@ class MpiTransport:
                 return False
         except self.mpi.Exception as error:
             each.ticket.end(lost=True)
+            self._came[each.peer] += error.Get_error_class() == self.mpi.ERR_TRUNCATE
             self._note(each.peer, error)
             return True
         self._heard[each.peer] = time.monotonic()
         if each.place is None:
             each.ticket.end()
             return True
+        self._came[each.peer] += 1
         length = int(self._status.Get_count(self._byte))
         if each.landing is not None and length == len(each.place):
             each.place[:] = each.landing
@@ -232,6 +239,7 @@ class MpiTransport:
             if message is None:
                 self._dropped.append((source, tag, ticket))
             else:
+                self._came[source] += 1
                 count = self._status.Get_count(self._byte)
                 request = message.Irecv([self.mpi.buffer.allocate(count), count, self._byte])
                 self._posted.append(_Posted(request, source, ticket, None, None))
@@ -241,11 +249,12 @@ class MpiTransport:
         self._dropped.clear()
 
     def hear(self) -> bool:
-        """Take frames of control; return whether there were any."""
+        """Take frames of control, and when it is closed all that comes; return whether there were any."""
         moved, status = False, self.mpi.Status()
+        tag = self.mpi.ANY_TAG if self.is_closed else _CONTROL
         while True:
             try:
-                message = self.comm.Improbe(self.mpi.ANY_SOURCE, _CONTROL, status)
+                message = self.comm.Improbe(self.mpi.ANY_SOURCE, tag, status)
                 if message is None:
                     return moved
                 source, count = status.Get_source(), status.Get_count(self._byte)
@@ -255,13 +264,17 @@ class MpiTransport:
                 self.check(time.monotonic())
                 return moved
             moved = True
+            self._came[source] += 1
             self._heard[source] = time.monotonic()
-            self._handle(source, bytes(body))
+            if status.Get_tag() == _CONTROL:
+                self._handle(source, bytes(body))
 
     def _handle(self, source: int, frame: bytes) -> None:
         kind, instance, about, call, group, stage = _HEAD.unpack_from(frame)
         handler = self._handlers.get(kind)
-        if handler is not None:
+        if kind == Kind.BYE:
+            (self._due[source],) = _COUNT.unpack_from(frame, _HEAD.size)
+        elif handler is not None and not self.is_closed:
             handler(source, Key(kind, call, stage, about, instance, group), frame[_HEAD.size :])
 
     # -- failures ----------------------------------------------------------------------------------------------------
@@ -295,7 +308,7 @@ class MpiTransport:
         if now - self._looked > deadline / 2:  # it is this rank that was stopped: hear the others first
             self._heard = [now] * self.size
         self._looked = now
-        if now - self._spoke > deadline / 4:
+        if now - self._spoke > deadline / 4 and not self.is_closed:
             self._spoke = now
             for rank in range(self.size):
                 if rank != self.rank and rank not in self._lost:
@@ -330,6 +343,23 @@ class MpiTransport:
         self._closed.set()
         if self._side is not None:
             self._side.join()
+
+    def settle(self) -> bool:
+        """Take all that others have sent, after ``close``; return whether it has come, and the communicator can be freed.
+
+        What nobody has asked for, say a copy for a call that was over without it, Open MPI would give to the next communicator
+        that it numbers alike, or end the job for it.
+        """
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        for rank in others:
+            self._say(rank, Key(Kind.BYE), _COUNT.pack(self._sent[rank] + 1))
+        self._dropped = []
+        self.awaited = lambda: [rank for rank in others if rank not in self._due]
+        self.wait(lambda: bool(self._lost) or all(self._came[rank] == self._due.get(rank) for rank in others))
+        return not self._lost
+
+    def let_go(self) -> None:
+        """Keep the memory of what is under way, as long as MPI may use it."""
         abandon(self.mpi, [(request, None) for request in (*self._said, *(posted.request for posted in self._posted))])
 
 

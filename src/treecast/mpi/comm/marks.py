@@ -56,6 +56,12 @@ def before_the_end(work: Callable[[], None]) -> None:
     _BEFORE.append(work)
 
 
+def not_before_the_end(work: Callable[[], None]) -> None:
+    """Have something not done any more before MPI_Finalize."""
+    if work in _BEFORE:
+        _BEFORE.remove(work)
+
+
 def _leave(comm: MPI.Comm | None, key: int, rank: int) -> None:
     """Note that this rank makes no calls any more."""
     place = _place(f"left-{rank}")

@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 from treecast.groups.group import Group
 from treecast.mpi.arguments.reader import Reader
-from treecast.mpi.comm.marks import Mark, before_the_end
+from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.table import Rank
 from treecast.mpi.comm.worker import Worker
 from treecast.mpi.engine.communicator import Communicator
@@ -68,11 +68,14 @@ class Base:
                 transport.hear()
             return carry_out(steps, transport.wait)
 
-    def part(self) -> None:
+    def end(self) -> None:
+        """Part from the others before MPI ends."""
+        self._part()
+        self.transport.let_go()
+
+    def _part(self) -> None:
         """Answer others until none needs this rank any more."""
         transport, asked = self.transport, 0.0
-        if transport.is_closed:
-            return
 
         def may_part() -> bool:
             nonlocal asked
@@ -89,12 +92,16 @@ class Base:
 
     def free(self) -> None:
         """Free what is kept of MPI; after a death it stays, since freeing it could wait for ever."""
-        self.part()
-        together = self.transport.together
-        if not self.transport.lost and (together is None or not together.is_over):
-            self.transport.comm.Free()
+        transport, together = self.transport, self.transport.together
+        if transport.is_closed:  # MPI is ending
+            return
+        not_before_the_end(self.end)
+        self._part()
+        if transport.settle():
+            transport.comm.Free()
             if together is not None:
                 together.comm.Free()
+        transport.let_go()
 
 
 class State:
@@ -118,7 +125,7 @@ class State:
         """What treecast's own calls need. Collective when it is first asked for."""
         base = Base(self.comm)
         self.mark = Mark(self.comm)
-        before_the_end(base.part)
+        before_the_end(base.end)
         return base
 
     @cached_property
@@ -132,11 +139,9 @@ class State:
         return set(self.base.transport.lost) if "base" in vars(self) else set()
 
     def free(self) -> None:
-        """Free what is kept of MPI."""
+        """Free what is kept of MPI, but the communicator of calls by plans: copies may still be under way on it."""
         self.worker.stop()
         self.rank.reader.free()
-        if "plans" in vars(self):
-            self.plans.comm.Free()
         if "base" in vars(self):
             self.base.free()
 
