@@ -19,30 +19,48 @@ def held(body, seconds=280):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def test_all_calls_are_right_when_nobody_fails():
+@pytest.mark.parametrize("cma", [False, True])
+def test_all_calls_are_right_when_nobody_fails(cma):
     calls = [(name, 1, count) for name in NAMES for count in (LITTLE, MUCH)]
-    held(f"calls = {calls}; wrong = list(filter(None, [trials.judge(*trials.run(n, calls)) for n in (2, 3, 5)]))")
+    held(
+        f"trials.CMA = {cma}; calls = {calls};"
+        "wrong = list(filter(None, [trials.judge(*trials.run(n, calls)) for n in (2, 3, 5)]))"
+    )
 
 
-@pytest.mark.parametrize(("name", "count"), [("Bcast", LITTLE), ("Allreduce", MUCH)])
-def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count):
-    held(f"n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")
+@pytest.mark.parametrize(
+    ("name", "count", "cma"), [("Bcast", LITTLE, False), ("Allreduce", MUCH, False), ("Allreduce", MUCH, True)]
+)
+def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count, cma):
+    held(f"trials.CMA = {cma}; n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("count", [LITTLE, MUCH])
+@pytest.mark.parametrize(("count", "cma"), [(LITTLE, False), (MUCH, False), (MUCH, True)])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_rank_dies_at_every_step_of_every_collective(name, count):
-    held(f"n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 1, n")
+def test_every_rank_dies_at_every_step_of_every_collective(name, count, cma):
+    held(f"trials.CMA = {cma}; n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 1, n")
 
 
 STOPPED = [(name, 1, LITTLE) for name in ("Allgather", "Allreduce", "Bcast", "Alltoall", "Barrier")]
 
 
-@pytest.mark.parametrize("fate", ["stop", "cut"])
-def test_who_is_silent_for_too_long_is_out_and_is_told_so(fate):
+LONG = [("Allreduce", 1, MUCH)] * 2
+
+
+@pytest.mark.parametrize(
+    ("calls", "fate", "frame", "cma"),
+    [
+        (STOPPED, "stop", 4, False),
+        (STOPPED, "cut", 4, False),
+        (LONG, "stop", 4, False),
+        (LONG, "stop", 4, True),
+        (LONG, "stop", 5, True),
+    ],
+)
+def test_who_is_silent_for_too_long_is_out_and_is_told_so(calls, fate, frame, cma):
     held(
-        f"said, hanging = trials.run(3, {STOPPED}, [trials.Fault(2, 4, {fate!r})], deadline=2.0);"
+        f"trials.CMA = {cma}; said, hanging = trials.run(3, {calls}, [trials.Fault(2, {frame}, {fate!r})], deadline=2.0);"
         "found = trials.judge(said, hanging, [2]); wrong = [found] if found else [];"
         "wrong += [] if said[2][-1][1] == 'Evicted' else [said[2]]",
     )

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecast.transport.base import SMALL, Key, Kind
+from treecast.transport.cma import Mark, Memory
 from treecast.transport.sockets import Sockets
 from treecast.transport.wire import AHEAD, FRAME, HEAD
 
@@ -20,11 +21,17 @@ def join():
         return one, server.accept()[0]
 
 
+@pytest.fixture(params=[False, True], ids=["wire", "memory"])
+def cma(request):
+    """Whether ranks read one another's memory."""
+    return request.param
+
+
 @pytest.fixture
-def ends():
+def ends(cma):
     """Return the transports of two ranks, and what came for handlers and watchers."""
     one, other = join()
-    pair, heard = (Sockets(0, 2, {1: one}), Sockets(1, 2, {0: other})), []
+    pair, heard = (Sockets(0, 2, {1: one}, cma=cma), Sockets(1, 2, {0: other}, cma=cma)), []
     for transport in pair:
         transport.on(Kind.STATE, lambda source, key, body: heard.append((key, body)))
         transport.watch(lambda rank, proof: heard.append((rank, proof)))
@@ -76,6 +83,7 @@ def test_a_message_of_another_length_is_told_and_drops_nothing_else(ends, length
     assert heard == [(Key(Kind.STATE, 3), b"then")]
 
 
+@pytest.mark.parametrize("cma", [False])
 def test_control_overtakes_data(ends):
     one, other, heard = ends
     place, key = np.zeros(64 * FRAME, np.uint8), Key(Kind.DATA, 1)
@@ -90,6 +98,7 @@ def test_control_overtakes_data(ends):
     assert place.all()
 
 
+@pytest.mark.parametrize("cma", [False])
 def test_nothing_touches_memory_after_a_rank_is_shut(ends):
     one, other, heard = ends
     place, key = np.zeros(8 * FRAME, np.uint8), Key(Kind.DATA, 1)
@@ -102,6 +111,40 @@ def test_nothing_touches_memory_after_a_rank_is_shut(ends):
     kept = place.copy()
     move(one, other, lambda: ticket.over)
     assert (place == kept).all()
+
+
+@pytest.mark.parametrize("cma", [True])
+def test_what_is_read_from_memory_counts_only_while_its_owner_offers_it(ends):
+    one, other, _ = ends
+    key, sent, place = Key(Kind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
+    move(one, other, lambda: one._wires[1]._memory is not None and other._wires[0]._memory is not None)
+    ticket = one.send(1, key, sent.data)
+    move(one, other, lambda: other.waits(0, key) == len(sent))
+    one.shut(1)  # it goes on with its memory, and the other does not know yet
+    received = other.receive(0, key, place.data)
+    for _ in range(20):
+        one.progress(0)
+        other.progress(0.001)
+    assert ticket.lost
+    assert not received.over
+
+
+@pytest.mark.parametrize("cma", [True])
+def test_a_message_goes_by_the_wire_where_memory_cannot_be_read_any_more(ends):
+    one, other, _ = ends
+    key, sent, place = Key(Kind.DATA, 1), np.ones(2 * FRAME, np.uint8), np.zeros(2 * FRAME, np.uint8)
+    move(one, other, lambda: one._wires[1]._memory is not None and other._wires[0]._memory is not None)
+    other._wires[0]._memory._pid = 1 << 30
+    received, ticket = other.receive(0, key, place.data), one.send(1, key, sent.data)
+    move(one, other, lambda: received.over and ticket.over)
+    assert (place == sent).all()
+
+
+def test_a_process_that_is_another_is_not_read():
+    mark = Mark()
+    assert Memory(mark.told()).is_reached
+    mark._memory[:8] = bytes(8)
+    assert not Memory(mark.told()).is_reached
 
 
 def test_the_end_of_a_connection_is_a_proof_after_what_came_before(ends):
@@ -129,6 +172,7 @@ HOSTILE = {
     "data that was not asked for": frame(Kind.DATA, length=SMALL + 1),
     "four gigabytes": frame(Kind.DATA, length=(1 << 32) - 1),
     "an offer without a length": frame(Kind.OFFER, b"12"),
+    "a process that is none": frame(Kind.NEAR, b"12"),
     "the same twice": frame(Kind.DATA, b"x") * 2,
     "more than is buffered": b"".join(frame(Kind.DATA, bytes(SMALL), call=k) for k in range(AHEAD // SMALL + 1)),
     "a handler's error": frame(Kind.STATE, b"no state"),

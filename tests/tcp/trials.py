@@ -24,6 +24,7 @@ from treecast.tcp.meeting import Arrivals
 from treecast.transport.sockets import Sockets
 
 PATIENCE = 60.0  # seconds after which a trial hangs
+CMA = False  # whether ranks read one another's memory
 
 
 class Fault(NamedTuple):
@@ -125,7 +126,7 @@ def harm(transport, fault):
 
 def be_rank(rank, socks, calls, survive, deadline, fault, said):
     """Make the calls, and say what came of each."""
-    transport = Sockets(rank, len(socks) + 1, socks, deadline)
+    transport = Sockets(rank, len(socks) + 1, socks, deadline, cma=CMA)
     if fault is not None:
         harm(transport, fault)
     process = Job(transport, Arrivals(), None)

@@ -64,7 +64,8 @@ def start_job(where: Start, options: Options) -> Job:
         table = [seat for seat in table if seat.rank in near]
     living, trust = options.join, options.trust
     socks = connect_living(table, own, trust) if living else connect_all(table, own, trust, arrivals, until)
-    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends)
+    cma = named is None and os.environ.get("TREECAST_CMA") != "0"
+    transport = Sockets(rank, size, socks, options.deadline, trust_ends=options.trust_ends, cma=cma)
     links = None
     if named is not None:
         links = Links(transport), named

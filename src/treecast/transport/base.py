@@ -27,10 +27,12 @@ class Kind(IntEnum):
     """What a frame is. DATA goes to the place that was asked for; from STATE on, frames go to the handler of their kind."""
 
     DATA = 0
-    OFFER = 1  # a long message waits to be asked for; its length
+    OFFER = 1  # a long message waits to be asked for; its length, and where it lies
     GRANT = 2  # it is asked for
     REFUSE = 3  # a message of this length is not wanted
     ALIVE = 4
+    TAKEN = 5  # what was offered was read where it lies
+    NEAR = 6  # this process, and its mark, for who can read its memory
     STATE = 8
     DECIDED = 9
     FETCH = 10

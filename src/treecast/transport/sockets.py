@@ -8,6 +8,7 @@ of a connection proves a death; after ``deadline`` seconds without a frame a ran
 import os
 import selectors
 import socket
+import ssl
 import weakref
 from collections.abc import Callable, Mapping
 from threading import Condition, Event, Lock, Thread
@@ -37,6 +38,8 @@ class Sockets:
         Seconds without any frame after which a rank is silent; None waits for ever.
     trust_ends : bool
         Whether the end of a connection proves a death. Not where somebody else may end connections.
+    cma : bool
+        Whether ranks of this host read long messages from one another's memory, where the kernel lets them.
     selector : Links, optional
         What tells which connections are ready, where these are streams over links.
     """
@@ -49,9 +52,10 @@ class Sockets:
         deadline: float | None = None,
         *,
         trust_ends: bool = True,
+        cma: bool = False,
         selector: Any = None,
     ) -> None:
-        self.rank, self.size, self.deadline, self.trust_ends = rank, size, deadline, trust_ends
+        self.rank, self.size, self.deadline, self.trust_ends, self._cma = rank, size, deadline, trust_ends, cma
         self._over_links = selector is not None
         self.lock, self._closed = selector.direct.lock if self._over_links else Lock(), Event()
         self._moved, self._moving = Condition(self.lock), False
@@ -96,8 +100,10 @@ class Sockets:
         self._lost.pop(peer, None)
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wires[peer] = Wire(sock, peer, monotonic())
-        self._selector.register(sock, selectors.EVENT_READ, self._wires[peer])
+        self._wires[peer] = wire = Wire(sock, peer, monotonic())
+        self._selector.register(sock, selectors.EVENT_READ, wire)
+        if self._cma and sock.getpeername()[0] == sock.getsockname()[0] and not isinstance(sock, ssl.SSLSocket):
+            wire.be_near()
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
@@ -137,7 +143,7 @@ class Sockets:
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
         wire = self._wires[source]
-        return len(wire.early[key]) if key in wire.early else wire.offers.get(key)
+        return len(wire.early[key]) if key in wire.early else wire.offers.get(key, [None])[0]
 
     def on(self, kind: Kind, handler: Handler) -> None:
         """Have frames of control of a kind handled."""

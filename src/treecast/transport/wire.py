@@ -1,23 +1,20 @@
 """The connection to one peer: frames out, frames in, and the memory that they come from and go to.
 
-A frame is 16 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length
-u32. A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; what a rank says ahead of time cannot stand
-before an answer. It goes in frames of 1 MiB, between which others pass.
+A message above 64 KiB waits for a GRANT, so nothing large is ever buffered; what a rank says ahead of time cannot stand
+before an answer. It goes in frames of 1 MiB, between which others pass. A rank that can read the memory of the other (``cma``)
+copies it from there instead, and says that it has taken it.
 """
 
 import socket
 import ssl
-import struct
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 
 from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
+from treecast.transport.cma import Mark, Memory, address_of
+from treecast.transport.frames import FRAME, HEAD, LENGTH, OFFER, Asked, HostileError, Long, words_of
 
-HEAD = struct.Struct("<BBHIHHI")
-LENGTH = struct.Struct("<Q")
-FRAME = 1 << 20
-"""Bytes of a frame of a long message at most."""
 AHEAD = 8 << 20
 """Bytes that are buffered of a peer, for which nobody has asked yet."""
 _KEYS = 1 << 14  # messages that wait to be asked for, or are asked for too early
@@ -25,29 +22,6 @@ _ROOM = 1 << 17
 _JOINED = 16  # pieces that one system call sends
 _JOINED_BYTES = 4096  # up to which a body is copied behind its head
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-
-
-class HostileError(ValueError):
-    """A peer has sent what no rank sends."""
-
-
-class Long:
-    """A long message that goes out: how much of it has gone into frames."""
-
-    __slots__ = ("done", "key", "piece", "ticket")
-
-    def __init__(self, key: Key, piece: Piece, ticket: Ticket) -> None:
-        self.key, self.piece, self.ticket, self.done = key, piece, ticket, 0
-
-
-class Asked:
-    """A message that is asked for: where it goes, None to drop it; its length, and how much is there."""
-
-    __slots__ = ("done", "length", "place", "ticket")
-
-    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
-        self.place, self.ticket, self.done = place, ticket, 0
-        self.length = 0 if place is None else len(place)
 
 
 class Wire:
@@ -67,7 +41,9 @@ class Wire:
         self._granted: dict[Key, int] = {}
         self.asked: dict[Key, Asked] = {}
         self.early: dict[Key, bytes] = {}
-        self.offers: dict[Key, int] = {}
+        self.offers: dict[Key, tuple[int, int, int]] = {}
+        self._mark = Mark()
+        self._memory: Memory | None = None  # of the other side, where it can be read
         self._early_bytes = 0
         self._buffer = memoryview(bytearray(_ROOM))
         self._first = self._last = 0
@@ -80,6 +56,10 @@ class Wire:
     def wants_out(self) -> bool:
         """Whether bytes wait to go out."""
         return bool(self._out or self._streams) and not self.is_mute
+
+    def be_near(self) -> None:
+        """Let the other side read the memory of this process, as it is one of this host."""
+        self.say(Key(Kind.NEAR), self._mark.told())
 
     def say(self, key: Key, body: Piece = b"") -> None:
         """Send a frame; what cannot go out at once is kept."""
@@ -113,7 +93,8 @@ class Wire:
             self.flush()
         else:
             self._held[key] = Long(key, memoryview(piece), ticket)
-            self.say(key._replace(kind=Kind.OFFER), LENGTH.pack(len(piece)))
+            address = 0 if self._memory is None else address_of(piece)
+            self.say(key._replace(kind=Kind.OFFER), OFFER.pack(len(piece), address, self._mark.taken_back))
 
     def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
         kind, call, stage, about, instance, group = key
@@ -161,6 +142,7 @@ class Wire:
         self._end_sends()
 
     def _end_sends(self) -> None:
+        self._mark.take_back()
         for stream in [*self._held.values(), *self._streams]:
             stream.ticket.end(lost=True)
         self._held.clear()
@@ -187,7 +169,7 @@ class Wire:
             self.asked[key] = asked = Asked(place, ticket)
             if offered is not None:
                 self._answer(key, asked, offered)
-            elif asked.length > SMALL:
+            elif asked.length > SMALL and self._memory is None:
                 self._grant(key, asked)
 
     def cancel(self, key: Key) -> None:
@@ -207,23 +189,30 @@ class Wire:
         for key in old(self.early):
             self._early_bytes -= len(self.early.pop(key))
         for key in old(self._held):
+            self._mark.take_back()
             self._held.pop(key).ticket.end(lost=True)
         for kept in (self.offers, self._granted):
             for key in old(kept):
                 del kept[key]
 
-    def _answer(self, key: Key, asked: Asked, offered: int) -> None:
-        """Answer an offer that was not known when the message was asked for."""
+    def _answer(self, key: Key, asked: Asked, offer: tuple[int, int, int]) -> None:
+        """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
+        length, address, number = offer
         if asked.place is None:
-            asked.length = offered
-        if asked.length == offered:
-            self._grant(key, asked)
-        else:
+            asked.length = length
+        if asked.length != length:
             del self.asked[key]
-            asked.ticket.end(offered)
+            asked.ticket.end(length)
             self.say(key._replace(kind=Kind.REFUSE))
+        elif self._memory is not None and address and self._memory.read(asked.place or b"", address, number):
+            del self.asked[key]
+            asked.ticket.end(length)
+            self.say(key._replace(kind=Kind.TAKEN))
+        else:
+            self._grant(key, asked)
 
     def _grant(self, key: Key, asked: Asked) -> None:
+        asked.granted = True
         self.say(key._replace(kind=Kind.GRANT), LENGTH.pack(asked.length))
 
     def read(self) -> list[tuple[Key, bytes]] | None:
@@ -309,10 +298,13 @@ class Wire:
             self._take_offer(key._replace(kind=Kind.DATA), body)
         elif key.kind == Kind.GRANT:
             self._take_grant(key._replace(kind=Kind.DATA), body)
-        elif key.kind == Kind.REFUSE:
-            refused = self._held.pop(key._replace(kind=Kind.DATA), None)
-            if refused is not None:
-                refused.ticket.end()
+        elif key.kind in (Kind.REFUSE, Kind.TAKEN):
+            held = self._held.pop(key._replace(kind=Kind.DATA), None)
+            if held is not None:
+                held.ticket.end(len(held.piece) if key.kind == Kind.TAKEN else 0)
+        elif key.kind == Kind.NEAR:
+            memory = Memory(body)
+            self._memory = memory if memory.is_reached else None
         else:
             raise HostileError(f"a frame of kind {key.kind}")
 
@@ -339,16 +331,16 @@ class Wire:
             asked.ticket.end(len(body))
 
     def _take_offer(self, key: Key, body: bytes) -> None:
-        length, asked = _length_of(body), self.asked.get(key)
+        offer, asked = words_of(OFFER, body), self.asked.get(key)
         if len(self.offers) > _KEYS:
             raise HostileError("more offers than there are calls")
         if asked is None:
-            self.offers[key] = length
-        elif asked.place is None or asked.length != length or length <= SMALL:
-            self._answer(key, asked, length)
+            self.offers[key] = offer
+        elif not asked.granted or asked.length != offer[0]:
+            self._answer(key, asked, offer)
 
     def _take_grant(self, key: Key, body: bytes) -> None:
-        length, stream = _length_of(body), self._held.pop(key, None)
+        (length,), stream = words_of(LENGTH, body), self._held.pop(key, None)
         if len(self._granted) > _KEYS:
             raise HostileError("more is asked for than there is")
         if stream is None:
@@ -384,9 +376,3 @@ class Wire:
         for asked in self.asked.values():
             asked.ticket.end(lost=True)
         self.asked.clear()
-
-
-def _length_of(body: bytes) -> int:
-    if len(body) != LENGTH.size:
-        raise HostileError("a length that is none")
-    return int(LENGTH.unpack(body)[0])

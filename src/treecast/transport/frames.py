@@ -1,0 +1,45 @@
+"""Frames of a connection, and the messages that they belong to.
+
+A frame is 16 bytes, little endian, and its body: kind u8, instance u8, about u16, call u32, group u16, stage u16, length u32.
+"""
+
+import struct
+from typing import Any
+
+from treecast.transport.base import Key, Piece, Ticket
+
+HEAD = struct.Struct("<BBHIHHI")
+LENGTH = struct.Struct("<Q")
+OFFER = struct.Struct("<3Q")  # length, address and number of the mark; without an address it cannot be read
+FRAME = 1 << 20
+"""Bytes of a frame of a long message at most."""
+
+
+class HostileError(ValueError):
+    """A peer has sent what no rank sends."""
+
+
+class Long:
+    """A long message that goes out: how much of it has gone into frames."""
+
+    __slots__ = ("done", "key", "piece", "ticket")
+
+    def __init__(self, key: Key, piece: Piece, ticket: Ticket) -> None:
+        self.key, self.piece, self.ticket, self.done = key, piece, ticket, 0
+
+
+class Asked:
+    """A message that is asked for: where it goes, None to drop it; its length, how much is there, and whether it was granted."""
+
+    __slots__ = ("done", "granted", "length", "place", "ticket")
+
+    def __init__(self, place: Piece | None, ticket: Ticket) -> None:
+        self.place, self.ticket, self.done, self.granted = place, ticket, 0, False
+        self.length = 0 if place is None else len(place)
+
+
+def words_of(words: struct.Struct, body: bytes) -> Any:
+    """Return the words of a body. Raises HostileError when they are none."""
+    if len(body) != words.size:
+        raise HostileError("words that are none")
+    return words.unpack(body)
