@@ -7,20 +7,30 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pytest
-from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
-from treecast.drawing.dark import GROUND, on_dark
+from treecast.drawing.figures.mesh_steps import draw_steps
+from treecast.drawing.figures.network import draw_network, draw_network_on
+from treecast.drawing.figures.parallelogram import draw_parallelograms
+from treecast.drawing.figures.paths import draw_paths
 from treecast.drawing.figures.space_time import draw_space_time
+from treecast.drawing.figures.times import draw_times_on
 from treecast.drawing.figures.tree import draw_trees
 from treecast.drawing.letters import lend_letters
 from treecast.drawing.look import Look, drawn_on, read_size
 from treecast.drawing.pictures import draw
-from treecast.drawing.style import DARK, GREY, PALE, colour, short_label
+from treecast.drawing.registry import View
+from treecast.drawing.style import colour, short_label
+from treecast.drawing.theme import DARK, LIGHT, drawing_in, letters_on
 from treecast.errors import TreecastError
 from treecast.networks import network
+from treecast.papers.hypercube.times import MODELS, Job
+from treecast.papers.paths import node_disjoint_paths
 from treecast.plans import plan
+from treecast.simulation.faults import parse_faults
 from treecast.simulation.replay import simulate
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -45,30 +55,45 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def darkened(ink):
-    return tuple(on_dark(np.array([to_rgba(ink)]))[0].tolist())
-
-
 def test_dark_colours_can_be_seen_and_told_apart():
-    assert to_rgb(darkened("white")) == pytest.approx(to_rgb(GROUND), abs=0.003)
-    assert contrast(darkened(DARK), GROUND) > 7
-    assert contrast(darkened(GREY), GROUND) > 4
-    assert 1.2 < contrast(darkened(PALE), GROUND) < 3
-    trees = [darkened(colour(tree)) for tree in range(14)]
-    assert min(contrast(ink, GROUND) for ink in trees) > 4.5
-    assert min(np.abs(np.subtract(a, b)).max() for a, b in combinations(trees, 2)) > 0.05
+    assert DARK.ground == "#181818"
+    assert contrast(DARK.ink, DARK.ground) > 7
+    assert contrast(DARK.grey, DARK.ground) > 4
+    assert 1.2 < contrast(DARK.pale, DARK.ground) < 3
+    with drawing_in(DARK):
+        trees = [colour(tree) for tree in range(14)]
+    assert min(contrast(ink, DARK.ground) for ink in trees) > 4.5
+    assert min(np.abs(np.subtract(to_rgb(a), to_rgb(b))).max() for a, b in combinations(trees, 2)) > 0.05
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_letters_can_be_read_on_any_fill(theme):
+    with drawing_in(theme):
+        fills = [colour(tree, darker) for tree in range(14) for darker in (0.0, -0.45, 0.35)]
+    assert min(contrast(letters_on(fill), fill) for fill in fills) > 4.5
 
 
 def test_a_dark_figure_has_no_dark_letters():
-    schedule = s3()
+    schedule, job = s3(), Job("allgather", MODELS[0], 3, 1)
+    collect = plan("scatterv", "tree:3,2", lengths=3)
     for drawing in (
-        lambda page: draw_trees(schedule, page=page),
+        lambda page: draw_trees(schedule, faults=parse_faults(schedule.network, ["213"]), page=page),
         lambda page: draw_space_time(simulate(schedule), page=page),
+        lambda page: draw_network(schedule, page=page),
+        lambda page: draw_network_on(schedule, View(page=page, step=2)),
+        lambda page: draw_parallelograms(collect, page=page),
+        lambda page: draw_paths(node_disjoint_paths(network("star:4"), 23), page),
+        lambda page: draw_steps(plan("broadcast", "mesh:4x4", model="wormhole"), page),
+        lambda page: draw_times_on(job, View(page=page)),
     ):
         figure = drawn_on(drawing, Look(dark=True))
-        assert figure.get_facecolor()[:3] == pytest.approx(to_rgb(GROUND), abs=0.003)
-        for text in figure.texts:
-            assert contrast(text.get_color()[:3], GROUND) > 4, text.get_text()
+        assert to_rgb(figure.get_facecolor()) == pytest.approx(to_rgb(DARK.ground))
+        figure.canvas.draw()
+        for text in figure.findobj(Text):
+            box = text.get_bbox_patch()
+            ground = DARK.ground if box is None else to_rgb(box.get_facecolor())
+            if text.get_text() and text.get_visible() and text.zorder < 6:  # those above are on messages
+                assert contrast(text.get_color(), ground) > 3.5, text.get_text()
 
 
 @pytest.mark.parametrize(

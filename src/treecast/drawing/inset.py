@@ -6,6 +6,9 @@ The picture lies in the middle of the axes, in its own proportions. Its letters 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+_SIZES = {"fontsize": 1, "linewidth": 1, "markersize": 1, "markeredgewidth": 1, "sizes": 2}  # the last are areas
 _TICK_SIZES = ("length", "width", "pad", "grid_linewidth")
 
 
@@ -100,28 +103,10 @@ class Inset:
 
 def _shrink(artist: Any, scale: float) -> None:
     """Change the sizes of an artist that are given in points."""
-    from matplotlib.collections import Collection
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.text import Annotation, Text
-
-    if isinstance(artist, Text):
-        letters: Any = artist
-        letters.set_fontsize(letters.get_fontsize() * scale)
-        box: Any = letters.get_bbox_patch()
-        if box is not None:
-            box.set_linewidth(box.get_linewidth() * scale)
-        if isinstance(artist, Annotation):
-            x, y = artist.xyann
-            artist.xyann = x * scale, y * scale
-    elif isinstance(artist, Line2D):
-        artist.set_linewidth(artist.get_linewidth() * scale)
-        artist.set_markersize(artist.get_markersize() * scale)
-        artist.set_markeredgewidth(artist.get_markeredgewidth() * scale)
-    elif isinstance(artist, Collection):
-        many: Any = artist
-        many.set_linewidth([width * scale for width in many.get_linewidth()])
-        if hasattr(many, "get_sizes") and len(many.get_sizes()):
-            many.set_sizes(many.get_sizes() * scale**2)
-    elif isinstance(artist, Patch):
-        artist.set_linewidth(artist.get_linewidth() * scale)
+    for name, power in _SIZES.items():
+        if hasattr(artist, f"get_{name}"):
+            getattr(artist, f"set_{name}")(np.multiply(getattr(artist, f"get_{name}")(), scale**power))
+    if hasattr(artist, "get_bbox_patch") and artist.get_bbox_patch() is not None:
+        _shrink(artist.get_bbox_patch(), scale)
+    if hasattr(artist, "xyann"):
+        artist.xyann = tuple(np.multiply(artist.xyann, scale))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from treecast.drawing.dark import darken
 from treecast.drawing.inset import Inset
 from treecast.drawing.style import MARGIN, TITLE, empty_figure, fit_title
+from treecast.drawing.theme import DARK, LIGHT, drawing_in
 from treecast.errors import TreecastError
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(in|cm)?")
@@ -60,23 +60,26 @@ def drawn_on(draw: Callable[[Any], object], look: Look, ax: Any = None) -> Any:
 
     ``draw`` gets the page. Raises TreecastError where a size is asked for that axes of somebody's own cannot have.
     """
-    if ax is not None:
-        if look.size is not None or look.transparent:
-            raise TreecastError("axes have the size and the ground of their figure: leave out size and transparent")
-        page: Any = Inset(ax)
-    elif look.size is None:
-        page = empty_figure()
-    else:
-        wide, high = check_size(look.size)
-        page = page_of(wide, wide * _proportion(draw) if high is None else high)
-    draw(page)
+    if ax is not None and (look.size is not None or look.transparent):
+        raise TreecastError("axes have the size and the ground of their figure: leave out size and transparent")
+    with drawing_in(DARK if look.dark else LIGHT):
+        page = _page(draw, look.size, ax)
+        draw(page)
     if look.title is not None:
         _retitle(page, look.title)
     if isinstance(page, Inset):
         page.shrink()
-    if look.dark:
-        darken(page.figure if ax is None else ax)
     return page
+
+
+def _page(draw: Callable[[Any], object], size: Size | None, ax: Any) -> Any:
+    """Return an empty page."""
+    if ax is not None:
+        return Inset(ax)
+    if size is None:
+        return empty_figure()
+    wide, high = check_size(size)
+    return page_of(wide, wide * _proportion(draw) if high is None else high)
 
 
 def _proportion(draw: Callable[[Any], object]) -> float:

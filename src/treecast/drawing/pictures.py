@@ -6,7 +6,6 @@ bytes.
 
 import os
 from dataclasses import replace
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from treecast.drawing.look import PLAIN, Look, drawn_on
 from treecast.drawing.registry import FIGURE, Picture, View, choose_first, frame_of, medium_of
 from treecast.drawing.style import SUBTITLE, TITLE
 from treecast.drawing.svg import describe
+from treecast.drawing.theme import matplotlib
 from treecast.errors import TreecastError
 from treecast.files import write_whole
 from treecast.formats import load
@@ -233,11 +233,10 @@ def figure_bytes(figure: Any, format: str, what: str, how: tuple[bool, int]) -> 
 
     ``how``: whether its ground is left out, and how many dots there are in an inch.
     """
-    matplotlib: Any = import_module("matplotlib")
     data = BytesIO()
     if format != "svg":
         lend_letters(figure)
-    with matplotlib.rc_context({"svg.hashsalt": "treecast", "svg.fonttype": "none"}), catch_warnings():
+    with matplotlib().rc_context({"svg.hashsalt": "treecast", "svg.fonttype": "none"}), catch_warnings():
         simplefilter("ignore", UserWarning)  # a letter that the font lacks, in the name of a node
         figure.savefig(data, format=format, dpi=how[1], metadata=_METADATA[f".{format}"], transparent=how[0])
     if format != "svg":

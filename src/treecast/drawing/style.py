@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from treecast.description import count_of
-from treecast.errors import TreecastError
+from treecast.drawing.theme import matplotlib, theme
 from treecast.networks import Network
 from treecast.schedule import Schedule
 from treecast.schedule.description import message_count
 from treecast.simulation.faults import Faults
 
-DARK, GREY, PALE, BAND = "#222222", "#808080", "#D0D0D0", "#F3F3F3"
 MONO = "DejaVu Sans Mono"
 """A family that comes with matplotlib, so that pictures look alike everywhere."""
 TITLE, SUBTITLE = "title", "subtitle"
@@ -36,17 +35,16 @@ def empty_figure() -> Any:
 
     Any: matplotlib's own types leave too much unknown for a strict check.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise TreecastError("pictures need matplotlib: pip install matplotlib") from None
-    return Figure(facecolor="white")
+    return matplotlib("figure").Figure(facecolor=theme().ground)
 
 
 def colour(tree: int, darker: float = 0.0) -> str:
+    """Return the colour of a tree in the theme in force: see ``hue``."""
+    return theme().of(hue(tree, darker)) if tree >= 0 else theme().grey
+
+
+def hue(tree: int, darker: float = 0.0) -> str:
     """Return the colour of a tree, mixed with black (0 … 1) or with white (-1 … 0); from the eighth tree on, darker ones."""
-    if tree < 0:
-        return GREY
     base = np.array([int(_PALETTE[tree % len(_PALETTE)][i : i + 2], 16) for i in (1, 3, 5)], float)
     base *= 0.65 ** (tree // len(_PALETTE))
     mixed = base * (1 - darker) if darker >= 0 else base + (255 - base) * -darker
@@ -118,7 +116,7 @@ def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> No
 def heading(figure: Any, text: str, more: str) -> None:
     """Write a title at the top of a figure, and more text below it in smaller letters; both shrink where they are too long."""
     width, height = figure.get_size_inches()
-    lines = (text, 0.28, DARK, "bold", TITLE), (more, 0.54, GREY, "normal", SUBTITLE)
+    lines = (text, 0.28, theme().ink, "bold", TITLE), (more, 0.54, theme().grey, "normal", SUBTITLE)
     for line, below, ink, weight, gid in lines:
         look: dict[str, Any] = {"color": ink, "weight": weight, "va": "center", "parse_math": False, "gid": gid}
         size = _fitting(line, width - 2 * MARGIN, gid)

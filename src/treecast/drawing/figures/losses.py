@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, heading
+from treecast.drawing.style import MARGIN, colour, heading
+from treecast.drawing.theme import theme
 from treecast.simulation.curves import Curves
 
 if TYPE_CHECKING:
@@ -34,13 +35,13 @@ def draw_losses(curves: Curves, view: View) -> None:
     if len(ends) > 1:
         lines = [value for line in axes.lines for value in line.get_ydata()]
         axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))
-    axes.axvline(unit, color=PALE, linewidth=1, zorder=0)
-    axes.set_xlabel(f"probability that {_one_of(groups[0].kind)} fails", fontsize=9, color=GREY)
-    axes.set_ylabel("probability of a loss", fontsize=9, color=GREY)
-    axes.tick_params(labelsize=8, colors=GREY, which="both")
-    axes.grid(visible=True, which="major", color=PALE, linewidth=0.4)
+    axes.axvline(unit, color=theme().pale, linewidth=1, zorder=0)
+    axes.set_xlabel(f"probability that {_one_of(groups[0].kind)} fails", fontsize=9, color=theme().grey)
+    axes.set_ylabel("probability of a loss", fontsize=9, color=theme().grey)
+    axes.tick_params(labelsize=8, colors=theme().grey, which="both")
+    axes.grid(visible=True, which="major", color=theme().pale, linewidth=0.4)
     for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=PALE)
+        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
     _name_all(figure, curves, bands)
 
 
@@ -90,7 +91,7 @@ def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
         labelspacing=1.0,
     )
     for text in legend.get_texts():
-        text.set_color(DARK)
+        text.set_color(theme().ink)
     if bands:
         words = "bands: between the ends of the intervals; a curve ends where too little is known of so many faults"
-        figure.text(MARGIN / _WIDTH, 0.18 / _HEIGHT, words, fontsize=7.5, color=GREY, va="bottom")
+        figure.text(MARGIN / _WIDTH, 0.18 / _HEIGHT, words, fontsize=7.5, color=theme().grey, va="bottom")

@@ -8,7 +8,8 @@ import numpy as np
 from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, colour, empty_figure, heading
+from treecast.drawing.style import MARGIN, empty_figure, heading, hue
+from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid, Mesh
 from treecast.networks.core import Ints
@@ -106,7 +107,7 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
             shown = axes.figure.colorbar(image, cax=beside, format=_tick)
             shown.locator = MaxNLocator(5 if inner[1] > 1 else 2, integer=True)
             shown.outline.set_visible(False)
-            beside.tick_params(length=0, labelsize=7, labelcolor=GREY)
+            beside.tick_params(length=0, labelsize=7, labelcolor=theme().grey)
     return figure
 
 
@@ -127,8 +128,8 @@ def _write_above(axes: Any, name: str, values: Ints, top: float) -> None:
     """Write above a heat map what it shows, and the least and the most of its values."""
     reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
     for text, above, look in (
-        (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": DARK}),
-        (reach, top - 0.3, {"fontsize": 8, "color": GREY}),
+        (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": theme().ink}),
+        (reach, top - 0.3, {"fontsize": 8, "color": theme().grey}),
     ):
         axes.annotate(
             text, (0, 1), (0, above * 72), xycoords="axes fraction", textcoords="offset points", va="center", **look
@@ -154,17 +155,16 @@ class _Sheet(NamedTuple):
 
 def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | None) -> Any:
     """Draw one heat map, and return its image: pale is low; without limits, values are differences, none of them positive."""
-    from matplotlib.colors import LinearSegmentedColormap
 
     grid, plane, unit, written = sheet
     low, high = limits or (min(int(values.min()), -1), 0)
-    inks = [colour(0, -0.85), colour(0), colour(0, 0.5)] if limits else [colour(5), colour(5, -0.6), _NONE_LESS]
+    inks = [hue(0, -0.85), hue(0), hue(0, 0.5)] if limits else [hue(5), hue(5, -0.6), _NONE_LESS]
     cells = np.full((plane.rows, int(plane.width)), np.nan)
     right, down = (plane.places(grid) - plane.edge).astype(np.int64).T
     cells[down, right] = values.reshape(-1)
     image = axes.imshow(
         cells,
-        cmap=LinearSegmentedColormap.from_list("distances", inks),
+        cmap=theme().shades("distances", inks),
         vmin=low,
         vmax=max(high, low + 1),
         aspect="auto",
@@ -174,9 +174,9 @@ def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | 
     # thin white lines part the cells, as far as these are larger than the lines
     axes.set_xticks(np.arange(1, cells.shape[1]) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, plane.rows) - 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=min(0.8, 4 * unit))
+    axes.grid(which="minor", color=theme().ground, linewidth=min(0.8, 4 * unit))
     axes.spines[:].set_visible(False)
-    axes.tick_params(which="both", length=0, labelsize=6, labelcolor=GREY, pad=2)
+    axes.tick_params(which="both", length=0, labelsize=6, labelcolor=theme().grey, pad=2)
     starts = [int(start) for start in plane.starts]
     columns = [
         (start + i, str(i)) for start in starts for i in range(0, plane.columns, label_every(plane.columns, unit))
@@ -191,18 +191,12 @@ def _draw_map(axes: Any, sheet: _Sheet, values: Ints, limits: tuple[int, int] | 
             (0, 6),
             textcoords="offset points",
             fontsize=7,
-            color=GREY,
+            color=theme().grey,
             ha="center",
             va="center",
         )
     if written:
         for value, x, y in zip(values.reshape(-1).tolist(), right.tolist(), down.tolist(), strict=True):
-            ink = _ink(image.to_rgba(value))
+            ink = letters_on(image.to_rgba(value))
             axes.text(x, y, _number(value), fontsize=6.5, color=ink, ha="center", va="center")
     return image
-
-
-def _ink(ground: tuple[float, ...]) -> str:
-    """Return which of black and white reads better on a colour: at a contrast, as WCAG 2 defines it, of 4.5 at least."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in ground[:3]]
-    return "black" if np.dot(linear, (0.2126, 0.7152, 0.0722)) > 0.179 else "white"

@@ -9,7 +9,8 @@ from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import DARK, GREY, MARGIN, PALE, colour, empty_figure, title
+from treecast.drawing.style import MARGIN, colour, empty_figure, title
+from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid
 from treecast.networks.core import Ints
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_STEPS = 64
-_NEW, _EYE, _LINK = colour(0), colour(1), "#E4E4E4"
+_NEW, _EYE, _LINK = 0, 1, "#E4E4E4"  # colours: those of two trees, and one on white
 _DOT, _ROOT, _RING = 0.36, 0.53, 0.74  # how wide the marks of nodes are, in steps of one node
 _LETTER = 0.063  # inches that a character of a caption takes
 _ADJACENT = 1.2  # steps of one node: shorter arrows pass no other node, and are straight
@@ -157,9 +158,9 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
         if plane.rows > 1:
             lines += [[(start + x, rows[0] - stub), (start + x, rows[-1] + stub)] for x in columns.tolist()]
     axes.add_collection(
-        LineCollection(list(np.array(lines) * unit), colors=_LINK, linewidths=1, zorder=0), autolim=False
+        LineCollection(list(np.array(lines) * unit), colors=theme().of(_LINK), linewidths=1, zorder=0), autolim=False
     )
-    small: dict[str, Any] = {"fontsize": 6, "color": GREY, "ha": "center", "va": "center"}
+    small: dict[str, Any] = {"fontsize": 6, "color": theme().grey, "ha": "center", "va": "center"}
     for i, start in enumerate(plane.starts):
         if plane.slices:
             under = plane.height * unit + 0.2  # arrows pass above
@@ -173,14 +174,18 @@ def _draw_grid(axes: Any, plane: Plane, unit: float) -> None:
 def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
     at, heard, rings = scene.plane.places(scene.grid) * scene.unit, scene.heard, scene.rings
     size = (scene.unit * 72) ** 2
-    looks = (("later", heard > step, PALE), ("new", heard == step, _NEW), ("before", heard < step, DARK))
+    looks = (
+        ("later", heard > step, theme().pale),
+        ("new", heard == step, colour(_NEW)),
+        ("before", heard < step, theme().ink),
+    )
     for name, which, ink in looks:
         x, y = at[which].T
         axes.scatter(x, y, s=size * _DOT**2, c=ink, linewidths=0, zorder=2, gid=f"{name}-{step}")
     axes.scatter(
         *at[scene.schedule.collective.root],
         s=size * _ROOT**2,
-        c=DARK,
+        c=theme().ink,
         marker="s",
         linewidths=0,
         zorder=2,
@@ -188,7 +193,7 @@ def _draw_nodes(axes: Any, scene: _Scene, step: int) -> None:
     )
     if len(rings):
         x, y = at[rings].T
-        look = {"facecolors": "none", "edgecolors": _EYE, "linewidths": min(1.4, 5 * scene.unit)}
+        look = {"facecolors": "none", "edgecolors": colour(_EYE), "linewidths": min(1.4, 5 * scene.unit)}
         axes.scatter(x, y, s=size * _RING**2, zorder=3, gid=f"eyes-{step}", **look)
 
 
@@ -204,8 +209,8 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
     src, dst = rows.src[now], rows.dst[now]
     far = grid.distance(src, dst)
     text = _caption(schedule, step)
-    axes.text(0, y, f"step {step}", fontsize=9, weight="bold", color=DARK, va="center")
-    axes.text(0.55 if step < 10 else 0.62, y, text, fontsize=8, color=GREY, va="center")
+    axes.text(0, y, f"step {step}", fontsize=9, weight="bold", color=theme().ink, va="center")
+    axes.text(0.55 if step < 10 else 0.62, y, text, fontsize=8, color=theme().grey, va="center")
     at = plane.places(grid)
     gone = grid.coordinates(dst) - grid.coordinates(src)
     wraps = np.abs(gone).sum(axis=0) > far
@@ -215,7 +220,12 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
     turns = -(np.sign(gone) * round_)[:, :, None] * plane.periods(len(gone))[:, None]
     size = min(0.1, 0.3 * unit) / unit
     shafts, tips = _curves(plane, at[src], at[dst] + turns.sum(axis=0), src == schedule.collective.root, size)
-    look: dict[str, Any] = {"facecolors": "none", "edgecolors": _NEW, "linewidths": min(1.2, 4 * unit), "zorder": 4}
+    look: dict[str, Any] = {
+        "facecolors": "none",
+        "edgecolors": colour(_NEW),
+        "linewidths": min(1.2, 4 * unit),
+        "zorder": 4,
+    }
     codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     plain = [Path(curve * unit, codes) for curve in shafts[~wraps]]
     axes.add_collection(PathCollection(plain, gid=f"arrows-{step}", **look), autolim=False)
@@ -235,7 +245,7 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
         drawn.set_clip_path(box)
     heads = (tips - turns.sum(axis=0)[:, None]) * unit
     axes.add_collection(
-        PolyCollection(list(heads), facecolors=_NEW, linewidths=0, zorder=4, gid=f"heads-{step}"), autolim=False
+        PolyCollection(list(heads), facecolors=colour(_NEW), linewidths=0, zorder=4, gid=f"heads-{step}"), autolim=False
     )
 
 
@@ -277,16 +287,16 @@ def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
     from matplotlib.lines import Line2D
 
     looks: list[tuple[str, dict[str, Any]]] = [
-        ("root", {"marker": "s", "color": DARK, "markersize": 7}),
-        ("informed before", {"marker": "o", "color": DARK, "markersize": 5}),
-        ("hears now", {"marker": "o", "color": _NEW, "markersize": 5}),
-        ("not yet", {"marker": "o", "color": PALE, "markersize": 5}),
+        ("root", {"marker": "s", "color": theme().ink, "markersize": 7}),
+        ("informed before", {"marker": "o", "color": theme().ink, "markersize": 5}),
+        ("hears now", {"marker": "o", "color": colour(_NEW), "markersize": 5}),
+        ("not yet", {"marker": "o", "color": theme().pale, "markersize": 5}),
     ]
     if rings:
-        looks.append(("eye", {"marker": "o", "color": _EYE, "markerfacecolor": "none", "markersize": 8}))
+        looks.append(("eye", {"marker": "o", "color": colour(_EYE), "markerfacecolor": "none", "markersize": 8}))
     handles = [Line2D([], [], linestyle="none", label=label, **look) for label, look in looks]
     if wraps:
-        handles.append(Line2D([], [], linestyle="--", color=_NEW, label="goes round the torus"))
+        handles.append(Line2D([], [], linestyle="--", color=colour(_NEW), label="goes round the torus"))
     width, height = figure.get_size_inches()
     figure.legend(
         handles=handles,

@@ -7,25 +7,25 @@ import numpy as np
 from treecast.description import count_of
 from treecast.drawing.figures.plan_view import PlanView, beside, points_on
 from treecast.drawing.figures.scene import (
-    IDLE,
     Scene,
     add_curves,
     draw_faults,
     draw_heads,
     draw_links,
     draw_nodes,
+    idle_link,
     line,
     name_lines,
     stretches,
 )
 from treecast.drawing.moments import ALL, DEAD, NOTHING, SOME, Moment
 from treecast.drawing.registry import View
-from treecast.drawing.style import DARK, GREY, MARGIN, MOST_NAMED, PALE, colour, dashes, title
+from treecast.drawing.style import MARGIN, MOST_NAMED, colour, dashes, title
+from treecast.drawing.theme import letters_on, theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
-_LOOKS = {NOTHING: ("white", DARK), SOME: (colour(0, -0.7), DARK), ALL: (colour(0), "white"), DEAD: (PALE, DARK)}
 _MOST_WRITTEN = 120  # arcs with the numbers of their chunks
 
 
@@ -36,8 +36,8 @@ def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) ->
     title(view.page, of, faults)
     draw_links(scene)
     handles = _draw_sends(scene, schedule, moment)
-    fills = {u: _LOOKS[has] for u, has in enumerate(moment.has.tolist())}
-    fills[schedule.part.root] = (DARK, "white") if moment.has[schedule.part.root] != DEAD else _LOOKS[DEAD]
+    fills = {u: _look(has) for u, has in enumerate(moment.has.tolist())}
+    fills[schedule.part.root] = (theme().ink, theme().ground) if moment.has[schedule.part.root] != DEAD else _look(DEAD)
     draw_nodes(scene, schedule, fills)
     handles += draw_faults(scene, schedule, faults, moment.step)
     handles += [_dot(SOME, "has a part"), _dot(ALL, "has everything")]
@@ -47,7 +47,7 @@ def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) ->
     look: dict[str, Any] = {
         "fontsize": 12,
         "weight": "bold",
-        "color": DARK,
+        "color": theme().ink,
         "ha": "right",
         "va": "center",
         "gid": "now",
@@ -55,10 +55,16 @@ def draw_moment(moment: Moment, schedule: Schedule, view: View, of: Schedule) ->
     view.page.text(1 - MARGIN / width, 1 - 0.62 / height, words, **look)
 
 
+def _look(has: int) -> tuple[str, str]:
+    """Return the colours of a node that has nothing, a part or everything: of the inside, and of the letters."""
+    fill = {NOTHING: theme().ground, SOME: colour(0, -0.7), ALL: colour(0), DEAD: theme().pale}[has]
+    return fill, letters_on(fill)
+
+
 def _dot(has: int, label: str) -> Any:
     from matplotlib.lines import Line2D
 
-    look: dict[str, Any] = {"markerfacecolor": _LOOKS[has][0], "markeredgecolor": DARK, "markersize": 7}
+    look: dict[str, Any] = {"markerfacecolor": _look(has)[0], "markeredgecolor": theme().ink, "markersize": 7}
     return Line2D([], [], marker="o", linestyle="none", label=label, **look)
 
 
@@ -82,12 +88,12 @@ def _draw_sends(scene: Scene, schedule: Schedule, moment: Moment) -> list[Any]:
             handles.append(line(ink, 2.6, dash, f"tree {t}" if t >= 0 else "moves"))
     for name, mine, ink in (
         ("lost", (moment.chunk[index] >= 0) & ~moment.arrives[index], colour(5)),
-        ("control flit", moment.chunk[index] < 0, GREY),
+        ("control flit", moment.chunk[index] < 0, theme().grey),
     ):
         if mine.any():
             add_curves(scene, curves[mine], name.split()[0], color=ink, width=thick * 0.7, dash=":", order=2)
             handles.append(line(ink, 2.0, ":", name))
-    handles.append(line(IDLE, 0.8, "", "idle link"))
+    handles.append(idle_link())
     if scene.view.font:
         _write_chunks(scene, curves, moment.chunk[index], (src, dst))
     return handles
@@ -105,6 +111,6 @@ def _write_chunks(scene: Scene, curves: Any, chunk: Ints, ends: tuple[Ints, Ints
         at, _ = points_on(curves[places[:1]], 0.36)
         written = sorted({int(chunk[i]) for i in places})
         words = ",".join(map(str, written)) if len(written) < 3 else f"{len(written)} chunks"
-        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"}
+        box = {"boxstyle": "round,pad=0.15", "facecolor": theme().ground, "edgecolor": "none"}
         look: dict[str, Any] = {"fontsize": 7, "ha": "center", "va": "center", "zorder": 4, "bbox": box}
-        scene.axes.text(*at[0].tolist(), words, color=DARK, gid="chunk", **look)
+        scene.axes.text(*at[0].tolist(), words, color=theme().ink, gid="chunk", **look)

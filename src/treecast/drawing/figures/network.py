@@ -7,13 +7,13 @@ import numpy as np
 from treecast.drawing.figures.moment import draw_moment
 from treecast.drawing.figures.plan_view import MOST_NODES, PlanView, beside
 from treecast.drawing.figures.scene import (
-    IDLE,
     Scene,
     add_curves,
     draw_faults,
     draw_heads,
     draw_links,
     draw_nodes,
+    idle_link,
     line,
     name_lines,
     stretches,
@@ -84,7 +84,7 @@ def draw_network(
     draw_nodes(scene, schedule)
     handles += draw_faults(scene, schedule, faults)
     if len(view.links) > len(np.unique(used.link)):
-        handles.append(line(IDLE, 0.8, "", "idle link"))
+        handles.append(idle_link())
     if not view.font:
         handles.append(line("none", 0, "", "labels left out: no room"))
     name_lines(scene, handles)

@@ -10,7 +10,6 @@ import numpy as np
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import fewest_steps
-from treecast.drawing.dark import ON_COLOUR
 from treecast.drawing.figures.outlines import Shapes, corners, shapes
 from treecast.drawing.passages import (
     CERTIFICATE,
@@ -24,7 +23,8 @@ from treecast.drawing.passages import (
 )
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import BAND, DARK, GREY, PALE, colour, draw_legend, empty_figure, short_label, title
+from treecast.drawing.style import colour, draw_legend, empty_figure, short_label, title
+from treecast.drawing.theme import letters_on, theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -38,7 +38,7 @@ _MOST_PANELS = 24
 _SHADES = (0.0, -0.45, 0.35)  # of each colour: as it is, with white, with black; then they begin again
 _FONT = 7.5
 _LETTER = 0.0085  # inches that a character takes per point
-_INK = {WAKE_UP: DARK, TOKEN: DARK, CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
+_INK = {WAKE_UP: "#222222", TOKEN: "#222222", CERTIFICATE: "#C2185B", ORDER: "#6A1B9A"}
 
 
 _T = TypeVar("_T", Shapes, Controls)
@@ -97,7 +97,9 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         _draw_frame(axes, panel, texts, scale)
         if len(panels) > 1:
             name = short_label(schedule.network, int(panel.branches[0]))
-            axes.text(0, -0.08 / unit, f"by way of {name}", fontsize=8, color=GREY, va="bottom", parse_math=False)
+            axes.text(
+                0, -0.08 / unit, f"by way of {name}", fontsize=8, color=theme().grey, va="bottom", parse_math=False
+            )
         if panel is not panels[-1]:
             axes.tick_params(axis="x", labelbottom=False)
     figure.axes[-1].set_xlabel("step", fontsize=9)
@@ -110,7 +112,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
         fontsize=9,
         ha="center",
         va="center",
-        color=DARK,
+        color=theme().ink,
     )
     return _with_legend(figure, handles, away)
 
@@ -187,7 +189,12 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
     thin = min(1.0, 30 * scale.step, 10 * scale.unit)
     axes.add_collection(
         PolyCollection(
-            list(corners(found, away)), facecolors=inks, edgecolors="white", linewidths=thin, gid="messages", zorder=3
+            list(corners(found, away)),
+            facecolors=inks,
+            edgecolors=theme().ground,
+            linewidths=thin,
+            gid="messages",
+            zorder=3,
         )
     )
     if scale.unit > 1.15 * _FONT / 72:
@@ -199,8 +206,7 @@ def _draw_messages(axes: Any, streams: Streams, found: Shapes, scale: _Scale) ->
                     fontsize=_FONT,
                     ha="center",
                     va="center_baseline",
-                    color=_readable(inks[i]),
-                    label=ON_COLOUR + inks[i],
+                    color=letters_on(inks[i]),
                     zorder=6,
                     parse_math=False,
                 )
@@ -223,11 +229,6 @@ def _label(streams: Streams, shape: Shapes, away: bool, scale: _Scale) -> tuple[
     return None
 
 
-def _readable(ink: str) -> str:
-    red, green, blue = (int(ink[i : i + 2], 16) for i in (1, 3, 5))
-    return DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 135 else "white"
-
-
 def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> dict[str, Any]:
     """Draw an arrow for each control flit, those on links at one distance in one step beside each other."""
     from matplotlib.collections import LineCollection
@@ -248,11 +249,11 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
     for what in np.unique(controls.what).tolist():
         mine = np.flatnonzero(controls.what[order] == what)
         x, y, far = left[mine] + 0.1 * slot[mine], at[mine, 0], np.where(size[mine] > 1, 0.5, 0.8) * slot[mine]
-        up, ink = what == CERTIFICATE, _INK[what]
+        up, ink = what == CERTIFICATE, theme().of(_INK[what])
         sign = "^" if up else "D" if what == ORDER else "v"
         begin, end = (y - 0.15, y - 0.75) if up else (y - 0.85, y - 0.25)
         lines = np.stack([np.column_stack([x, begin]), np.column_stack([x + far, end])], axis=1)
-        for width, under in ((line + 1.2, "white"), (line, ink)):
+        for width, under in ((line + 1.2, theme().ground), (line, ink)):
             axes.add_collection(
                 LineCollection(
                     list(lines),
@@ -269,7 +270,7 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
             color=ink,
             markersize=head * (0.85 if what == ORDER else 1.15),
             zorder=5,
-            markeredgecolor="white",
+            markeredgecolor=theme().ground,
             markeredgewidth=0.4,
             gid=f"heads-{what}",
         )
@@ -282,12 +283,14 @@ def _draw_controls(axes: Any, controls: Controls, step: float, unit: float) -> d
 def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
     """Draw the time and the lower bound as lines from top to bottom."""
     if bound == steps:
-        line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
+        line = axes.axvline(steps, color=theme().ink, linewidth=1.4, clip_on=False, zorder=7, gid="time")
         return {f"time = lower bound: {count_of(steps, 'step')}": line}
-    line = axes.axvline(steps, color=DARK, linewidth=1.4, clip_on=False, zorder=7, gid="time")
+    line = axes.axvline(steps, color=theme().ink, linewidth=1.4, clip_on=False, zorder=7, gid="time")
     handles = {f"time: {count_of(steps, 'step')}": line}
     if bound is not None:
-        line = axes.axvline(bound, color=DARK, linestyle="--", linewidth=1.2, clip_on=False, zorder=7, gid="bound")
+        line = axes.axvline(
+            bound, color=theme().ink, linestyle="--", linewidth=1.2, clip_on=False, zorder=7, gid="bound"
+        )
         handles[f"lower bound: {count_of(bound, 'step')}"] = line
     return handles
 
@@ -301,18 +304,18 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
         range(panel.height + 1),
         0,
         steps,
-        color=GREY if unit > 0.2 else PALE,
+        color=theme().grey if unit > 0.2 else theme().pale,
         linewidth=0.6 if unit > 0.05 else 0,
         zorder=2,
     )
     if wide / steps > 0.1:
-        axes.vlines(range(steps + 1), 0, panel.height, color=PALE, linewidth=0.5, zorder=1)
+        axes.vlines(range(steps + 1), 0, panel.height, color=theme().pale, linewidth=0.5, zorder=1)
         for s in range(1, steps, 2):
-            axes.axvspan(s, s + 1, color=BAND, linewidth=0, zorder=0)
+            axes.axvspan(s, s + 1, color=theme().band, linewidth=0, zorder=0)
     axes.yaxis.set_major_locator(
         MaxNLocator(nbins=max(1, int(panel.height * unit / 0.2)), integer=True, steps=[1, 2, 5, 10])
     )
-    axes.tick_params(axis="both", length=0, labelsize=8)
+    axes.tick_params(axis="both", length=0, labelsize=8, labelcolor=theme().ink)
     every = max(1, -(-int(steps * (0.15 + 0.07 * len(f"{steps:,}"))) // int(wide)))
     every = next(n for n in (1, 2, 5, 10, 20, 50, *(10**k for k in range(2, 12))) if n >= every)
     # the number of a step stands amid its column
@@ -325,7 +328,7 @@ def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) 
             text,
             transform=axes.get_yaxis_transform(),
             fontsize=_FONT,
-            color=GREY,
+            color=theme().grey,
             va="center",
             parse_math=False,
         )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from treecast.description import count_of
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, empty_figure, heading, short_label
+from treecast.drawing.style import MARGIN, MONO, colour, empty_figure, heading, short_label
+from treecast.drawing.theme import letters_on, theme
 from treecast.papers.paths import Paths
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def draw_paths(paths: Paths, page: Any = None) -> "Figure":
     for number in range(len(paths.ways)):
         _draw_path(axes, paths, number, across, middle)
     for node, x in ((paths.root, -_END), (paths.node, across + _END)):
-        _draw_node(axes, short_label(network, node), (x, middle), facecolor=DARK, ink="white")
+        _draw_node(axes, short_label(network, node), (x, middle), theme().ink, theme().ink)
     if paths.phase:
         note = "solid: call of the first phase   dashed: call of the second phase, with its time unit"
-        figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=GREY)
+        figure.text(MARGIN / width, 0.22 / height, note, fontsize=8, color=theme().grey)
     return figure
 
 
@@ -79,18 +80,17 @@ def _draw_path(axes: Any, paths: Paths, number: int, across: int, middle: float)
                 (p[1] + q[1]) / 2,
                 str(unit),
                 fontsize=8,
-                color=DARK,
+                color=theme().ink,
                 ha="center",
                 va="center",
                 zorder=2,
-                bbox={"boxstyle": "circle,pad=0.2", "facecolor": "white", "edgecolor": ink},
+                bbox={"boxstyle": "circle,pad=0.2", "facecolor": theme().ground, "edgecolor": ink},
             )
     for node, point in zip(way[1:-1], at, strict=True):
-        _draw_node(axes, short_label(paths.network, node), point, edgecolor=ink)
+        _draw_node(axes, short_label(paths.network, node), point, theme().ground, ink)
 
 
-def _draw_node(axes: Any, label: str, at: Point, ink: str = DARK, **look: str) -> None:
-    box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": DARK, "linewidth": 1.3} | look
-    axes.text(
-        *at, label, fontsize=8, family=MONO, color=ink, ha="center", va="center", zorder=3, bbox=box, parse_math=False
-    )
+def _draw_node(axes: Any, label: str, at: Point, fill: str, edge: str) -> None:
+    box = {"boxstyle": "round,pad=0.3", "facecolor": fill, "edgecolor": edge, "linewidth": 1.3}
+    look = {"fontsize": 8, "family": MONO, "color": letters_on(fill), "ha": "center", "va": "center"}
+    axes.text(*at, label, zorder=3, bbox=box, parse_math=False, **look)

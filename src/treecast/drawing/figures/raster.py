@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
-from treecast.drawing.style import colour
+from treecast.drawing.style import hue
+from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.simulation.replay import Trace
 
@@ -56,14 +57,13 @@ def chunks_by_cell(trace: Trace, line: Ints, steps: int) -> tuple[NDArray[np.flo
 
 def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) -> str:
     """Draw the number of chunks that nodes receive as shades, and ``beside`` their scale; return what a cell stands for."""
-    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import StrMethodFormatter
 
     count, tall, wide = chunks_by_cell(trace, line, steps)
     height, width = count.shape
     most = int(np.ceil(count.max(initial=1))) if tall == wide == 1 else 0
     few = 0 < most <= 10  # then a shade for each number
-    shades = LinearSegmentedColormap.from_list("chunks", ["white", colour(0, -0.6), colour(0), colour(0, 0.5)])
+    shades = theme().shades("chunks", ["#FFFFFF", hue(0, -0.6), hue(0), hue(0, 0.5)])
     image = axes.imshow(
         count,
         cmap=shades.resampled(most + 1) if few else shades,
@@ -79,7 +79,7 @@ def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) ->
     beside.set_anchor((0, 0.5))
     beside.set_box_aspect(40)
     bar = axes.figure.colorbar(image, cax=beside, ticks=range(most + 1) if few else None)
-    bar.ax.tick_params(length=0, labelsize=8)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=theme().ink)
     axes.tick_params(axis="y", labelsize=8)
     bar.outline.set_linewidth(0.3)
     bar.solids.set_edgecolor("face")

@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecast.drawing.figures.plan_view import Floats, PlanView, points_on
-from treecast.drawing.style import DARK, GREY, MARGIN, MONO, colour, draw_legend, short_label
+from treecast.drawing.style import MARGIN, MONO, colour, draw_legend, short_label
+from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 _AROUND = 0.45  # inches around the outermost nodes
-IDLE = "#C4C4C4"
+_IDLE = "#C4C4C4"
 
 
 class Scene(NamedTuple):
@@ -50,8 +51,9 @@ def stretches(schedule: Schedule, mine: Ints) -> tuple[Ints, Ints, Ints]:
 
 def draw_links(scene: Scene) -> None:
     """Draw all links of the network, thin and grey."""
-    links = scene.view.links
-    add_curves(scene, scene.view.curves(links[:, 0], links[:, 1], np.zeros(len(links))), "links", color=IDLE, width=0.8)
+    src, dst = scene.view.links.T
+    curves = scene.view.curves(src, dst, np.zeros(len(src)))
+    add_curves(scene, curves, "links", color=theme().of(_IDLE), width=0.8)
 
 
 def add_curves(
@@ -87,19 +89,24 @@ def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str
     """Draw the nodes, with their labels where these have room. ``fills``: colours of the inside and of the letters."""
     network, view = schedule.network, scene.view
     fills = dict(fills or {})
-    fills.setdefault(schedule.part.root, (DARK, "white"))
+    fills.setdefault(schedule.part.root, (theme().ink, theme().ground))
     relays: set[int] = set() if network.relays is None else set(np.flatnonzero(network.relays).tolist())
     if not view.font:
-        inks = [fills.get(u, (GREY, ""))[0] for u in range(network.nodes)]
-        edges = [DARK if ink.lower() in ("white", "#ffffff") else ink for ink in inks]
+        inks = [fills.get(u, (theme().grey, ""))[0] for u in range(network.nodes)]
+        edges = [theme().ink if ink == theme().ground else ink for ink in inks]
         scene.axes.scatter(
             *view.at.T, s=(2 * view.radius * 72) ** 2, c=inks, edgecolors=edges, linewidths=0.4, zorder=5, gid="nodes"
         )
         return
     for u, (x, y) in enumerate(view.at.tolist()):
-        fill, ink = fills.get(u, ("white", DARK))
+        fill, ink = fills.get(u, (theme().ground, theme().ink))
         shape = "square,pad=0.3" if u in relays else "round,pad=0.3"
-        box = {"boxstyle": shape, "facecolor": fill, "edgecolor": GREY if u in relays else DARK, "linewidth": 0.9}
+        box = {
+            "boxstyle": shape,
+            "facecolor": fill,
+            "edgecolor": theme().grey if u in relays else theme().ink,
+            "linewidth": 0.9,
+        }
         look: dict[str, Any] = {"fontsize": view.font, "family": MONO, "ha": "center", "va": "center"}
         scene.axes.text(x, y, short_label(network, u), color=ink, bbox=box, zorder=5, parse_math=False, **look)
 
@@ -135,6 +142,11 @@ def line(ink: str, width: float, dash: Any, label: str) -> Any:
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=ink, linewidth=width, linestyle=dash or "-", label=label)
+
+
+def idle_link() -> Any:
+    """Return the entry of a legend for links over which nothing goes."""
+    return line(theme().of(_IDLE), 0.8, "", "idle link")
 
 
 def _mark(ink: str, marker: str, label: str) -> Any:

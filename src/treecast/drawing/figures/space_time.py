@@ -11,20 +11,8 @@ from treecast.drawing.arrivals import Received, fewest_steps, find_received, fin
 from treecast.drawing.figures.raster import draw_raster, raster_box, scale_box
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import (
-    BAND,
-    DARK,
-    GREY,
-    MARGIN,
-    MONO,
-    MOST_NAMED,
-    PALE,
-    colour,
-    draw_legend,
-    empty_figure,
-    short_label,
-    title,
-)
+from treecast.drawing.style import MARGIN, MONO, MOST_NAMED, colour, draw_legend, empty_figure, short_label, title
+from treecast.drawing.theme import theme
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
 from treecast.simulation.replay import Trace, replay
@@ -171,7 +159,7 @@ def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]
         lacks[node] += stop - first
     beside: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": 7, "weight": "bold", "va": "center"}
     for node, chunks in lacks.items():
-        axes.text(1, line[node], f"  lacks {count_of(chunks, 'chunk')}", color=DARK, **beside)
+        axes.text(1, line[node], f"  lacks {count_of(chunks, 'chunk')}", color=theme().ink, **beside)
     return _draw_streams(axes, trace, line)
 
 
@@ -190,7 +178,7 @@ def _notes(trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> list[st
 
 def _draw_legend(figure: Any, handles: list[Any], notes: list[str]) -> None:
     width, height = figure.get_size_inches()
-    look: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "center", "gid": "notes"}
+    look: dict[str, Any] = {"fontsize": 8, "color": theme().grey, "va": "center", "gid": "notes"}
     figure.text(MARGIN / width, 1 - 0.76 / height, "  ·  ".join(notes), **look)
     draw_legend(figure, handles, bottom=0.08, column=1.7, handlelength=1.6, columnspacing=1.6)
 
@@ -201,14 +189,14 @@ def _draw_distances(axes: Any, distance: Ints, right: float | None) -> None:
     beside = axes.get_yaxis_transform()  # x as a fraction of the width, y as a line
     for i, (first, stop) in enumerate(zip(groups[:-1].tolist(), groups[1:].tolist(), strict=True)):
         if i % 2:
-            axes.axhspan(first - 0.5, stop - 0.5, color=BAND, linewidth=0, zorder=0)
+            axes.axhspan(first - 0.5, stop - 0.5, color=theme().band, linewidth=0, zorder=0)
         if right is not None:
-            look: dict[str, Any] = {"transform": beside, "fontsize": 8, "color": GREY, "ha": "center"}
+            look: dict[str, Any] = {"transform": beside, "fontsize": 8, "color": theme().grey, "ha": "center"}
             axes.text(right, (first + stop - 1) / 2, str(distance[first]), va="center", **look)
     if right is not None:
-        axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=GREY, ha="center", va="bottom")
+        axes.text(right, -0.75, "distance", transform=beside, fontsize=8, color=theme().grey, ha="center", va="bottom")
     if len(distance) <= 60:  # more of them would hide the bars
-        axes.hlines(np.arange(0.5, len(distance) - 1), *axes.get_xlim(), color=PALE, linewidth=0.4, zorder=1)
+        axes.hlines(np.arange(0.5, len(distance) - 1), *axes.get_xlim(), color=theme().pale, linewidth=0.4, zorder=1)
 
 
 def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
@@ -245,10 +233,10 @@ def _draw_streams(axes: Any, trace: Trace, line: Ints) -> list[Any]:
         veil = _rectangles(start, stop, top - 0.02, top + tall * 0.88 + 0.02)
         axes.add_collection(
             PolyCollection(
-                list(veil), facecolors="white", alpha=0.62, linewidths=0, gid="spare", zorder=3.5, snap=False
+                list(veil), facecolors=theme().ground, alpha=0.62, linewidths=0, gid="spare", zorder=3.5, snap=False
             )
         )
-        handles.append(Patch(color=colour(0, -0.62), label="pale: a spare copy"))
+        handles.append(Patch(color=colour(0), alpha=0.38, linewidth=0, label="pale: a spare copy"))
     return handles
 
 
@@ -294,7 +282,7 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
             trace.completion[done],
             line[done],
             "|",
-            color=DARK,
+            color=theme().ink,
             markersize=7,
             markeredgewidth=1.4,
             label="complete",
@@ -307,8 +295,10 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
     seen = [fault for fault in sorted(trace.faults.nodes.items()) if fault[1] <= steps]
     dead = np.array(seen, np.int64).reshape(-1, 2)
     if len(dead):
-        ink = DARK if small else colour(5)  # black cannot be seen in a raster
-        lines = axes.hlines(line[dead[:, 0]], dead[:, 1], steps, color=GREY if small else ink, linewidth=0.9, zorder=4)
+        ink = theme().ink if small else colour(5)  # black cannot be seen in a raster
+        lines = axes.hlines(
+            line[dead[:, 0]], dead[:, 1], steps, color=theme().grey if small else ink, linewidth=0.9, zorder=4
+        )
         lines.set_gid("after-death")
         handles += axes.plot(
             dead[:, 1],
@@ -326,7 +316,7 @@ def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | N
         handles.append(
             axes.axvline(
                 bound,
-                color=DARK,
+                color=theme().ink,
                 linestyle="--",
                 linewidth=1.1,
                 label=f"lower bound: {count_of(bound, 'step')}",
@@ -359,7 +349,8 @@ def _set_ticks(axes: Any, steps: int, width: float, grid: bool) -> None:
     if grid and steps <= 100:
         first = int(axes.get_xlim()[0])
         axes.set_xticks(range(first, first + steps + 1), minor=True)
-        axes.grid(axis="x", which="both", color=PALE, linewidth=0.5, zorder=1)
+        axes.grid(axis="x", which="both", color=theme().pale, linewidth=0.5, zorder=1)
     axes.tick_params(axis="x", which="both", length=0, labelsize=8)
     axes.tick_params(axis="y", length=0, pad=7)
+    axes.tick_params(labelcolor=theme().ink)
     axes.set_axisbelow(True)

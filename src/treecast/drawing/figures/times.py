@@ -5,7 +5,8 @@ from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, PALE, colour, empty_figure, heading
+from treecast.drawing.style import MARGIN, colour, empty_figure, heading
+from treecast.drawing.theme import theme
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ def _axes(figure: Any, left: float, below: float, width: float, height: float) -
 
 
 def _plain(axes: Any, heading: str, across: str, up: str) -> None:
-    axes.set_title(heading, fontsize=10, color=DARK, loc="left")
-    axes.set_xlabel(across, fontsize=9, color=GREY)
-    axes.set_ylabel(up, fontsize=9, color=GREY)
-    axes.tick_params(labelsize=8, colors=GREY)
+    axes.set_title(heading, fontsize=10, color=theme().ink, loc="left")
+    axes.set_xlabel(across, fontsize=9, color=theme().grey)
+    axes.set_ylabel(up, fontsize=9, color=theme().grey)
+    axes.tick_params(labelsize=8, colors=theme().grey)
     for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=PALE)
+        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
 
 
 def _draw_curves(axes: Any, job: Job) -> None:
@@ -102,7 +103,7 @@ def _draw_curves(axes: Any, job: Job) -> None:
         if crossing.r is not None:
             time = next(time for name, time in closed if name == crossing.first)
             height = float(time.units(crossing.r) / min(other.units(crossing.r) for _, other in closed))
-            axes.plot([float(crossing.r)], [height], "o", color=DARK, markersize=5, zorder=9, gid="crossing")
+            axes.plot([float(crossing.r)], [height], "o", color=theme().ink, markersize=5, zorder=9, gid="crossing")
             if crossing.r in labelled:
                 continue
             labelled.add(crossing.r)
@@ -112,17 +113,17 @@ def _draw_curves(axes: Any, job: Job) -> None:
                 (0, 11),
                 textcoords="offset points",
                 fontsize=8,
-                color=DARK,
+                color=theme().ink,
                 ha="center",
                 zorder=9,
-                path_effects=[withStroke(linewidth=3, foreground="white")],
+                path_effects=[withStroke(linewidth=3, foreground=theme().ground)],
             )
     axes.set_xscale("log")
     axes.set_xlim(min(10.0**low, job.r or 1), max(10.0**high, job.r or 1))
     ratios = [height for line in axes.lines for height in line.get_ydata()]
     bottom, top = min(*ratios, 1.0), max(*ratios, 1.1)
     axes.set_ylim(bottom - 0.06 * (top - bottom), top + 0.12 * (top - bottom))
-    axes.axhline(1, color=BAND, linewidth=1, zorder=0)
+    axes.axhline(1, color=theme().band, linewidth=1, zorder=0)
     if job.r:
         _mark_own_ratio(axes, job.r, job.model)
     _plain(axes, job.model, "r = Fτ/β (short messages left, long ones right)", "time over the fastest scheme's")
@@ -130,8 +131,8 @@ def _draw_curves(axes: Any, job: Job) -> None:
 
 def _mark_own_ratio(axes: Any, r: float, model: str) -> None:
     """Draw a line where one's own machine lies."""
-    axes.axvline(r, color=DARK, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{model}")
-    look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": DARK, "va": "top"}
+    axes.axvline(r, color=theme().ink, linestyle=":", linewidth=1.2, zorder=8, gid=f"yours-{model}")
+    look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "fontsize": 8, "color": theme().ink, "va": "top"}
     axes.text(r, 0.98, f" yours: r = {r:.3g}", ha="left" if r < 1 else "right", **look)
 
 
@@ -169,8 +170,8 @@ def _legend(figure: Any, schemes: list[str]) -> None:
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], color=colour(SCHEMES.index(name)), linewidth=3, label=name) for name in schemes]
-    lines.append(Line2D([], [], color=GREY, linewidth=1.1, linestyle="--", label="as the paper claims"))
-    lines.append(Line2D([], [], color=DARK, marker="o", markersize=5, linewidth=0, label="crossover"))
+    lines.append(Line2D([], [], color=theme().grey, linewidth=1.1, linestyle="--", label="as the paper claims"))
+    lines.append(Line2D([], [], color=theme().ink, marker="o", markersize=5, linewidth=0, label="crossover"))
     legend = figure.legend(
         handles=lines,
         loc="lower left",
@@ -180,4 +181,4 @@ def _legend(figure: Any, schemes: list[str]) -> None:
         fontsize=9,
     )
     for text in legend.get_texts():
-        text.set_color(DARK)
+        text.set_color(theme().ink)

@@ -10,7 +10,8 @@ from treecast.description import count_of
 from treecast.drawing.arrivals import find_received
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import DrawnTree, chosen_trees, drawn_rows, trees_of, why_no_trees
-from treecast.drawing.style import BAND, DARK, GREY, MARGIN, MONO, colour, empty_figure, short_label, title
+from treecast.drawing.style import MARGIN, MONO, colour, empty_figure, short_label, title
+from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks.core import Ints
 from treecast.schedule import Schedule
@@ -75,7 +76,7 @@ def draw_trees(
     figure.set_size_inches(width, height)
     title(figure, schedule, faults)
     for i, note in enumerate(reversed(notes)):
-        look = {"fontsize": 8, "color": GREY, "gid": f"note-{i}", "parse_math": False}
+        look = {"fontsize": 8, "color": theme().grey, "gid": f"note-{i}", "parse_math": False}
         figure.text(MARGIN / width, (0.12 + 0.2 * i) / height, note, **look)
     for i, (tree, one, layout) in enumerate(zip(used, drawn, layouts, strict=True)):
         left = MARGIN + i % columns * sizes.width
@@ -249,11 +250,11 @@ def _draw_frame(panel: _Panel) -> None:
         va="center",
     )
     heading = f"depth {max(layout.depth)}{chunks}"
-    axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=GREY, va="center")
+    axes.text(1.0 + 0.08 * len(str(tree)), 0.12, heading, fontsize=8, color=theme().grey, va="center")
     for depth in range(max(layout.depth) + 1):
         y = 0.2 + (depth + 0.5) * panel.sizes.layer
-        axes.plot([0.28, panel.sizes.width - 0.1], [y, y], color=BAND, linewidth=1, zorder=0)
-        axes.text(0.2, y, str(depth), fontsize=7, color=GREY, ha="right", va="center")
+        axes.plot([0.28, panel.sizes.width - 0.1], [y, y], color=theme().band, linewidth=1, zorder=0)
+        axes.text(0.2, y, str(depth), fontsize=7, color=theme().grey, ha="right", va="center")
 
 
 def _draw_arcs(panel: _Panel) -> None:
@@ -261,7 +262,7 @@ def _draw_arcs(panel: _Panel) -> None:
     from matplotlib.path import Path
 
     network, layout, sizes, own = panel.schedule.network, panel.layout, panel.sizes, colour(max(panel.tree, 0))
-    for hears, line, ink in ((0, ":", GREY), (1, "--", own), (2, "-", own)):
+    for hears, line, ink in ((0, ":", theme().grey), (1, "--", own), (2, "-", own)):
         below = [i for i, above in enumerate(layout.above) if above >= 0 and panel.hears[i] == hears]
         curves = [_curve(panel.at[layout.above[i]], panel.at[i], sizes.half) for i in below]
         codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
@@ -277,12 +278,12 @@ def _draw_arcs(panel: _Panel) -> None:
                     y,
                     network.port_name(panel.port[i]),
                     fontsize=6,
-                    color=colour(max(panel.tree, 0), 0.35) if hears else GREY,
+                    color=colour(max(panel.tree, 0), 0.35) if hears else theme().grey,
                     ha="center",
                     va="center",
                     zorder=2,
                     parse_math=False,
-                    bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+                    bbox={"boxstyle": "square,pad=0.1", "facecolor": theme().ground, "edgecolor": "none"},
                 )
 
 
@@ -290,17 +291,17 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
     from matplotlib.patheffects import withStroke
 
     axes, layout, sizes, own = panel.axes, panel.layout, panel.sizes, colour(max(panel.tree, 0))
-    root = DARK, DARK, "white"
+    root = theme().ink, theme().ink, theme().ground
     looks = (
-        ("white", GREY, GREY),
-        ("white", own, DARK),
-        (colour(max(panel.tree, 0), -0.8), own, DARK),
+        (theme().ground, theme().grey, theme().grey),
+        (theme().ground, own, theme().ink),
+        (colour(max(panel.tree, 0), -0.8), own, theme().ink),
     )  # by what a node hears
     look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
     x, y = panel.at[crossed].T
     axes.scatter(
-        x, y, s=300 if sizes.font else 30, c=DARK, marker="x", linewidths=1.2, zorder=4, gid=f"dead-{panel.tree}"
+        x, y, s=300 if sizes.font else 30, c=theme().ink, marker="x", linewidths=1.2, zorder=4, gid=f"dead-{panel.tree}"
     )
     if not sizes.font:
         x, y = panel.at.T
@@ -311,7 +312,9 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
         box = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 0.9}
         _draw_label(panel, i, color=ink, bbox=box, zorder=3)
     for i in crossed:  # once more, to be read above the cross
-        _draw_label(panel, i, color=DARK, path_effects=[withStroke(linewidth=2.5, foreground="white")], zorder=5)
+        _draw_label(
+            panel, i, color=theme().ink, path_effects=[withStroke(linewidth=2.5, foreground=theme().ground)], zorder=5
+        )
 
 
 def _draw_label(panel: _Panel, i: int, **style: Any) -> None:
