@@ -10,52 +10,37 @@ import hashlib
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Description, Table, count_of, describe, node_table, spell_ranges
+from treecast.description import Description, count_of, describe, spell_ranges
 from treecast.execution.layout import Bytes, Layout, Ranges, check_memory, file_layout, ranges, ranges_by_node
-from treecast.execution.outcome import Outcome
-from treecast.networks.core import Ints
-from treecast.progress import Progress, report, reporting
+from treecast.execution.outcome import Digested, Living, carry_out, table_of
+from treecast.progress import Progress, reporting
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_sends
 from treecast.simulation.faults import Faults, wanted
 from treecast.simulation.lies import check_liars, describe_election, honest_nodes
-from treecast.units import spell_seconds
 
 _RIGHT, _UNDECIDED, _FOOLED = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Election(Outcome):
+class Election(Digested):
     """What every node elected when some nodes and arcs altered what they passed on.
 
     Parameters
     ----------
-    schedule : Schedule
-        What ran.
-    liars, faults : Faults
-        Who lied, and what failed.
-    size : int
-        The bytes of the data.
-    digest : str
-        The SHA-256 of the data, in hexadecimal.
-    digests : list of str or None
-        The SHA-256 of what each node elected, in the order of the chunks, with zeros where it is undecided; None where it failed.
-    true_digests : list of str
-        The SHA-256 of what each node should have.
+    schedule, size, faults, digest, digests, true_digests, steps, transmissions, lost_sends, seconds
+        What ran, on which data, and what came of it, as ``Digested`` says; digests are of what each node elected, with zeros
+        where it is undecided.
+    liars : Faults
+        Who lied.
     elected : int8 (N, chunks)
         What became of each chunk that a node wants: 1 it elected the right bytes, 2 no bytes had more votes than all others,
         3 it elected wrong bytes; 0 it does not want it.
-    steps, transmissions : int
-        Of the sends that took place.
     altered : int
-        How many of them carried what a liar put in.
-    seconds : float
-        The time that it took.
+        How many sends carried what a liar put in.
 
     Examples
     --------
@@ -67,10 +52,6 @@ class Election(Outcome):
     """
 
     liars: Faults
-    faults: Faults
-    digest: str
-    digests: list[str | None]
-    true_digests: list[str]
     elected: NDArray[np.int8]
     altered: int
 
@@ -119,24 +100,12 @@ class Election(Outcome):
 
 @describe.register
 def _(election: Election) -> Description:
-    schedule, label = election.schedule, election.schedule.network.label
-    right, fooled, undecided = election.right, election.fooled, election.undecided
+    schedule, right, fooled, undecided = election.schedule, election.right, election.fooled, election.undecided
     verdicts = dict.fromkeys(right, "right") | dict.fromkeys(fooled, "FOOLED") | dict.fromkeys(undecided, "UNDECIDED")
     verdicts |= dict.fromkeys(election.faults.nodes, "dead")
-    ranks: list[int] = schedule.collective.ranks.tolist()
-    nodes = [
-        {
-            "node": label(node),
-            "verdict": verdicts.get(node, "lies"),
-            "sha256": digest,
-            "true_sha256": true,
-            "fooled": election.fooled_chunks(node),
-            "undecided": election.undecided_chunks(node),
-        }
-        for node in ranks
-        for digest, true in [(election.digests[node], election.true_digests[node])]
-    ]
-    begin = describe_election(schedule, (election.liars, election.faults), right, fooled, undecided)
+    nodes = election.reports(
+        lambda node: verdicts.get(node, "lies"), fooled=election.fooled_chunks, undecided=election.undecided_chunks
+    )
     figures = {
         "bytes": election.size,
         "sha256": election.digest,
@@ -145,34 +114,16 @@ def _(election: Election) -> Description:
         "altered": election.altered,
         "node_reports": nodes,
     }
-    given = {"input": count_of(election.size, "byte"), "sha256": election.digest}
-    sent = f"{describe_sends(election.transmissions, election.lost_sends)}, {election.altered:,} altered"
-    return (
-        begin.adding(lines=given)
-        .joined(describe_job(schedule))
-        .adding(
-            figures,
-            {"steps": election.steps, "transmissions": sent, "moved in": spell_seconds(election.seconds)},
-            _node_table(nodes),
-        )
-    )
-
-
-def _node_table(nodes: list[dict[str, Any]]) -> Table:
-    return node_table(
-        ("node", "verdict", "sha256 …", "wrong", "undecided"),
-        [
-            (
-                one["node"],
-                one["verdict"],
-                (one["sha256"] or "")[:16],
-                spell_ranges(one["fooled"]),
-                spell_ranges(one["undecided"]),
-            )
-            for one in nodes
-        ],
+    table = table_of(
+        nodes,
         {"right": "good", "lies": "quiet", "dead": "quiet", "FOOLED": "bad", "UNDECIDED": "bad"},
+        ("wrong", "fooled", spell_ranges),
+        ("undecided", "undecided", spell_ranges),
     )
+    begin = describe_election(schedule, (election.liars, election.faults), right, fooled, undecided)
+    begin = begin.adding(lines={"input": count_of(election.size, "byte"), "sha256": election.digest})
+    lines = election.lines_of_run(f", {election.altered:,} altered")
+    return begin.joined(describe_job(schedule)).adding(figures, lines, table)
 
 
 def elect(
@@ -195,20 +146,14 @@ def elect(
 def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: Faults) -> Election:
     began = time.perf_counter()
     check_liars(schedule, liars)
-    faults.check(schedule)
-    collective, nodes = schedule.collective, schedule.network.nodes
-    layout = file_layout(collective, len(data), schedule.sizes)
-    state = _start(schedule, layout, data, (liars, faults))
-    steps, transmissions, lost, altered, last = 0, 0, 0, 0, schedule.steps
-    for sends in schedule.expand():
-        sent, gone, lies = _pass_on(state, sends)
-        transmissions, lost, altered = transmissions + sent, lost + gone, altered + lies
-        steps = sends.step + 1 if sent else steps
-        report(sends.step + 1, last, "steps")
-    elected = np.zeros((nodes, collective.chunks), np.int8)
+    layout = file_layout(schedule.collective, len(data), schedule.sizes)
+    state = _State(schedule, layout, data, lying=liars, living=Living(schedule, faults))
+    went = carry_out(schedule, began, lambda sends: _pass_on(state, sends))
+    nodes = schedule.network.nodes
+    elected = np.zeros((nodes, schedule.collective.chunks), np.int8)
     digests, true_digests = list[str | None](), list[str]()
     existing = Faults({node: step for node, step in faults.nodes.items() if step == 0})
-    for node, chunks in enumerate(ranges_by_node(wanted(collective, existing), nodes)):
+    for node, chunks in enumerate(ranges_by_node(wanted(schedule.collective, existing), nodes)):
         if node in faults.nodes:
             digests.append(None)
         else:
@@ -223,83 +168,56 @@ def _elect(schedule: Schedule, data: bytes | memoryview, liars: Faults, faults: 
         digests=digests,
         true_digests=true_digests,
         elected=elected,
-        steps=steps,
-        transmissions=transmissions,
-        lost_sends=lost,
-        altered=altered,
-        seconds=time.perf_counter() - began,
+        altered=state.altered,
+        **went,
     )
 
 
-@dataclass(frozen=True, eq=False)
 class _State:
     """What all nodes have at some step, tree by tree; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (trees, N, bytes); rows of no tree are of one more tree, the last. ``held``: bool (trees, N, chunks).
     ``first_tree``: int16 (N, chunks), over which tree the first copy of a chunk came, -1 for none. ``own``: bool (N, chunks),
-    what a node has from the beginning. ``true``, ``false``: the data, and what liars put in its place.
+    what a node has from the beginning. ``true``, ``false``: the data, and what liars put in its place; ``altered``: how often.
+    Raises PlanError when it would not fit in memory.
     """
 
-    schedule: Schedule
-    layout: Layout
-    true: Bytes
-    false: Bytes
-    memory: NDArray[np.uint8]
-    held: NDArray[np.bool_]
-    first_tree: NDArray[np.int16]
-    own: NDArray[np.bool_]
-    node_lies: Ints
-    arc_lies: Ints
-    node_dies: Ints
-    arc_dies: Ints
+    def __init__(
+        self, schedule: Schedule, layout: Layout, data: bytes | memoryview, *, lying: Faults, living: Living
+    ) -> None:
+        nodes, chunks = schedule.network.nodes, schedule.collective.chunks
+        no_tree = bool((schedule.rows.tree < 0).any())
+        trees = max(1, int(schedule.rows.tree.max(initial=-1)) + 1 + no_tree)
+        check_memory(schedule.collective, trees * nodes, layout.size)
+        self.schedule, self.layout, self.living, self.altered = schedule, layout, living, 0
+        self.node_lies, self.arc_lies = lying.by_step(schedule.network)
+        self.true = np.frombuffer(data, np.uint8)
+        self.false = ~self.true
+        self.own = np.zeros((nodes, chunks), bool)
+        self.memory, self.held = np.zeros((trees, nodes, layout.size), np.uint8), np.zeros((trees, nodes, chunks), bool)
+        self.first_tree = np.full((nodes, chunks), -1, np.int16)
+        for node, given in enumerate(ranges_by_node(schedule.collective.given(), nodes)):
+            for first, stop in given:
+                place = layout.slice_of(first, stop)
+                self.memory[:, node, place] = self.true[place]
+                self.own[node, first:stop] = True
+        self.held[:, self.own] = True
 
 
-def _start(
-    schedule: Schedule, layout: Layout, data: bytes | memoryview, liars_and_faults: tuple[Faults, Faults]
-) -> _State:
-    """Return what the nodes have before the first step. Raises PlanError when it would not fit in memory."""
-    nodes, chunks = schedule.network.nodes, schedule.collective.chunks
-    no_tree = bool((schedule.rows.tree < 0).any())
-    trees = max(1, int(schedule.rows.tree.max(initial=-1)) + 1 + no_tree)
-    check_memory(schedule.collective, trees * nodes, layout.size)
-    true, own = np.frombuffer(data, np.uint8), np.zeros((nodes, chunks), bool)
-    memory, held = np.zeros((trees, nodes, layout.size), np.uint8), np.zeros((trees, nodes, chunks), bool)
-    for node, given in enumerate(ranges_by_node(schedule.collective.given(), nodes)):
-        for first, stop in given:
-            place = layout.slice_of(first, stop)
-            memory[:, node, place] = true[place]
-            own[node, first:stop] = True
-    held[:, own] = True
-    (node_lies, arc_lies), (node_dies, arc_dies) = (these.by_step(schedule.network) for these in liars_and_faults)
-    return _State(
-        schedule,
-        layout,
-        true,
-        false=~true,
-        memory=memory,
-        held=held,
-        first_tree=np.full((nodes, chunks), -1, np.int16),
-        own=own,
-        node_lies=node_lies,
-        arc_lies=arc_lies,
-        node_dies=node_dies,
-        arc_dies=arc_dies,
-    )
-
-
-def _pass_on(state: _State, sends: Sends) -> tuple[int, int, int]:
-    """Carry out the sends of one step; return how many took place, were lost, and carried what a liar put in."""
+def _pass_on(state: _State, sends: Sends) -> tuple[int, int]:
+    """Carry out the sends of one step; return how many took place, and how many of these were lost."""
     held, first_tree, own, network = state.held, state.first_tree, state.own, state.schedule.network
     tree, otherwise = np.where(sends.tree < 0, len(held) - 1, sends.tree), np.full(len(sends.src), -1)
     if state.schedule.copies == 1:
         otherwise = first_tree[sends.src, sends.chunk]
     come_by = np.where(held[tree, sends.src, sends.chunk], tree, otherwise)
     # of several copies in one step the first is written last, and stays
-    sent = np.flatnonzero((come_by >= 0) & (state.node_dies[sends.src] > sends.step))[::-1]
-    src, dst, chunk, arc = sends.src[sent], sends.dst[sent], sends.chunk[sent], network.arc(sends.src, sends.port)[sent]
-    lie = ((state.node_lies[src] <= sends.step) & ~own[src, chunk]) | (state.arc_lies[arc] <= sends.step)
+    sent = np.flatnonzero((come_by >= 0) & state.living.can_send(sends.step, sends.src))[::-1]
+    src, dst, chunk, port = sends.src[sent], sends.dst[sent], sends.chunk[sent], sends.port[sent]
+    lie = (state.node_lies[src] <= sends.step) & ~own[src, chunk]
+    lie |= state.arc_lies[network.arc(src, port)] <= sends.step
     tree, come_by = tree[sent], come_by[sent]
-    arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[dst] > sends.step)
+    arrives = state.living.can_hear(sends.step, src, port, dst)
     new = arrives & ~held[tree, dst, chunk]  # in each tree the first copy stays
     bounds = state.layout.bounds
     columns = (c[new].tolist() for c in (tree, come_by, src, dst, bounds[chunk], bounds[chunk + 1], lie))
@@ -308,7 +226,8 @@ def _pass_on(state: _State, sends: Sends) -> tuple[int, int, int]:
     held[tree[new], dst[new], chunk[new]] = True
     unknown = arrives & (first_tree[dst, chunk] < 0) & ~own[dst, chunk]
     first_tree[dst[unknown], chunk[unknown]] = tree[unknown]
-    return len(sent), int((~arrives).sum()), int(lie.sum())
+    state.altered += int(lie.sum())
+    return len(sent), int((~arrives).sum())
 
 
 def _choose(state: _State, node: int, wanted: Ranges, elected: NDArray[np.int8]) -> Bytes:

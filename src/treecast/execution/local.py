@@ -4,20 +4,11 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import (
-    Description,
-    count_of,
-    describe,
-    node_table,
-    spell_counts,
-    spell_range,
-    spell_ranges,
-)
+from treecast.description import Description, count_of, describe, spell_counts, spell_range, spell_ranges
 from treecast.execution.layout import (
     Bytes,
     Layout,
@@ -33,9 +24,9 @@ from treecast.execution.layout import (
     ranges_by_node,
     true_sums,
 )
-from treecast.execution.outcome import Outcome
+from treecast.execution.outcome import Digested, Living, carry_out, table_of
 from treecast.networks.core import Ints
-from treecast.progress import Progress, report, reporting
+from treecast.progress import Progress, reporting
 from treecast.schedule import Schedule, Sends, describe_job
 from treecast.simulation.delivery import describe_delivery, describe_late
 from treecast.simulation.faults import Faults, living_ranks, wanted
@@ -46,33 +37,19 @@ Take = Callable[[int, bytes], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Execution(Outcome):
+class Execution(Digested):
     """What really happened when a schedule moved data between the buffers of the nodes.
 
     Parameters
     ----------
-    schedule : Schedule
-        What ran.
-    faults : Faults
-        What failed.
-    size : int
-        The bytes of the data.
-    digest : str
-        The SHA-256 of the data, in hexadecimal.
-    digests : list of str or None
-        The SHA-256 of what each node ended with of what it wants, in the order of the chunks; None where the node failed.
-    true_digests : list of str
-        The SHA-256 of what each node should end with.
+    schedule, size, faults, digest, digests, true_digests, steps, transmissions, lost_sends, seconds
+        What ran, on which data, and what came of it, as ``Digested`` says.
     wanted : bool (N, chunks)
         What each node is to end with: nothing where it fails, and nothing whose only source was dead from the start.
     held : bool (N, chunks)
         Which chunks each node ended with; a sum, when all was there that it adds to it.
     first_tree : int16 (N, chunks)
         Over which tree it first got each, and the last contribution of a sum; -1 where it got none.
-    steps, transmissions : int
-        Of the sends that took place.
-    seconds : float
-        The time that it took.
 
     Examples
     --------
@@ -83,10 +60,6 @@ class Execution(Outcome):
     (23, True, {1: 6})
     """
 
-    faults: Faults
-    digest: str
-    digests: list[str | None]
-    true_digests: list[str]
     wanted: NDArray[np.bool_]
     held: NDArray[np.bool_]
     first_tree: NDArray[np.int16]
@@ -145,19 +118,21 @@ def run(
 
 def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Take | None, layout: Layout) -> Execution:
     began = time.perf_counter()
-    faults.check(schedule)
     collective, nodes = schedule.collective, schedule.network.nodes
+    living = Living(schedule, faults)
     check_memory(collective, nodes, layout.size)
-    true, state = _start(schedule, layout, data, faults)
-    steps, transmissions, arrived, last = 0, 0, 0, schedule.steps
-    for sends in schedule.expand():
+    state = _State(schedule, layout, living)
+    true = state.begin(data)
+
+    def do(sends: Sends) -> tuple[int, int]:
         sent, heard = _find_sent(state, sends)
-        transmissions, arrived = transmissions + len(sent), arrived + len(heard)
-        steps = sends.step + 1 if len(sent) else steps
         _receive(state, sends, heard)
-        report(sends.step + 1, last, "steps")
+        return len(sent), len(sent) - len(heard)
+
+    went = carry_out(schedule, began, do)
     to_have = wanted(collective, faults)
-    digests, true_digests = digests_by_node(layout, state.memory, true, ranges_by_node(to_have, nodes))
+    every = ranges_by_node(to_have, nodes)
+    digests, true_digests = digests_by_node(layout, state.memory, true, every)
     done = Execution(
         schedule=schedule,
         faults=faults,
@@ -168,98 +143,68 @@ def _run(schedule: Schedule, data: bytes | memoryview, faults: Faults, take: Tak
         wanted=mask_of(to_have, nodes, collective.chunks),
         held=state.held,
         first_tree=state.first_tree,
-        steps=steps,
-        transmissions=transmissions,
-        lost_sends=transmissions - arrived,
-        seconds=time.perf_counter() - began,
+        **went,
     )
-    if take is not None:
-        every = ranges_by_node(to_have, nodes)
-        for node in done.intact:
-            if every[node]:
-                take(node, b"".join(state.memory[node, layout.slice_of(*chunks)].data for chunks in every[node]))
+    for node in done.intact if take is not None else ():
+        if take is not None and every[node]:
+            take(node, b"".join(state.memory[node, layout.slice_of(*chunks)].data for chunks in every[node]))
     return done
 
 
-@dataclass(frozen=True, eq=False)
 class _State:
     """What all nodes have at some step; the arrays change as the schedule goes on.
 
     ``memory``: uint8 (N, bytes). ``held``, ``first_tree``: as in an Execution. ``missing``: int32 (N, sums), the contributions
     that a node still has to add; ``due``: those whose step is still to come. ``completes``: bool (N, sums), which sums a node
     completes. ``sent_over``, ``received_over``: bool (arcs, chunks), which chunks were sent over each arc of a sparing schedule,
-    and which arrived there. ``node_dies``, ``arc_dies``: the step of each fault.
+    and which arrived there.
     """
 
-    schedule: Schedule
-    layout: Layout
-    memory: NDArray[np.uint8]
-    held: NDArray[np.bool_]
-    first_tree: NDArray[np.int16]
-    missing: NDArray[np.int32]
-    sent_over: NDArray[np.bool_]
-    received_over: NDArray[np.bool_]
-    node_dies: Ints
-    arc_dies: Ints
-    due: NDArray[np.int32]
-    completes: NDArray[np.bool_]
+    def __init__(self, schedule: Schedule, layout: Layout, living: Living) -> None:
+        nodes, chunks = schedule.network.nodes, schedule.collective.chunks
+        self.schedule, self.layout, self.living = schedule, layout, living
+        self.memory, self.held = np.zeros((nodes, layout.size), np.uint8), np.zeros((nodes, chunks), bool)
+        self.first_tree = np.full((nodes, chunks), -1, np.int16)
+        self.missing = missing_contributions(schedule)
+        self.due, self.completes = self.missing.copy(), completions(schedule)
+        arcs = len(living.arc_dies) if schedule.sparing else 0
+        self.sent_over, self.received_over = np.zeros((2, arcs, chunks), bool)
 
-
-def _start(schedule: Schedule, layout: Layout, data: bytes | memoryview, faults: Faults) -> tuple[Bytes, _State]:
-    """Return the true data, laid out like a node's memory, and what the nodes have before the first step."""
-    collective, nodes = schedule.collective, schedule.network.nodes
-    node_dies, arc_dies = faults.by_step(schedule.network)
-    memory = np.zeros((nodes, layout.size), np.uint8)
-    held = np.zeros((nodes, collective.chunks), bool)
-    sent_over, received_over = np.zeros((2, len(arc_dies) if schedule.sparing else 0, collective.chunks), bool)
-    missing = missing_contributions(schedule)
-    state = _State(
-        schedule,
-        layout,
-        memory,
-        held,
-        first_tree=np.full(held.shape, -1, np.int16),
-        missing=missing,
-        sent_over=sent_over,
-        received_over=received_over,
-        node_dies=node_dies,
-        arc_dies=arc_dies,
-        due=missing.copy(),
-        completes=completions(schedule),
-    )
-    if collective.sums:
-        parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
-        for node, part in zip(collective.ranks.tolist(), parts, strict=True):
-            add_contribution(memory[node], part)
-        held[:, : collective.sums] = ((state.missing == 0) | collective.shared) & (node_dies > 0)[:, None]
-        held[list(collective.relays)] = False  # they have something when others have sent it
-        _finish(state, *np.nonzero(held[:, : collective.sums] & (state.missing == 0)))
-        return true_sums(collective, layout, parts), state
-    true = np.frombuffer(data, np.uint8)
-    for node, chunks in enumerate(ranges_by_node(collective.given(), nodes)):
-        for first, stop in chunks if node_dies[node] > 0 else ():
-            place = layout.slice_of(first, stop)
-            memory[node, place] = true[place]
-            held[node, first:stop] = True
-    return true, state
+    def begin(self, data: bytes | memoryview) -> Bytes:
+        """Give nodes what they have before the first step; return the true data, laid out like a node's memory."""
+        collective, layout, lives = self.schedule.collective, self.layout, self.living.node_dies > 0
+        if collective.sums:
+            parts = [data[rank * layout.part : (rank + 1) * layout.part] for rank in range(len(collective.ranks))]
+            for node, part in zip(collective.ranks.tolist(), parts, strict=True):
+                add_contribution(self.memory[node], part)
+            sums = self.held[:, : collective.sums]
+            sums[:] = ((self.missing == 0) | collective.shared) & lives[:, None]
+            self.held[list(collective.relays)] = False  # they have something when others have sent it
+            _finish(self, *np.nonzero(sums & (self.missing == 0)))
+            return true_sums(collective, layout, parts)
+        true = np.frombuffer(data, np.uint8)
+        for node, chunks in enumerate(ranges_by_node(collective.given(), len(lives))):
+            for first, stop in chunks if lives[node] else ():
+                place = layout.slice_of(first, stop)
+                self.memory[node, place] = true[place]
+                self.held[node, first:stop] = True
+        return true
 
 
 def _find_sent(state: _State, sends: Sends) -> tuple[Ints, Ints]:
     """Return which sends of a step take place, and which of these arrive: places in ``sends``."""
-    network = state.schedule.network
-    arc = network.arc(sends.src, sends.port)
-    speaks = (state.node_dies[sends.src] > sends.step) & state.held[sends.src, sends.chunk]
-    if state.schedule.initiator is not None:  # a node that it has not started sends nothing
-        first, stop = (
-            state.schedule.collective.messages * at for at in (state.schedule.initiator, state.schedule.initiator + 1)
-        )
+    network, schedule = state.schedule.network, state.schedule
+    speaks = state.living.can_send(sends.step, sends.src) & state.held[sends.src, sends.chunk]
+    if schedule.initiator is not None:  # a node that it has not started sends nothing
+        first, stop = (schedule.collective.messages * at for at in (schedule.initiator, schedule.initiator + 1))
         speaks &= ((sends.chunk >= first) & (sends.chunk < stop)) | state.held[sends.src, first]
-    if state.schedule.sparing:
+    if schedule.sparing:
+        arc = network.arc(sends.src, sends.port)
         back = network.arc(sends.dst, network.back(sends.src, sends.port))
-        back = np.where(state.schedule.answers[sends.row], len(state.received_over) - 1, back)
+        back = np.where(schedule.answers[sends.row], len(state.received_over) - 1, back)
         speaks &= ~state.sent_over[arc, sends.chunk] & ~state.received_over[back, sends.chunk]
         state.sent_over[arc[speaks], sends.chunk[speaks]] = True
-    arrives = (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)
+    arrives = state.living.can_hear(sends.step, sends.src, sends.port, sends.dst)
     return np.flatnonzero(speaks), np.flatnonzero(speaks & arrives)
 
 
@@ -268,30 +213,26 @@ def _receive(state: _State, sends: Sends, heard: Ints) -> None:
     src, dst, chunk, tree = sends.src[heard], sends.dst[heard], sends.chunk[heard], sends.tree[heard]
     if state.schedule.sparing:
         state.received_over[state.schedule.network.arc(src, sends.port[heard]), chunk] = True
-    sums = state.schedule.collective.sums
-    if state.schedule.collective.shared:
-        _receive_shared(state, sends, heard)
+    sums, shared = state.schedule.collective.sums, state.schedule.collective.shared
+    if sums:
         added = chunk < sums
-        _move(state, src[~added], dst[~added], chunk[~added])
-        dst, chunk, tree = dst[~added], chunk[~added], tree[~added]
-        new = ~state.held[dst, chunk]
-    elif sums:
-        added = chunk < sums
-        _move(state, src[added], dst[added], chunk[added], add=True)
-        np.subtract.at(state.missing, (dst[added], chunk[added]), 1)
-        _move(state, src[~added], dst[~added], chunk[~added])
         there = ~added
-        there[added] = state.missing[dst[added], chunk[added]] == 0
+        if shared:
+            _receive_shared(state, sends, heard)
+        else:
+            _move(state, src[added], dst[added], chunk[added], add=True)
+            np.subtract.at(state.missing, (dst[added], chunk[added]), 1)
+            there[added] = state.missing[dst[added], chunk[added]] == 0
+        _move(state, src[~added], dst[~added], chunk[~added])
         dst, chunk, tree = dst[there], chunk[there], tree[there]
-        new = ~state.held[dst, chunk]
-    else:
-        new = ~state.held[dst, chunk]
+    new = ~state.held[dst, chunk]
+    if not sums:
         _move(state, src[new], dst[new], chunk[new])
     # of copies that come in one step the first row counts, as in a replay
     _, first = np.unique(dst[new] * state.held.shape[1] + chunk[new], return_index=True)
     state.first_tree[dst[new][first], chunk[new][first]] = tree[new][first]
     state.held[dst, chunk] = True
-    if sums and not state.schedule.collective.shared:
+    if sums and not shared:
         _finish(state, dst, chunk)
 
 
@@ -346,20 +287,15 @@ def _finish(state: _State, node: Ints, chunk: Ints) -> None:
 
 @describe.register
 def _(done: Execution) -> Description:
-    label, intact = done.schedule.network.label, set(done.intact)
-    ranks: list[int] = done.schedule.collective.ranks.tolist()
-    nodes: list[dict[str, Any]] = [
-        {
-            "node": label(node),
-            "verdict": "dead" if digest is None else "intact" if node in intact else "INCOMPLETE",
-            "sha256": digest,
-            "true_sha256": true,
-            "by_tree": done.by_tree(node),
-            "lost": [] if digest is None else done.lost(node),
-        }
-        for node in ranks
-        for digest, true in [(done.digests[node], done.true_digests[node])]
-    ]
+    intact, living = set(done.intact), len(done.living)
+
+    def verdict(node: int) -> str:
+        return "dead" if done.digests[node] is None else "intact" if node in intact else "INCOMPLETE"
+
+    def lost(node: int) -> list[tuple[int, int]]:
+        return [] if done.digests[node] is None else done.lost(node)
+
+    nodes = done.reports(verdict, by_tree=done.by_tree, lost=lost)
     figures = {
         "bytes": done.size,
         "sha256": done.digest,
@@ -369,24 +305,13 @@ def _(done: Execution) -> Description:
     }
     faults = done.faults.describe(done.schedule.network)
     lacking = [f"{one['node']} lacks {spell_range(*chunks)}" for one in nodes for chunks in one["lost"]]
-    words = (done.schedule.collective.member, "faults")
-    begin = describe_delivery(len(intact), len(done.living), faults, lacking, words)
+    begin = describe_delivery(len(intact), living, faults, lacking, (done.schedule.collective.member, "faults"))
     begin = begin.joined(describe_late(done.schedule, done.faults))
     begin = begin.adding(lines={"input": count_of(done.size, "byte"), "sha256": done.digest})
-    lines = done.lines_of_run()
-    rows = [
-        (
-            one["node"],
-            one["verdict"],
-            (one["sha256"] or "")[:16],
-            spell_counts(one["by_tree"]),
-            spell_ranges(one["lost"]),
-        )
-        for one in nodes
-    ]
-    table = node_table(
-        ("node", "verdict", "sha256 …", "tree:chunks", "lacks"),
-        rows,
+    table = table_of(
+        nodes,
         {"intact": "good", "dead": "quiet", "INCOMPLETE": "bad"},
+        ("tree:chunks", "by_tree", spell_counts),
+        ("lacks", "lost", spell_ranges),
     )
-    return begin.joined(describe_job(done.schedule)).adding(figures, lines, table)
+    return begin.joined(describe_job(done.schedule)).adding(figures, done.lines_of_run(), table)

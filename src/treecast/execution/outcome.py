@@ -1,10 +1,17 @@
-"""What all ways to run a schedule on real bytes have in their results."""
+"""What all ways to run a schedule on real bytes share: how steps are gone through under faults, and what is told of it."""
 
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from treecast.description import Described
-from treecast.schedule import Schedule
+from numpy.typing import NDArray
+
+from treecast.description import Described, Mark, Table, node_table
+from treecast.progress import report
+from treecast.schedule import Schedule, Sends
 from treecast.simulation.delivery import describe_sends
+from treecast.simulation.faults import Faults
 from treecast.units import spell_seconds
 
 
@@ -18,20 +25,35 @@ class Outcome(Described):
         What ran.
     size : int
         The bytes of the data.
-    steps, transmissions : int
-        Of the sends that took place.
-    lost_sends : int
-        How many of them went over a failed arc or to a failed node.
+    transmissions : int
+        The sends that took place.
     seconds : float
         The time that it took.
     """
 
     schedule: Schedule
     size: int
-    steps: int
     transmissions: int
-    lost_sends: int
     seconds: float
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Stepped(Outcome):
+    """What a run in this process came to, step by step.
+
+    Parameters
+    ----------
+    faults : Faults
+        What failed.
+    steps : int
+        Of the sends that took place.
+    lost_sends : int
+        How many of them went over a failed arc or to a failed node.
+    """
+
+    faults: Faults
+    steps: int
+    lost_sends: int
 
     def figures_of_run(self) -> dict[str, object]:
         """Return what JSON says of the sends and the time."""
@@ -42,7 +64,89 @@ class Outcome(Described):
             "seconds": round(self.seconds, 6),
         }
 
-    def lines_of_run(self) -> dict[str, object]:
-        """Return what the terminal says of them."""
-        sends = describe_sends(self.transmissions, self.lost_sends)
+    def lines_of_run(self, more: str = "") -> dict[str, object]:
+        """Return what the terminal says of them, and ``more`` of the sends."""
+        sends = describe_sends(self.transmissions, self.lost_sends) + more
         return {"steps": self.steps, "transmissions": sends, "moved in": spell_seconds(self.seconds)}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Digested(Stepped):
+    """A run whose nodes are judged by digests.
+
+    Parameters
+    ----------
+    digest : str
+        The SHA-256 of the data, in hexadecimal.
+    digests : list of str or None
+        The SHA-256 of what each node ended with of what it wants, in the order of the chunks; None where the node failed.
+    true_digests : list of str
+        The SHA-256 of what each node should end with.
+    """
+
+    digest: str
+    digests: list[str | None]
+    true_digests: list[str]
+
+    def reports(self, verdict: Callable[[int], str], **more: Callable[[int], object]) -> list[dict[str, Any]]:
+        """Return what is told of each rank: its verdict, its digests, and ``more``, by its number."""
+        return [
+            {
+                "node": self.schedule.network.label(node),
+                "verdict": verdict(node),
+                "sha256": self.digests[node],
+                "true_sha256": self.true_digests[node],
+                **{name: say(node) for name, say in more.items()},
+            }
+            for node in self.schedule.collective.ranks.tolist()
+        ]
+
+
+def table_of(
+    nodes: Sequence[dict[str, Any]],
+    marks: Mapping[str, Mark],
+    *columns: tuple[str, str, Callable[[Any], object]],
+) -> Table:
+    """Return the table of what is told of each node; each column has a head, an entry, and how people write that."""
+    every = (("sha256 …", "sha256", _shorten), *columns)
+    rows = [[one["node"], one["verdict"], *(say(one[entry]) for _, entry, say in every)] for one in nodes]
+    return node_table(("node", "verdict", *(head for head, _, _ in every)), rows, marks)
+
+
+def _shorten(digest: str | None) -> str:
+    return (digest or "")[:16]
+
+
+class Living:
+    """Which nodes and arcs still live, by the step from which each fails."""
+
+    def __init__(self, schedule: Schedule, faults: Faults) -> None:
+        faults.check(schedule)
+        self._network = schedule.network
+        self.node_dies, self.arc_dies = faults.by_step(schedule.network)
+
+    def can_send(self, step: int | NDArray[Any], src: NDArray[Any]) -> NDArray[Any]:
+        """Return which sources live in a step."""
+        return self.node_dies[src] > step
+
+    def can_hear(
+        self, step: int | NDArray[Any], src: NDArray[Any], port: NDArray[Any], dst: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return over which arcs something arrives in a step."""
+        return (self.arc_dies[self._network.arc(src, port)] > step) & (self.node_dies[dst] > step)
+
+
+def carry_out(schedule: Schedule, began: float, do: Callable[[Sends], tuple[int, int]]) -> dict[str, Any]:
+    """Carry out a schedule step by step; return the fields of ``Stepped`` that count sends.
+
+    ``do`` carries out the sends of one step, and returns how many took place, and how many of these were lost. ``began``: when
+    all began, as ``time.perf_counter`` says it.
+    """
+    steps, transmissions, lost, last = 0, 0, 0, schedule.steps
+    for sends in schedule.expand():
+        sent, gone = do(sends)
+        transmissions, lost = transmissions + sent, lost + gone
+        steps = sends.step + 1 if sent else steps
+        report(sends.step + 1, last, "steps")
+    seconds = time.perf_counter() - began
+    return {"steps": steps, "transmissions": transmissions, "lost_sends": lost, "seconds": seconds}

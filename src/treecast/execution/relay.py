@@ -9,24 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.collectives import Lengths
 from treecast.description import Description, count_of, describe, list_few, node_table
 from treecast.errors import FormatError, PlanError
-from treecast.execution.layout import Bytes, Layout, message_layout
-from treecast.execution.outcome import Outcome
+from treecast.execution.layout import Bytes, message_layout
+from treecast.execution.outcome import Living, Stepped, carry_out
 from treecast.files import read_whole, spell_path, write_whole
 from treecast.networks.core import Ints
-from treecast.progress import report
 from treecast.schedule import Schedule, Sends, describe_job
-from treecast.simulation.delivery import describe_late, describe_sends
+from treecast.simulation.delivery import describe_late
 from treecast.simulation.faults import Faults
-from treecast.units import spell_seconds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Relay(Outcome):
+class Relay(Stepped):
     """What became of each node's message. ``contents``: its bytes as they arrived, None where a flit is missing or it has none.
 
     ``flit``: the bytes of a flit. ``lost``: how many of a message's flits did not arrive: int64 (N,). ``held``: the most flits
@@ -34,7 +31,6 @@ class Relay(Outcome):
     control flits. ``lost_sends``: how many of these went over a failed arc or to a failed node.
     """
 
-    faults: Faults
     flit: int
     contents: Mapping[int, bytes]
     lost: Ints
@@ -79,11 +75,10 @@ def _(done: Relay) -> Description:
         "most_held_for_others": done.held,
         "messages": messages,
     }
-    more = {
-        "steps": done.steps,
-        "transmissions": describe_sends(done.transmissions, done.lost_sends),
+    more = done.lines_of_run()
+    more |= {
         "buffers": f"no node ever held more than {count_of(done.held, 'flit')} for others",
-        "moved in": spell_seconds(done.seconds),
+        "moved in": more.pop("moved in"),
     }
     late = describe_late(schedule, done.faults)
     table = node_table(
@@ -132,21 +127,17 @@ def relay(
     """
     began = time.perf_counter()
     faults = faults or Faults()
-    faults.check(schedule)
-    lengths, collective = schedule.collective.lengths, schedule.collective
+    living, lengths = Living(schedule, faults), schedule.collective.lengths
     if lengths is None:
-        raise PlanError(f"{collective.kind} has no messages of different lengths: give a file, not a folder")
+        raise PlanError(f"{schedule.collective.kind} has no messages of different lengths: give a file, not a folder")
     sizes = sizes_of(schedule, lengths, messages, flit)
     data = b"".join(messages[node] for node in lengths.sequence.tolist() if sizes[node])
-    state = _start(schedule, lengths, message_layout(lengths, sizes, flit), data, faults)
-    held, steps, transmissions, lost, last = 0, 0, 0, 0, schedule.steps
-    for sends in schedule.expand():
-        sent, gone = _move_on(state, sends)
-        transmissions, lost = transmissions + sent, lost + gone
-        steps = sends.step + 1 if sent else steps
-        held = max(held, max(Counter(node for node, _ in state.passing).values(), default=0))
-        report(sends.step + 1, last, "steps")
-    control, lost_control = _control_flits(state)
+    state = _State(schedule, lengths, sizes, flit, data=np.frombuffer(data, np.uint8), living=living)
+    went = carry_out(schedule, began, state.move_on)
+    control, lost_control = _control_flits(schedule, living)
+    went["steps"] = max(went["steps"], int(control.max(initial=-1)) + 1)
+    went["transmissions"] += len(control)
+    went["lost_sends"] += lost_control
     missing = lengths.flits.copy()
     np.subtract.at(missing, lengths.block_of(np.flatnonzero(state.there)), 1)
     place = {node: state.layout.slice_of(lengths.first[node], lengths.stop[node]) for node in messages}
@@ -157,11 +148,8 @@ def relay(
         size=sum(map(len, messages.values())),
         contents={node: state.arrived[place[node]].tobytes() for node in messages},
         lost=missing,
-        held=held,
-        steps=max(steps, int(control.max(initial=-1)) + 1),
-        transmissions=transmissions + len(control),
-        lost_sends=lost + lost_control,
-        seconds=time.perf_counter() - began,
+        held=state.most_held,
+        **went,
     )
 
 
@@ -179,77 +167,55 @@ def sizes_of(schedule: Schedule, lengths: Lengths, messages: Mapping[int, bytes 
     return sizes
 
 
-@dataclass(eq=False)
 class _State:
-    """What is where at some step. ``home``: int64 (chunks,), the node at which each chunk begins; ``target``: where it must end.
+    """What is where at some step: ``arrived``, what has come of all messages, and ``there``, which of their flits.
 
-    ``data``: all messages, in the order of their chunks; ``arrived``: what of it has come, laid out alike; ``there``: which
-    chunks. ``passing``: by node and chunk, what nodes got for others in the last step.
+    ``most_held``: the most flits that a node held for others at once.
     """
 
-    schedule: Schedule
-    layout: Layout
-    data: Bytes
-    home: Ints
-    target: Ints
-    node_dies: Ints
-    arc_dies: Ints
-    arrived: Bytes
-    there: NDArray[np.bool_]
-    passing: dict[tuple[int, int], Bytes]
+    def __init__(
+        self, schedule: Schedule, lengths: Lengths, sizes: Ints, flit: int, *, data: Bytes, living: Living
+    ) -> None:
+        chunks = np.arange(lengths.total)
+        self.layout, self._data, self._living = message_layout(lengths, sizes, flit), data, living
+        self._home, self._target = schedule.collective.source_of(chunks), schedule.collective.destination_of(chunks)
+        self.arrived, self.there = np.zeros(self.layout.size, np.uint8), np.zeros(lengths.total, bool)
+        self._passing = dict[tuple[int, int], Bytes]()  # by node and chunk, what nodes got for others in the last step
+        self.most_held = 0
+
+    def move_on(self, sends: Sends) -> tuple[int, int]:
+        """Carry out the sends of one step: a node has what it gets for others only in the next step.
+
+        Return how many sends took place, and how many of them were lost.
+        """
+        goes = self._living.can_send(sends.step, sends.src)
+        hears = goes & self._living.can_hear(sends.step, sends.src, sends.port, sends.dst)
+        begins, ends = self._home[sends.chunk] == sends.src, self._target[sends.chunk] == sends.dst
+        came: dict[tuple[int, int], Bytes] = {}
+        columns = sends.src, sends.dst, sends.chunk, begins, ends, goes, hears
+        moved = lost = 0
+        for src, dst, chunk, at_home, at_end, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
+            place = self.layout.slice_of(chunk, chunk + 1)
+            flit = self._data[place] if at_home else self._passing.get((src, chunk))
+            if flit is None:
+                continue
+            moved += sent
+            lost += sent and not heard
+            if heard and at_end:
+                self.arrived[place] = flit
+                self.there[chunk] = True
+            elif heard:
+                came[dst, chunk] = flit.copy()
+        self._passing = came
+        self.most_held = max(self.most_held, *Counter(node for node, _ in came).values(), 0)
+        return moved, lost
 
 
-def _start(schedule: Schedule, lengths: Lengths, layout: Layout, data: bytes, faults: Faults) -> _State:
-    chunks = np.arange(lengths.total)
-    node_dies, arc_dies = faults.by_step(schedule.network)
-    return _State(
-        schedule,
-        layout,
-        np.frombuffer(data, np.uint8),
-        home=schedule.collective.source_of(chunks),
-        target=schedule.collective.destination_of(chunks),
-        node_dies=node_dies,
-        arc_dies=arc_dies,
-        arrived=np.zeros(layout.size, np.uint8),
-        there=np.zeros(lengths.total, bool),
-        passing={},
-    )
-
-
-def _move_on(state: _State, sends: Sends) -> tuple[int, int]:
-    """Carry out the sends of one step: a node has what it gets for others only in the next step.
-
-    Return how many sends took place, and how many of them were lost.
-    """
-    arc = state.schedule.network.arc(sends.src, sends.port)
-    goes = state.node_dies[sends.src] > sends.step
-    hears = goes & (state.arc_dies[arc] > sends.step) & (state.node_dies[sends.dst] > sends.step)
-    begins, ends = state.home[sends.chunk] == sends.src, state.target[sends.chunk] == sends.dst
-    came: dict[tuple[int, int], Bytes] = {}
-    columns = sends.src, sends.dst, sends.chunk, begins, ends, goes, hears
-    moved = lost = 0
-    for src, dst, chunk, at_home, at_end, sent, heard in zip(*(column.tolist() for column in columns), strict=True):
-        place = state.layout.slice_of(chunk, chunk + 1)
-        flit = state.data[place] if at_home else state.passing.get((src, chunk))
-        if flit is None:
-            continue
-        moved += sent
-        lost += sent and not heard
-        if heard and at_end:
-            state.arrived[place] = flit
-            state.there[chunk] = True
-        elif heard:
-            came[dst, chunk] = flit.copy()
-    state.passing = came
-    return moved, lost
-
-
-def _control_flits(state: _State) -> tuple[Ints, int]:
+def _control_flits(schedule: Schedule, living: Living) -> tuple[Ints, int]:
     """Return the steps of the control flits that are really sent, and how many of these are lost."""
-    rows, network = state.schedule.rows, state.schedule.network
-    sent = rows.control & (state.node_dies[rows.src] > rows.step)
-    carried = state.arc_dies[network.arc(rows.src, rows.port)] > rows.step
-    arrives = sent & carried & (state.node_dies[rows.dst] > rows.step)
+    rows = schedule.rows
+    sent = rows.control & living.can_send(rows.step, rows.src)
+    arrives = sent & living.can_hear(rows.step, rows.src, rows.port, rows.dst)
     return rows.step[sent].astype(np.int64), int((sent & ~arrives).sum())
 
 
