@@ -97,7 +97,6 @@ ALLOWED = (
     ),
     Allowed("platform", "docs/formats.md", r"-platform platform\.xml|`platform\.xml`", "SimGrid's word"),
     Allowed("platform", "*", r"sys\.platform", "Python's name"),
-    Allowed("processor", "src/treecast/mpi/*", r"need the processor", "the hardware"),
     Allowed("processor", "docs/*trees.md", r"networks of processors", "the title of a paper"),
     Allowed("source", "*", "", "also the sender of a row, and the paper that something is taken from"),
 )

@@ -1,5 +1,6 @@
 """What one rank does: both ends of a link find the same messages with the same tags, without MPI."""
 
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -8,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import treecast
 from treecast import plan, verify
 from treecast.errors import PlanError
 from treecast.execution.layout import file_layout
@@ -105,16 +105,15 @@ def test_a_chunk_is_the_same_bytes_as_in_this_process(kind, tmp_path):
         assert program_again(header, 3).sizes == schedule.sizes
 
 
-def test_each_rank_reads_the_plan_once(tmp_path, monkeypatch):
-    path = tmp_path / "plan.tc"
-    treecast.save(plan("scatter", "ring:5"), path)
-    reads, read = [], run.formats.read
-    monkeypatch.setattr(run.formats, "read", lambda name: reads.append(name) or read(name))
-    asked = run.Request(str(path), "", 1, {}, 1.0, None)
-    assert len(run.own_program(asked, 3, 5)) > 0
-    assert reads == [str(path)]
+def test_the_plan_is_read_once_and_each_rank_is_dealt_its_own_rows(tmp_path):
+    schedule, reads = plan("scatter", "ring:5"), []
+    asked = run.Request("", "", 1, {}, 1.0)
+    what, programs = run.deal_out(lambda: reads.append(1) or (schedule, asked), 5)
+    assert (what, reads) == (asked, [1])
+    assert programs == [schedule.at(rank) for rank in range(5)]
+    assert pickle.loads(pickle.dumps(programs[3])) == programs[3]
     with pytest.raises(PlanError, match="mpirun started 6 ranks: start it with -n 5"):
-        run.own_program(asked, 3, 6)
+        run.deal_out(lambda: (schedule, asked), 6)
 
 
 def test_starting_ranks_needs_neither_numpy_nor_mpi4py():

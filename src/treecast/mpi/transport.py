@@ -7,11 +7,11 @@ side thread takes it when it is free, and answers ranks that are behind while th
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from threading import Event, Lock, Thread
 from typing import Any
 
-from treecast.mpi.deaths import abandon, cancel, failed_ranks, is_proof
+from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended, is_proof
 from treecast.mpi.library import tags_of
 from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
 
@@ -20,7 +20,8 @@ _COUNT = struct.Struct("<Q")
 _CONTROL = 0  # the tag of frames of control
 _STAGES = 1 << 6  # of a call, whose messages have tags of their own
 _ASKED = 1 << 15  # stages from there on are counted by who asks
-_QUIET, _NAP = 1e-3, 2e-4  # seconds of nothing after which a rank naps between looks
+_QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
+_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.1, 2e-4, 5e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
 _SIDE = 2e-2  # seconds between two looks of the side thread
 _LAST_LOOKS = 20  # at a message that was cancelled
@@ -65,7 +66,7 @@ class MpiTransport:
         self._watchers: list[Callable[[int, bool], None]] = []
         self._posted: list[_Posted] = []
         self._dropped: list[tuple[int, int, Ticket]] = []  # source and tag of what is taken and dropped
-        self._said: list[Any] = []  # frames of control that are not out yet
+        self._said: list[tuple[int, Any]] = []  # to whom frames of control are not out yet
         self._fetches = tags_of(mpi) // 2
         self._calls = max(1, (self._fetches - 1) // (2 * _STAGES))
         self._status, self._byte = mpi.Status(), mpi.BYTE
@@ -137,9 +138,14 @@ class MpiTransport:
             request = self.comm.Isend([frame, len(frame), self._byte], to, _CONTROL)
             self._sent[to] += 1
             if not request.Test():
-                self._said.append(request)
+                self._said.append((to, request))
         except self.mpi.Exception as error:
             self._note(to, error)
+
+    def has_said(self, ranks: Set[int]) -> bool:
+        """Return whether all frames of control are out that go to living ones of some ranks."""
+        self._said = [each for each in self._said if has_ended(self.mpi, each[1]) is False]
+        return not any(to in ranks and to not in self._lost for to, _ in self._said)
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
@@ -191,7 +197,7 @@ class MpiTransport:
                 self._watch_time(now, self.deadline)
             os.sched_yield()
             if now - moved > _QUIET and (self.deadline is not None or not self._posted):
-                time.sleep(_NAP)
+                time.sleep(min(max(_NAP_SHARE * (now - moved), _SHORTEST_NAP), _LONGEST_NAP))
 
     def _move(self) -> bool:
         """Take what is over; return whether there was any."""
@@ -360,7 +366,8 @@ class MpiTransport:
 
     def let_go(self) -> None:
         """Keep the memory of what is under way, as long as MPI may use it."""
-        abandon(self.mpi, [(request, None) for request in (*self._said, *(posted.request for posted in self._posted))])
+        left = [request for _, request in self._said] + [posted.request for posted in self._posted]
+        abandon(self.mpi, [(request, None) for request in left])
 
 
 class Together:

@@ -92,8 +92,8 @@ def _flit(schedule: "Schedule", asked: int | None) -> int:
 
 def _run_over_mpi(file: str, data: str, over: MpiOptions, as_json: bool, *, flit: int | None, **asked: Any) -> int:
     from treecast.description import describe
-    from treecast.mpi.job.outcome import run_over_mpi
     from treecast.mpi.job.run import Request, make_request
+    from treecast.mpi.job.start import run_over_mpi
 
     check_numbers(timeout=over.timeout)
     if "-" in (file, data):

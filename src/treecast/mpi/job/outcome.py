@@ -1,15 +1,16 @@
-"""A run over MPI from its request to its outcome, from outside or inside mpirun, and how the outcome is described."""
+"""What a run over MPI came to, made of what its ranks report at their ends, and how that is described."""
 
-from collections.abc import Callable
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from treecast.against import dead
+import numpy as np
+
+from treecast.against import dead as failures
+from treecast.collectives import Collective
 from treecast.description import (
-    Described,
     Description,
     Mark,
-    Table,
     count_of,
     describe,
     list_few,
@@ -18,135 +19,254 @@ from treecast.description import (
     spell_ranges,
 )
 from treecast.errors import PlanError
-from treecast.mpi import library as mpi
-from treecast.mpi.job import run as runs
-from treecast.mpi.job.findings import SPARED, Found, holds
+from treecast.execution.layout import Ranges, ranges, ranges_at, ranges_by_node
+from treecast.execution.outcome import Outcome
+from treecast.mpi.engine.engine import Outcome as Ended
+from treecast.mpi.job.data import Prepared, Source, true_memory
 from treecast.mpi.job.launch import TIMED_OUT
-from treecast.mpi.job.run import Request
-from treecast.mpi.job.start import run_ranks
+from treecast.mpi.job.records import Record
 from treecast.schedule import Schedule, describe_job
 from treecast.simulation.delivery import describe_delivery
 from treecast.units import spell_seconds
 
-_MOST_RANGES = 10  # ranges of lost chunks in a line of the table
+_MOST_LOST = 500  # ranges of chunks that a rank names at most
+_MOST_RANGES = 10  # of them in a line of the table
+_SPARED = "all but the dead's"  # the verdict on a rank that lacks nothing but what dead ranks had
 _MARKS: dict[str, Mark] = {
     "intact": "good",
-    SPARED: "good",
+    _SPARED: "good",
     "dead": "quiet",
     "silent": "bad",
     "INCOMPLETE": "bad",
     "WRONG": "bad",
 }
+_COPIED = ("by_tree", "lacks", "sent", "received", "seconds", "rows")  # from a record to the report on its rank
 
 
-@dataclass(frozen=True)
-class MpiRun(Described):
-    """What the living ranks of a run ended with. ``schedule``: the plan, or the rows of one rank; ``found``: the findings."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class MpiRun(Outcome):
+    """What the living ranks of a run ended with.
 
-    schedule: Schedule
-    request: Request
-    found: Found
+    Parameters
+    ----------
+    schedule : Schedule
+        The plan, or the rows of one rank.
+    size, transmissions, seconds
+        The bytes of the input, the messages that were sent, and the time of the slowest rank.
+    input : str
+        The name of the input.
+    reports : list of dict
+        What is told of each rank, as JSON has it.
+    killed : list of str
+        The ranks that died, and left no record.
+    living : int
+        How many ranks did not.
+    lost_with_root : bool
+        Whether the root died, and with it what only it had, or was to get.
+    status : int, optional
+        The exit status of mpirun: 124 when the time limit was up. None inside the mpirun of somebody else.
+    """
+
+    input: str
+    reports: list[dict[str, Any]]
+    killed: list[str]
+    living: int
+    lost_with_root: bool
+    status: int | None = None
+
+    @property
+    def silent(self) -> list[str]:
+        """The ranks that were still there without a record when the job was ended."""
+        return [one["node"] for one in self.reports if one["verdict"] == "silent"]
+
+    @property
+    def delivered(self) -> int:
+        """How many ranks hold all, or all that living ranks had."""
+        return sum(one["verdict"] in ("intact", _SPARED) for one in self.reports)
 
     @property
     def holds(self) -> bool:
         """Whether every living rank ended with all that it wants, or lacks blocks of the dead alone."""
-        return holds(self.found)
+        return 0 < self.living == self.delivered and not self.lost_with_root
 
 
-def run_over_mpi(ask: Callable[[], tuple[Schedule, Request]], timeout: float) -> tuple[MpiRun | None, int]:
-    """Carry out a run: in new processes, or where mpirun has started this one, as one of its ranks.
+def record_of(prepared: Prepared, rank: int, outcome: Ended, unwritten: str) -> Record:
+    """Return what a rank reports: what is missing of all that it wants, and the digest of the rest.
+
+    Where it lacks very many ranges of chunks, the last that it names covers all further ones. ``unwritten``: why its files could
+    not be written, or nothing.
+    """
+    wanted = ranges_at(prepared.program.collective.wanted(), rank)
+    lacks = [pair for first, stop in wanted for pair in _lacking(first, stop, outcome.held)]
+    if len(lacks) > _MOST_LOST:
+        lacks[_MOST_LOST - 1 :] = [(lacks[_MOST_LOST - 1][0], lacks[-1][1])]
+    rows = prepared.program.rows
+    return {
+        "digest": prepared.source.layout.digest(prepared.memory, _without(wanted, lacks)),
+        "lacks": lacks,
+        "by_tree": {tree: count for tree, count in sorted(outcome.by_tree.items()) if tree >= 0},
+        "sent": outcome.sent,
+        "received": outcome.received,
+        "seconds": round(outcome.seconds, 6),
+        "dead": sorted(outcome.dead),
+        "cut": sorted(outcome.cut),
+        "peers": sorted({*rows.src.tolist(), *rows.dst.tolist()} - {rank}),
+        "rows": len(prepared.program),
+        "unwritten": unwritten,
+    }
+
+
+def _lacking(first: int, stop: int, held: set[int]) -> Ranges:
+    mask = np.array([chunk not in held for chunk in range(first, stop)], bool)
+    return [(first + a, first + b) for a, b in ranges(mask)]
+
+
+def _without(wanted: Ranges, lacks: Ranges) -> Ranges:
+    """Return what is left of ranges of chunks without others, both in ascending order."""
+    found: Ranges = []
+    for first, stop in wanted:
+        for a, b in lacks:
+            if first < b and a < stop:
+                found.append((first, a))
+                first = b
+        found.append((first, stop))
+    return [(first, stop) for first, stop in found if first < stop]
+
+
+def conclude(
+    schedule: Schedule, source: Source, records: Mapping[int, Record], dead: Collection[int], status: int | None = None
+) -> MpiRun:
+    """Return what a run came to.
 
     Parameters
     ----------
-    ask : callable
-        Returns the schedule and the request. Of several ranks only rank 0 calls it, for all.
-    timeout : float
-        Seconds after which new processes are ended.
-
-    Returns
-    -------
-    tuple of MpiRun or None, and int
-        The outcome, which one rank gets, and the exit status: 0 it holds, 1 it does not, 124 the time limit was up.
+    schedule
+        The plan, or the rows of one rank.
+    source
+        The input: what each rank wants is measured by it.
+    records
+        The records of ranks, by rank.
+    dead
+        The ranks that have died. One that has no record and is not among them is *silent*.
+    status
+        As of ``MpiRun``.
 
     Raises
     ------
     PlanError
-        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read.
+        What a rank could not do.
     """
-    if not mpi.inside_mpirun():
-        if not mpi.has_mpi4py():
-            raise PlanError(mpi.MISSING)
-        schedule, request = ask()
-        outcome = MpiRun(schedule, request, run_ranks(schedule, request, timeout))
-        if outcome.found["mpirun_status"] == TIMED_OUT:
-            return outcome, TIMED_OUT
-        return outcome, 0 if outcome.holds else 1
-    asked: list[Schedule] = []
+    for record in records.values():
+        if error := record.get("error") or record.get("unwritten"):
+            raise PlanError(str(error))
+    network, collective, dead = schedule.network, source.collective, set(dead) - set(records)
+    true, to_have = true_memory(source), ranges_by_node(collective.wanted(), network.nodes)
+    rights = dict[tuple[tuple[int, int], ...], str]()
 
-    def ask_once() -> Request:
-        schedule, request = ask()
-        asked.append(schedule)
-        return request
+    def digest(chunks: Ranges) -> str:
+        key = tuple(chunks)
+        if key not in rights:
+            rights[key] = source.layout.digest(true, chunks)
+        return rights[key]
 
-    found, status, request = runs.run_rank(ask_once)
-    if found is None or request is None:
-        return None, status
-    if "error" in found:
-        raise PlanError(str(found["error"]))
-    return MpiRun(asked[0] if asked else runs.own_program(request, 0), request, found), status
+    def report(rank: int) -> dict[str, Any]:
+        begin = {"node": network.label(rank), "rank": rank}
+        if rank not in records:
+            return {**begin, "verdict": "dead" if rank in dead else "silent"}
+        record = records[rank]
+        lacks = [(int(first), int(stop)) for first, stop in record["lacks"]]
+        has = _without(to_have[rank], lacks)
+        return {
+            **begin,
+            "verdict": _verdict(collective, lacks, dead, record["digest"] == digest(has)),
+            "sha256": record["digest"] if has or not lacks else "",
+            "true_sha256": digest(to_have[rank]),
+            **{key: record[key] for key in _COPIED},
+            "cut_off": [network.label(peer) for peer in record["cut"]],
+        }
+
+    told = [rank for rank in range(network.nodes) if rank not in collective.relays or rank not in records]
+    reports = [report(rank) for rank in told]  # a relay wants nothing: there is nothing to be said of it
+    lacking = any(one["verdict"] == "INCOMPLETE" for one in reports)
+    kind, lost = collective.traits, collective.root in dead
+    return MpiRun(
+        schedule=schedule,
+        size=source.size,
+        transmissions=sum(record["sent"] for record in records.values()),
+        seconds=max((record["seconds"] for record in records.values()), default=0.0),
+        input=source.name,
+        reports=reports,
+        killed=[network.label(rank) for rank in sorted(dead)],
+        living=len(set(collective.ranks.tolist()) - dead),
+        lost_with_root=lost and (kind.ends == "root" or (kind.starts == "root" and lacking)),
+        status=status,
+    )
+
+
+def _verdict(collective: Collective, lacks: Ranges, dead: Collection[int], is_right: bool) -> str:
+    """Return what is to be said of the data of a living rank."""
+    if not is_right:
+        return "WRONG"
+    if not lacks:
+        return "intact"
+    sources = {int(node) for first, stop in lacks for node in np.unique(collective.source_of(np.arange(first, stop)))}
+    return _SPARED if collective.traits.starts == "own" and sources <= set(dead) else "INCOMPLETE"
 
 
 @describe.register
-def _(outcome: MpiRun) -> Description:
-    schedule, request, found = outcome.schedule, outcome.request, outcome.found
-    collective, network = schedule.collective, schedule.network
+def _(run: MpiRun) -> Description:
+    schedule, collective, network = run.schedule, run.schedule.collective, run.schedule.network
     source = "of every rank" if collective.all_source else f"{collective.direction} {network.label(collective.root)}"
+    survived = schedule.copies - 1
+    failing = count_of(survived, "failure") if schedule.against == "nodes" else failures(survived, schedule.against)
     lines = {
-        "input": f"{request.input}, {count_of(found['bytes'], 'byte')}",
+        "input": f"{run.input}, {count_of(run.size, 'byte')}",
         "collective": f"{collective.kind} {source}, {count_of(collective.chunks, 'chunk')}",
         "network": f"{network.spec}, {count_of(network.nodes, 'node')}, a process each",
-        "copies": f"{schedule.copies:,}, to survive any {_failures(schedule)}",
-        "programs": "each rank's own rows, " + ("from its label alone" if request.rule else "read from the plan"),
-        "messages": found["messages_sent"],
-        "moved in": spell_seconds(float(found["transfer_seconds"])),
+        "copies": f"{schedule.copies:,}, to survive any {failing}",
+        "messages": run.transmissions,
+        "moved in": spell_seconds(float(run.seconds)),
     }
-    begin = describe_delivery(found["delivered"], found["living"], found["killed"], words=("rank", "killed"))
-    begin = replace(begin, lines={**begin.lines, **_exceptions(outcome)}, holds=outcome.holds)
-    job = Description(describe_job(schedule).figures)
-    return begin.joined(job).adding({"input": request.input, **found}, lines, _node_table(found["node_reports"]))
-
-
-def _exceptions(outcome: MpiRun) -> dict[str, object]:
-    """Return the lines of a report that say what is out of the common."""
-    collective, found = outcome.schedule.collective, outcome.found
-    lines: dict[str, object] = {}
-    if found["lost_with_root"]:
-        lines["delivered"] = f"LOST with its root {outcome.schedule.network.label(collective.root)}"
-    elif outcome.holds and any(node["verdict"] == SPARED for node in found["node_reports"]):
-        lines["delivered"] = f"all that living ranks had to all {found['living']:,} living ranks"
-    if found["silent"]:
-        lines["silent"] = list_few(found["silent"])
-    if found.get("mpirun_status") == TIMED_OUT:
-        lines["time"] = "the ranks did not end in time, and were ended: give --timeout more"
-    return lines
-
-
-def _failures(schedule: Schedule) -> str:
-    survived = schedule.copies - 1
-    return count_of(survived, "failure") if schedule.against == "nodes" else dead(survived, schedule.against)
-
-
-def _node_table(nodes: list[dict[str, Any]]) -> Table:
+    figures = {
+        "input": run.input,
+        "bytes": run.size,
+        "ranks": network.nodes,
+        "killed": run.killed,
+        "silent": run.silent,
+        "lost_with_root": run.lost_with_root,
+        "living": run.living,
+        "delivered": run.delivered,
+        "messages_sent": run.transmissions,
+        "transfer_seconds": run.seconds,
+        "node_reports": run.reports,
+        **({} if run.status is None else {"mpirun_status": run.status}),
+    }
+    begin = describe_delivery(run.delivered, run.living, run.killed, words=("rank", "killed"))
+    begin = replace(begin, lines={**begin.lines, **_exceptions(run)}, holds=run.holds)
     rows = [
         (
-            node["node"],
-            node["rank"],
-            node["verdict"],
-            node.get("sha256", "")[:16],
-            spell_counts(node.get("by_tree", {})),
-            node.get("seconds", ""),
-            spell_ranges([(first, stop) for first, stop in node.get("lacks", [])[:_MOST_RANGES]]),
+            *(one[key] for key in ("node", "rank", "verdict")),
+            one.get("sha256", "")[:16],
+            spell_counts(one.get("by_tree", {})),
+            one.get("seconds", ""),
+            spell_ranges([(first, stop) for first, stop in one.get("lacks", [])[:_MOST_RANGES]]),
         )
-        for node in nodes
+        for one in run.reports
     ]
-    return node_table(("node", "rank", "verdict", "sha256 …", "tree:chunks", "seconds", "lacks"), rows, _MARKS, "ranks")
+    heads = ("node", "rank", "verdict", "sha256 …", "tree:chunks", "seconds", "lacks")
+    job = Description(describe_job(schedule).figures)
+    return begin.joined(job).adding(figures, lines, node_table(heads, rows, _MARKS, "ranks"))
+
+
+def _exceptions(run: MpiRun) -> dict[str, object]:
+    """Return the lines of a report that say what is out of the common."""
+    lines: dict[str, object] = {}
+    if run.lost_with_root:
+        lines["delivered"] = f"LOST with its root {run.schedule.network.label(run.schedule.collective.root)}"
+    elif run.holds and any(one["verdict"] == _SPARED for one in run.reports):
+        lines["delivered"] = f"all that living ranks had to all {run.living:,} living ranks"
+    if run.silent:
+        lines["silent"] = list_few(run.silent)
+    if run.status == TIMED_OUT:
+        lines["time"] = "the ranks did not end in time, and were ended: give --timeout more"
+    return lines

@@ -1,9 +1,15 @@
-"""A run of a plan over MPI: what every rank does from its start to the report, which a living rank writes."""
+"""A run of a plan over MPI: what every rank does from its start to the report, which a living rank writes.
+
+    python -m treecast.mpi.job.run REQUEST FOLDER       one rank of ``treecast run --mpi``, started by mpirun
+
+Such a rank prints nothing: it leaves its record in the folder, for the process that started mpirun to read.
+"""
 
 import atexit
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -13,34 +19,31 @@ from typing import Any, NamedTuple
 
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.formats.native.header import header_of, without_rows
 from treecast.mpi.engine.engine import Endpoint, Engine
 from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
 from treecast.mpi.job.data import Prepared
-from treecast.mpi.job.exchange import Circle, exchange, relays_of
-from treecast.mpi.job.findings import Found, conclude, holds, record_of
+from treecast.mpi.job.exchange import Circle, relays_of
+from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.program import end_daemon, flush
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi, tags_of
-from treecast.networks import Network
-from treecast.networks import network as find_network
-from treecast.plans import plan_again, program_again
+from treecast.mpi.transport import MpiTransport
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
 
 _FAULT_TOLERANT = "OMPI_MCA_mpi_ft_enable"  # in the environment of ranks: 1 under ``--with-ft ulfm``
 CUT_OFF = 5
 """Deadlines after which also a rank that nobody reaches has left its record."""
+_CLOSING = 6  # deadlines without any word after which a rank leaves
 _PRINTING = 0.5  # seconds in which mpirun passes on what a rank has printed
 
 
 class Request(NamedTuple):
     """A run that is to be: the plan, the input, who is to be killed at which step, and the patience of a rank.
 
-    ``rule``: the header of the plan, when each rank can find its own rows from its label alone; else None, and each rank
-    reads the plan and keeps its own rows. ``output``: the folder into which files of a scatterv or gatherv are written.
+    ``output``: the folder into which files of a scatterv or gatherv are written.
     """
 
     plan: str
@@ -48,8 +51,11 @@ class Request(NamedTuple):
     flit: int
     kill: dict[int, int]
     deadline: float
-    rule: dict[str, str] | None
     output: str | None = None
+
+
+Ask = Callable[[], tuple[Schedule, Request]]
+"""Returns the plan and the request of a run; rank 0 calls it, for all."""
 
 
 def make_request(
@@ -76,126 +82,102 @@ def make_request(
         if not bool((rows.step + rows.steps > step).any()):
             raise FaultError(f"{schedule.network.label(node)} does nothing from step {step} on: name an earlier step")
     data_of.find_source(schedule, name, flit, output)
-    return Request(path, name, flit, killed, deadline, _rule(schedule), output)
+    return Request(path, name, flit, killed, deadline, output)
 
 
-def _rule(schedule: Schedule) -> dict[str, str] | None:
-    """Return the header of a schedule whose recipe makes its rows, and tells each rank its own; None of others."""
-    header = header_of(schedule)
-    try:
-        if program_again(without_rows(header), 0) is None or plan_again(schedule).rows != schedule.rows:
-            return None
-    except TreecastError:
-        return None
-    return header
-
-
-def own_program(what: Request, rank: int, ranks: int | None = None) -> Schedule:
-    """Return the rows of one rank: from its label, or from the file.
-
-    Raises PlanError when the plan is for another number of nodes than there are ``ranks``.
-    """
-    if what.rule is not None:
-        _check_ranks(find_network(what.rule["network"]), ranks)
-        mine = program_again(without_rows(what.rule), rank)
-        if mine is not None:
-            return mine
-    whole = formats.read(what.plan)
-    _check_ranks(whole.network, ranks)
-    return whole.at(rank)
-
-
-def _check_ranks(network: Network, ranks: int | None) -> None:
-    nodes = network.nodes
-    if ranks is not None and ranks != nodes:
+def deal_out(ask: Ask, ranks: int) -> tuple[Request, list[Schedule]]:
+    """Return the request, and the rows of each rank. Raises PlanError when the plan has another number of nodes."""
+    schedule, what = ask()
+    nodes = schedule.network.nodes
+    if ranks != nodes:
         raise PlanError(f"the plan has {nodes:,} nodes, and mpirun started {ranks:,} ranks: start it with -n {nodes}")
+    return what, [schedule.at(rank) for rank in range(ranks)]
 
 
-class Ended(NamedTuple):
-    """How a rank's part in a run ended. ``found``: the findings, or an ``error``, at the one rank that is to report them."""
-
-    found: Found | None
-    status: int
-    request: Request | None
-
-
-def run_rank(what: Request | Callable[[], Request], folder: Path | None = None) -> Ended:
+def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
     """Do one rank's part of a run, in a process that mpirun has started.
 
     Parameters
     ----------
-    what
-        The request; or what makes it, which rank 0 calls, for all.
+    ask
+        What makes the run. So only rank 0 needs the plan.
     folder
         Where records are left for the process that started mpirun. Without it the ranks have a folder of their own, and the first
         of them to ask for it reports.
+
+    Returns
+    -------
+    The outcome, at the one rank that is to report it, and the exit status.
+
+    Raises
+    ------
+    PlanError
+        At one rank: what some rank could not do.
     """
     mpi = load_mpi()
     world = mpi.COMM_WORLD
     world.Set_errhandler(mpi.ERRORS_RETURN)
     rank, size = int(world.Get_rank()), int(world.Get_size())
-    asked, error, place = _request_of_all(world, what, folder)
+    dealt, error = _attempt(lambda: deal_out(ask, size)) if rank == 0 else (None, "")
+    what, programs = dealt or (None, None)
+    asked: Request | None
+    asked, place = world.bcast((what, folder or Path(tempfile.mkdtemp(prefix="treecast-")) if what else None))
     prepared: Prepared | None = None
     if asked is not None and place is not None:
+        mine: Schedule = world.scatter(programs)
         records.note_process(place, rank)
-        prepared, error = _attempt(lambda: _prepare(asked, rank, size))
+        prepared, error = _attempt(
+            lambda: data_of.prepare(mine, rank, data_of.find_source(mine, asked.input, asked.flit))
+        )
     errors: list[str] = world.allgather(error)
     first = next((other for other, text in enumerate(errors) if text), None)
     if first is not None or prepared is None or asked is None or place is None:
-        found = {"error": errors[first or 0]} if rank == first else None
-        if folder is not None and found:
-            records.write_record(folder, rank, found)
-        return Ended(found, 2, asked)
+        if rank == first and folder is not None:
+            records.write_record(folder, rank, {"error": errors[rank]})
+        elif rank == first:
+            raise PlanError(errors[rank])
+        return None, 2
     heard, dead = _carry_out(mpi, prepared, asked, place)
-    found, status = None, 0
+    outcome, error, status = None, "", 0
     if folder is None and records.claim_report(place):
-        found, status = _report(prepared, asked, place, heard, dead)
+        outcome, error = _attempt(lambda: _report(prepared, asked, place, heard, dead))
+        status = 2 if outcome is None else 0 if outcome.holds else 1
     if dead or any(record["cut"] for record in heard.values()) or os.environ.get(_FAULT_TOLERANT) == "1":
         # MPI_Finalize may wait for ever: for the dead, or for what lies before a cut link
         atexit.register(leave, status)
-    if found is not None and found.get("silent"):
+    if outcome is not None and outcome.silent:
         atexit.register(_end_the_rest)  # before that
-    return Ended(found, status, asked)
-
-
-def _request_of_all(
-    world: Any, what: Request | Callable[[], Request], folder: Path | None
-) -> tuple[Request | None, str, Path | None]:
-    """Return the request that all ranks carry out, or why there is none, and the folder for their records."""
-    if not callable(what):
-        return what, "", folder
-    asked, error = _attempt(what) if world.Get_rank() == 0 else (None, "")
-    return world.bcast((asked, error, Path(tempfile.mkdtemp(prefix="treecast-")) if asked is not None else None))
+    if error:
+        raise PlanError(error)
+    return outcome, status
 
 
 def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tuple[dict[int, Record], set[int]]:
     """Send and receive, leave a record, and stay until nobody needs this rank; return whose records came, and who is dead."""
     world = mpi.COMM_WORLD
-    rank, comm, closing = int(world.Get_rank()), world.Dup(), world.Dup()
-    for each in (comm, closing):
-        each.Set_errhandler(mpi.ERRORS_RETURN)
+    rank, comm, closing = int(world.Get_rank()), world.Dup(), MpiTransport(mpi, world.Dup())
+    comm.Set_errhandler(mpi.ERRORS_RETURN)
     world.Barrier()
     transfers = transfers_of(prepared.program, rank, tags_of(mpi))
-    near = relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers))
-    circle = Circle(mpi, closing, 6 * asked.deadline, near)
-    exchange(circle, b"", 0, set())  # opens all connections: later a cut link would let none through
-    exchange(
-        circle, b"", 1, set()
+    circle = Circle(closing, relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers)))
+    patience = _CLOSING * asked.deadline
+    circle.exchange(0, b"", patience)  # opens all connections: later a cut link would let none through
+    circle.exchange(
+        1, b"", patience
     )  # all begin at once; a Barrier could hang when the first of them dies before its end
     if rank == 0:
         _begin_time()
     endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)
-    outcome = Engine(endpoint, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
-    record = record_of(prepared, rank, outcome, _write(prepared, rank, outcome.held, asked.output))
+    ended = Engine(endpoint, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
+    record = record_of(prepared, rank, ended, _write(prepared, rank, ended.held, asked.output))
     records.write_record(folder, rank, record)
-    size = int(world.Get_size())
 
     def is_over(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
-        return nobody_waits(folder, size, {place: json.loads(text) for place, text in heard.items()}, dead)
+        return nobody_waits(folder, closing.size, {place: json.loads(text) for place, text in heard.items()}, dead)
 
-    # what is told over a cut link would never be under way
-    circle = circle._replace(near=near - outcome.cut)
-    words, dead = exchange(circle, json.dumps(record).encode(), 2, outcome.dead, is_over)
+    circle.near -= ended.cut  # what is told over a cut link would never be under way
+    words, dead = circle.exchange(2, json.dumps(record).encode(), patience, ended.dead, is_over)
+    closing.let_go()
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 
@@ -217,14 +199,13 @@ def nobody_waits(folder: Path, ranks: int, heard: Mapping[int, Record], dead: Ab
 
 def _report(
     prepared: Prepared, asked: Request, folder: Path, heard: Mapping[int, Record], dead: AbstractSet[int]
-) -> tuple[Found, int]:
-    """Return the findings of all ranks, and the exit status."""
-    network = prepared.program.network
-    records.await_records(folder, set(range(network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
-    everyone = {**heard, **records.read_records(folder)}
-    found = conclude(network, prepared.source, everyone, dead | records.dead_in(folder))
+) -> MpiRun:
+    """Return what came of all ranks."""
+    schedule = prepared.program
+    records.await_records(folder, set(range(schedule.network.nodes)) - set(heard) - dead, CUT_OFF * asked.deadline)
+    everyone, gone = {**heard, **records.read_records(folder)}, dead | records.dead_in(folder)
     shutil.rmtree(folder, ignore_errors=True)
-    return found, 2 if "error" in found else 0 if holds(found) else 1
+    return conclude(schedule, prepared.source, everyone, gone)
 
 
 def _begin_time() -> None:
@@ -256,14 +237,26 @@ def _attempt(work: Callable[[], Any]) -> tuple[Any, str]:
         return None, "there is not enough memory for the data of a rank"
 
 
-def _prepare(what: Request, rank: int, ranks: int) -> Prepared:
-    mine = own_program(what, rank, ranks)
-    source = data_of.find_source(mine, what.input, what.flit)
-    return data_of.prepare(mine, rank, source)
-
-
 def _write(prepared: Prepared, rank: int, held: set[int], output: str | None) -> str:
     """Write the files that a rank has got; return why that cannot be, or nothing."""
     if output is None:
         return ""
     return _attempt(lambda: data_of.write_arrived(prepared, rank, held, output))[1]
+
+
+def main(request: str, folder: str) -> None:
+    """Do a rank's part in the run that ``request`` describes, in JSON."""
+    words = json.loads(request)
+    what = Request(**words)._replace(kill={int(node): step for node, step in words["kill"].items()})
+    try:
+        run_rank(lambda: (formats.read(what.plan), what), Path(folder))
+    except Exception as error:
+        rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+        text = " ".join(f"rank {rank} failed: {type(error).__name__}: {error}".split())
+        records.write_record(Path(folder), rank, {"error": text})
+        raise
+    leave(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

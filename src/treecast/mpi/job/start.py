@@ -1,4 +1,4 @@
-"""A run of a plan over MPI, seen from outside: start as many ranks as the plan has nodes, wait, and join their records."""
+"""A run of a plan over MPI: in new processes, as many as the plan has nodes, or inside an mpirun that is there."""
 
 import json
 import os
@@ -9,34 +9,56 @@ from pathlib import Path
 
 from treecast.errors import PlanError
 from treecast.mpi.job import records
+from treecast.mpi.job import run as runs
 from treecast.mpi.job.data import find_source
 from treecast.mpi.job.ending import Process, is_alive, is_stopped
-from treecast.mpi.job.findings import Found, conclude
 from treecast.mpi.job.launch import TIMED_OUT, launch
-from treecast.mpi.job.run import CUT_OFF, Request
-from treecast.mpi.library import MISSING, has_mpi4py
+from treecast.mpi.job.outcome import MpiRun, conclude
+from treecast.mpi.job.run import CUT_OFF, Ask, Request
+from treecast.mpi.library import MISSING, has_mpi4py, inside_mpirun
 from treecast.schedule import Schedule
 
-DEFAULT_TIMEOUT = 600.0
 _LEAVING = 10.0  # seconds that ranks whose records are there have to end
 
 
-def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOUT) -> Found:
-    """Carry a run out in new processes, one for each node; return the findings.
+def run_over_mpi(ask: Ask, timeout: float) -> tuple[MpiRun | None, int]:
+    """Carry out a run: in new processes, or where mpirun has started this one, as one of its ranks.
 
-    ``mpirun_status`` among them is that of the job: 124 when ``timeout`` seconds were not enough. Raises PlanError when it cannot
-    be done: no mpi4py, no mpirun, an input that a rank cannot read.
+    Parameters
+    ----------
+    ask : callable
+        Returns the schedule and the request. Of several ranks only rank 0 calls it, for all.
+    timeout : float
+        Seconds after which new processes are ended.
+
+    Returns
+    -------
+    tuple of MpiRun or None, and int
+        The outcome, which one rank gets, and the exit status: 0 it holds, 1 it does not, 124 the time limit was up.
+
+    Raises
+    ------
+    PlanError
+        When it cannot be done: no mpi4py, no mpirun, an input that a rank cannot read.
     """
+    if inside_mpirun():
+        return runs.run_rank(ask)
     if not has_mpi4py():
         raise PlanError(MISSING)
-    network, source = schedule.network, find_source(schedule, what.input, what.flit)
+    outcome = _run_ranks(*ask(), timeout)
+    return outcome, TIMED_OUT if outcome.status == TIMED_OUT else 0 if outcome.holds else 1
+
+
+def _run_ranks(schedule: Schedule, what: Request, timeout: float) -> MpiRun:
+    """Carry a run out in new processes, one for each node, and join their records."""
+    ranks, source = schedule.network.nodes, find_source(schedule, what.input, what.flit)
     with tempfile.TemporaryDirectory(prefix="treecast-") as name:
         folder = Path(name)
-        watch = _Watch(folder, network.nodes, CUT_OFF * what.deadline)
-        program = [sys.executable, "-m", "treecast.mpi.job.rank", json.dumps(what._asdict()), name]
+        watch = _Watch(folder, ranks, CUT_OFF * what.deadline)
+        program = [sys.executable, "-m", runs.__name__, json.dumps(what._asdict()), name]
         with (folder / "printed").open("wb") as printed:
             ending = launch(
-                network.nodes,
+                ranks,
                 program,
                 timeout,
                 environment={"PYTHONPATH": _path()},
@@ -51,10 +73,7 @@ def run_ranks(schedule: Schedule, what: Request, timeout: float = DEFAULT_TIMEOU
         raise PlanError(f"no rank reported anything: {ending.line or f'mpirun ended with status {status}'}")
     silent = watch.silent if status == TIMED_OUT or watch.ended else set[int]()
     named = {int(rank) for record in found.values() for rank in record.get("dead", ())}
-    findings = conclude(network, source, found, named | (set(range(network.nodes)) - set(found) - silent))
-    if "error" in findings:
-        raise PlanError(str(findings["error"]))
-    return {**findings, "mpirun_status": status}
+    return conclude(schedule, source, found, named | (set(range(ranks)) - set(found) - silent), status)
 
 
 class _Watch:
