@@ -135,3 +135,19 @@ def test_copies_on_large_tori_come_by_rule_without_a_search(spec: str) -> None:
     planned = plan("broadcast", spec, messages=60, survive=1)
     assert planned.recipe is not None
     assert planned.recipe.builder in ("disjoint-trees", "axis-trees")
+
+
+def test_all_numbers_of_trees_share_one_budget(monkeypatch):
+    from treecast.kernels import exchanges
+    from treecast.plans.trees import packed
+
+    where, climbed, shorten = network(nx.random_regular_graph(7, 300, seed=5)), [], exchanges.shorten
+
+    def counted(tail, into, entering, up, target, moves, state):
+        climbed.append((moves, target))
+        return shorten(tail, into, entering, up, target, moves, state)
+
+    monkeypatch.setattr(exchanges, "shorten", counted)
+    monkeypatch.setattr(packed, "_MOST_CLIMBED", 2**22)
+    assert verify(plan("broadcast", where, messages=24)).holds
+    assert 0 < sum(moves * target for moves, target in climbed) <= 2**22

@@ -138,29 +138,28 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
     if copies > 1:
         return _apart(network, root, messages, copies, against=against, seed=seed)
     far, best = network.eccentricity(root), _over(packed_trees(network, root, 1), messages, 1)
-    number = 1 if messages == 1 else fewest_ways(network, root, ranks=True).ways
-    while number >= 2:
+    most = 1 if messages == 1 else fewest_ways(network, root, ranks=True).ways
+    numbers = [number for number in range(most, 1, -1) if -(-messages // number) + far - 1 < best.steps]
+    for number in numbers:
         if -(-messages // number) + far - 1 < best.steps:
-            for trees in _arc_disjoint(network, root, number, seed):
+            for trees in _arc_disjoint(network, root, number, seed, len(numbers)):
                 found = _over(trees, messages, 1)
                 best = found if found.steps < best.steps else best
-        number -= 1
     return best
 
 
-def _arc_disjoint(network: Network, root: int, number: int, seed: int) -> Iterator[TreeSet]:
+def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> Iterator[TreeSet]:
     """Yield so many trees that share no arc: packed ones, and past relays those that prices find, too.
 
     Packed trees lead to every relay, so there are no more of them than ways to each.
     """
-    if network.relays is None:
+    if network.relays is not None and (found := disjoint_past_relays(network, root, number)) is not None:
+        yield found
+    if _is_mesh(network):
         trees = _trees(network, root, number, "arcs", seed)
     else:
-        most = fewest_ways(network, root).ways
-        trees = packed_trees(network, root, number, seed) if number <= most else None
-        found = disjoint_past_relays(network, root, number)
-        if found is not None:
-            yield found
+        leads = network.relays is None or number <= fewest_ways(network, root).ways
+        trees = packed_trees(network, root, number, seed, searches) if leads else None
     if trees is not None:
         yield trees
 
@@ -172,9 +171,8 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
     share an arc that leads to a relay, it serves them in turn.
     """
     total, best = messages * copies, None
-    rigid = network.grid is not None and not network.grid.wraps
     for number in range(fewest_apart(network, root, against).ways, copies - 1, -1):
-        if number > copies and not rigid and -(-total // (number - 1)) == -(-total // number):
+        if number > copies and not _is_mesh(network) and -(-total // (number - 1)) == -(-total // number):
             continue
         if best is not None and -(-total // number) + least_depth(network, root, number) - 1 >= best.steps:
             continue
@@ -191,9 +189,13 @@ def _apart(network: Network, root: int, messages: int, copies: int, *, against: 
 
 def _trees(network: Network, root: int, number: int, against: Against, seed: int) -> TreeSet | None:
     """Return so many trees; None where none are found. On a mesh those of the axes are as many as there can be."""
-    if network.grid is not None and not network.grid.wraps:
+    if _is_mesh(network):
         return axes.axis_trees(network, root) if number == len(axes.axes_of(network)) else None
     return independent_trees(network, root, number, seed, against)
+
+
+def _is_mesh(network: Network) -> bool:
+    return network.grid is not None and not network.grid.wraps
 
 
 def _over(trees: TreeSet, messages: int, copies: int) -> _Choice:

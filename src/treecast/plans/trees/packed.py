@@ -24,7 +24,7 @@ _AT_ONCE, _LONG = 40, 2000  # moves of an attempt, for each node of each tree: o
 _SHORT_TRIES = 10  # first attempts
 _TRIES = 4  # attempts to shorten trees before they are packed anew
 _ALL_TRIES = 10000  # moves of all attempts, for each node of each tree
-_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # the most moves; and the most of moves times depth, about what they cost
+_MOST_TRIED, _MOST_CLIMBED = 2**25, 2**28  # of all searches: the most moves; of moves times depth, about what they cost
 
 
 def number_of_seed(seed: int) -> Any:
@@ -33,7 +33,7 @@ def number_of_seed(seed: int) -> Any:
 
 
 @lru_cache(16)
-def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> TreeSet:
+def packed_trees(network: Network, root: int, trees: int, seed: int = 1, searches: int = 1) -> TreeSet:
     """Return so many arc-disjoint spanning trees, not deep as a rule; one tree is one of shortest paths.
 
     Parameters
@@ -46,6 +46,8 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
         Their number k, at most ``fewest_ways(network, root).ways``.
     seed
         What the random numbers begin with: the same seed gives the same trees.
+    searches
+        How many searches share the moves that one may make on a large network.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def packed_trees(network: Network, root: int, trees: int, seed: int = 1) -> Tree
     if trees == 1:
         return TreeSet.of(breadth_first(network, root))
     up = pack(network, root, trees, seed)
-    return tree_set(network, root, _shortened(network, root, up, seed))
+    return tree_set(network, root, _shortened(network, root, up, seed, searches))
 
 
 def pack(
@@ -94,14 +96,14 @@ def pack(
     return up
 
 
-def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int) -> NDArray[np.int32]:
+def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, searches: int) -> NDArray[np.int32]:
     """Return trees as deep as a lower bound, or the least deep that were found."""
     from treecast.kernels.exchanges import shorten
 
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = tree_set(network, root, up).height, 0, up
-    left = min(_ALL_TRIES * up.size, _MOST_TRIED, _MOST_CLIMBED // max(height, 1))
+    left = min(_ALL_TRIES * up.size, min(_MOST_TRIED, _MOST_CLIMBED // max(height, 1)) // searches)
     while height > least and left > 0:
         once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
         target = height - 1 if turn else least  # most is gained by all nodes that are too deep at once
