@@ -4,9 +4,14 @@ import os
 from functools import cache
 from typing import NamedTuple
 
+from numpy.typing import ArrayLike
+
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.schedule import Claims, Rows
+from treecast.networks import Network
+from treecast.networks.core import Ints
+from treecast.networks.flows import arcs_of
+from treecast.schedule import Claims, Payloads, Rows
 
 
 class Built(NamedTuple):
@@ -20,6 +25,23 @@ class Built(NamedTuple):
     """Over how many disjoint ways each chunk goes, where that is less than was asked for."""
     initiator: int | None = None
     """The node that starts the others, where one does."""
+
+
+def rows_between(
+    network: Network, payloads: Payloads, step: ArrayLike, src: ArrayLike, dst: ArrayLike, **columns: ArrayLike
+) -> Rows:
+    """Return rows over the arc from one node to another; ``columns``: the others of ``Rows.of``."""
+    return Rows.of(payloads, step=step, src=src, dst=dst, port=network.port_between(src, dst), **columns)
+
+
+def rows_over(network: Network, payloads: Payloads, step: ArrayLike, arc: Ints, **columns: ArrayLike) -> Rows:
+    """Return rows over arcs, by their numbers in ``arcs_of``; ``columns``: the others of ``Rows.of``."""
+    arcs = arcs_of(network)
+    return Rows.of(payloads, step=step, src=arcs.tail[arc], dst=arcs.head[arc], port=arcs.port[arc], **columns)
+
+
+NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())
+"""The rows of a schedule in which nothing is sent."""
 
 
 @cache

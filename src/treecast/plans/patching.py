@@ -20,8 +20,9 @@ from treecast.models import takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
+from treecast.plans.built import rows_over
 from treecast.plans.trees.repaired import new_arcs, new_nodes
-from treecast.schedule import NO_RECIPE, Payloads, Rows, Schedule
+from treecast.schedule import NO_RECIPE, Payloads, Schedule
 from treecast.steps import NEVER
 
 _MOST_SENDS = 1 << 18  # which are gone through one by one: about a second
@@ -80,24 +81,12 @@ def patched(schedule: Schedule, left: Network) -> Patch | None:
     found = complete(schedule, collective, left, kept)
     if found is None:
         return None
-    tail, head, port = (
-        column.astype(np.int64) for column in (arcs_of(left).tail, arcs_of(left).head, arcs_of(left).port)
-    )
     pieces = kept.pieces + [(step, 1, arc, list(_ranges(mask))) for step, arc, mask in found]
-    arc = np.array([piece[2] for piece in pieces], np.int64)
-    rows = Rows.of(
-        Payloads.of([piece[3] for piece in pieces]),
-        step=np.array([piece[0] for piece in pieces], np.int64),
-        steps=np.array([piece[1] for piece in pieces], np.int64),
-        src=tail[arc],
-        dst=head[arc],
-        port=port[arc],
-        tree=np.full(len(pieces), -1),
-        payload=np.arange(len(pieces)),
-    )
+    step, steps, arc = np.array([piece[:3] for piece in pieces], np.int64).reshape(-1, 3).T
+    rows = rows_over(left, Payloads.of([piece[3] for piece in pieces]), step, arc, steps=steps)
     made = Schedule(left, collective, schedule.model, rows, recipe=NO_RECIPE)
     new = np.array([load[1] for load in found], np.int64)
-    return Patch(made, np.unique(head[new]), np.unique(tail[new]))
+    return Patch(made, *(np.unique(ends[new].astype(np.int64)) for ends in (arcs_of(left).head, arcs_of(left).tail)))
 
 
 def _can_be_patched(schedule: Schedule) -> bool:

@@ -72,16 +72,10 @@ def past_relays(schedule: Schedule) -> Schedule:
     sends = _straight(schedule.plain(), place, network.ranks[owner[chunk[: before.sums]]])
     found = {arc: np.unique(chunk[sent]) for arc, sent in sorted(sends.items())}
     steps = sorted({step for step, _, _ in found})
-    rows = Rows.of(
-        Payloads.of([list(zip(*_ranges(sent), strict=True)) for sent in found.values()]),
-        step=np.searchsorted(steps, [step for step, _, _ in found]),
-        steps=np.ones(len(found), np.int64),
-        src=np.array([src for _, src, _ in found], np.int64),
-        dst=np.array([dst for _, _, dst in found], np.int64),
-        port=np.array([(dst - src) % where.nodes - 1 for _, src, dst in found], np.int64),
-        tree=np.full(len(found), -1),
-        payload=np.arange(len(found)),
-    )
+    table = Payloads.of([list(zip(*_ranges(sent), strict=True)) for sent in found.values()])
+    step, src, dst = np.array(list(found), np.int64).reshape(-1, 3).T
+    port = (dst - src) % where.nodes - 1
+    rows = Rows.of(table, step=np.searchsorted(steps, step), steps=1, src=src, dst=dst, port=port)
     straight = Schedule(where, collective, model("shouting"), rows)
     if not verify(straight):
         raise FormatError(

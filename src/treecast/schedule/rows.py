@@ -111,8 +111,9 @@ class Rows:
 
     @staticmethod
     def of(payloads: Payloads, **columns: ArrayLike) -> "Rows":
-        """Return rows from columns in any order of rows.
+        """Return rows from columns in any order of rows; one number counts for all rows.
 
+        ``steps`` left out are those of streams, ``tree`` is -1, and ``payload`` the numbers of all payloads, one for each row.
         Payloads are numbered by their first use, equal ones once, so that equal rows have equal columns.
         Raises ScheduleError when the columns do not fit together, and for steps that no table of steps holds.
         """
@@ -131,7 +132,8 @@ class Rows:
     @staticmethod
     def of_any_steps(payloads: Payloads, **columns: ArrayLike) -> "Rows":
         """Return the same of rows that may be later: what one node does in a network that no machine could hold."""
-        given = {name: _column(name, columns[name], dtype) for name, dtype in COLUMNS.items()}
+        whole = _completed(payloads, columns)
+        given = {name: _column(name, whole[name], dtype) for name, dtype in COLUMNS.items()}
         if given["src"].dtype != given["dst"].dtype:
             given |= {name: given[name].astype(np.int64, copy=False) for name in ("src", "dst")}
         if len({column.shape for column in given.values()}) != 1 or given["step"].ndim != 1:
@@ -256,6 +258,15 @@ class Rows:
         if isinstance(which, slice):
             return self.take(which)
         return Row._make(int(column[which]) for column in self.columns().values())
+
+
+def _completed(payloads: Payloads, columns: dict[str, ArrayLike]) -> dict[str, ArrayLike]:
+    """Return all columns, where some are left out or one number for all rows, as ``Rows.of`` says."""
+    found: dict[str, ArrayLike] = {"tree": -1, "payload": np.arange(len(payloads))} | columns
+    if "steps" not in found:
+        found["steps"] = np.maximum(payloads.lengths[np.asarray(found["payload"], np.int64)], 1)
+    shape = np.shape(found["step"])
+    return {name: each if np.ndim(each) else np.broadcast_to(each, shape) for name, each in found.items()}
 
 
 def _column(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:

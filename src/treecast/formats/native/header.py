@@ -14,7 +14,7 @@ from treecast.errors import FormatError, TreecastError
 from treecast.formats.native import graph
 from treecast.models import Cost, model
 from treecast.networks import Network
-from treecast.schedule import COLUMNS, Claims, Payloads, Recipe, Rows, Schedule
+from treecast.schedule import Claims, Payloads, Recipe, Rows, Schedule
 from treecast.schedule.costs import Costs, spell_cost
 from treecast.schedule.sizes import Sizes
 
@@ -53,7 +53,7 @@ WORDS = (
 OPTION = "option "
 VERSION = 2
 """The version of the formats that is written; version 1 has no options and no planned-copies, and is still read."""
-NO_ROWS = Rows.of(Payloads.of([]), **dict.fromkeys(COLUMNS, ()))
+NO_ROWS = Rows.of(Payloads.of([]), step=(), src=(), dst=(), port=())
 """No rows at all."""
 _ARC = re.compile(r"([0-9]{1,10})>([0-9]{1,10}):([^:]+):([^:]+)")
 _LONGEST = 4096  # of a value: as long as a path may be

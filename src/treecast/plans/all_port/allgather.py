@@ -19,7 +19,7 @@ from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.plans.ways.rarest_first import exchanged
 from treecast.plans.ways.timetable import translated
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
@@ -128,8 +128,7 @@ def assemble(
     job: Job[Cayley], parts: list[Columns], table: list[list[tuple[int, int]]], steps: int, more: int = 0
 ) -> Built:
     """Return a schedule of parts, each of columns by name; ``more``: the sends of node 0's chunks beyond Mx(N-1)."""
-    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
-    columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in names}
+    columns = {name: np.concatenate([np.empty(0, np.int64), *(part[name] for part in parts)]) for name in COLUMNS}
     nodes = job.network.nodes
     sends = (job.collective.messages * job.copies * (nodes - 1) + more) * nodes
     return Built(Rows.of(Payloads.of(table), **columns), Claims(steps, sends))

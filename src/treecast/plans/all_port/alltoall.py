@@ -19,12 +19,11 @@ from treecast.plans.trees.disjoint import TREES, trees_of_job
 from treecast.plans.ways.timetable import Timed, list_paths
 from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 
 _SPARED = (0, 2, 4, 8, 16)  # necklaces that help to fill up the steps of the short ones
 _MOST_WORK = 500_000  # sends tried, of all tries
-_NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 @builder(
@@ -61,16 +60,8 @@ def over_disjoint_trees(job: Job[Rotational]) -> Built:
         began, more = list_paths(network, entry[left], port[left], dealt.length[entry[left]])
         step[left] = steps + began
         steps += more
-    rows = Rows.of(
-        dealt.payloads,
-        step=step,
-        steps=dealt.length[entry],
-        src=source,
-        dst=target,
-        port=port,
-        tree=dealt.tree[entry],
-        payload=dealt.payload[entry],
-    )
+    more = {"tree": dealt.tree[entry], "payload": dealt.payload[entry]}
+    rows = Rows.of(dealt.payloads, step=step, src=source, dst=target, port=port, **more)
     return Built(rows, Claims(steps, int((dealt.length * dealt.depth).sum()) * network.nodes))
 
 
@@ -124,9 +115,9 @@ def lengths_of_runs(messages: int, ports: int) -> list[tuple[int, int]]:
 def assembled(
     network: Cayley, parts: list[list[Ints]], table: list[list[tuple[int, int]]], steps: int, sends: int
 ) -> Built:
-    """Return the schedule of rows in several parts, each with the columns of ``_NAMES``; ``table`` lists the payloads' ranges."""
-    columns = [np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in range(len(_NAMES))]
-    return Built(Rows.of(Payloads.of(table), **dict(zip(_NAMES, columns, strict=True))), Claims(steps, sends))
+    """Return the schedule of rows in several parts, each with all columns in order; ``table`` lists the payloads' ranges."""
+    columns = (np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in range(len(COLUMNS)))
+    return Built(Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True))), Claims(steps, sends))
 
 
 def _necklaces(network: Cayley, distance: Ints) -> tuple[Ints, Ints]:

@@ -15,11 +15,11 @@ from treecast.models import MODELS, Model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.over_time import Flow, least_steps, quickest, searched, size, slowest_cuts
-from treecast.plans.built import Built
+from treecast.plans.built import NO_ROWS, Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.ways.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 
 _MOST_SIZE = 2**24  # steps times arcs of a flow
@@ -53,7 +53,7 @@ def over_time(job: Job[Network]) -> Built:
     """
     network, root, messages = job.network, job.collective.root, job.collective.messages
     if network.rank_count == 1:
-        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NO_ROWS, ())), Claims(0, 0))
+        return Built(NO_ROWS, Claims(0, 0))
     if messages == 1 or (messages <= _FEW and messages * (network.rank_count - 1) <= _MOST_UNITS):
         flow = quickest(network, root, messages, patient=messages == 1)
         if flow is not None:
@@ -72,9 +72,6 @@ def over_time(job: Job[Network]) -> Built:
         began = [step * part.lengths[0] + at for (part, _, step), at in zip(parts, later, strict=False)]
         found = Timed(ways, _MACHINE, np.concatenate(began), whole)
     return found.built()
-
-
-_NO_ROWS = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 def _runs_to_each(network: Network, root: int, messages: int) -> int:

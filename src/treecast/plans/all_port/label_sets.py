@@ -23,10 +23,8 @@ import numpy as np
 from treecast.networks import Rotational
 from treecast.networks.core import Ints
 from treecast.plans.built import Built
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
-
-NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 def least_steps(job: Job[Rotational]) -> Claims:
@@ -74,7 +72,7 @@ def by_rotation(job: Job[Rotational], wanted: Preferences) -> Built:
     columns |= {"steps": np.full(len(step), messages), "payload": np.zeros(len(step), np.int64)}
     ragged, table = _ragged(job, wanted, whole, rest)
     ragged["step"] += begun
-    joined = {name: np.concatenate([columns[name], ragged[name]]) for name in NAMES}
+    joined = {name: np.concatenate([columns[name], ragged[name]]) for name in COLUMNS}
     return Built(Rows.of(Payloads.of([[(0, messages)], *table]), **joined), least_steps(job))
 
 
@@ -105,8 +103,8 @@ def _ragged(
                 rows.append((load[port], length, int(network.neighbor(node, port)), node, port, tree, len(table)))
                 load[port] += length
                 at += length
-    columns = np.array(rows, np.int64).reshape(-1, len(NAMES)).T
-    return dict(zip(NAMES, columns, strict=True)), table
+    columns = np.array(rows, np.int64).reshape(-1, len(COLUMNS)).T
+    return dict(zip(COLUMNS, columns, strict=True)), table
 
 
 def cyclic(first: int, length: int, messages: int) -> list[tuple[int, int]]:

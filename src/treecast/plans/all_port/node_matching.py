@@ -21,7 +21,7 @@ from treecast.models import model
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_over
 from treecast.plans.lengths import in_streams
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
@@ -184,19 +184,17 @@ def _rows(job: Job[Network], parts: list[_Part]) -> Rows:
     """Return the rows of plans, one after the other."""
     network, block = job.network, job.collective.begins()
     none, begin, known = np.empty(0, np.int32), 0, 0
-    columns: dict[str, list[NDArray[Any]]] = {name: [none] for name in ("step", "steps", "arc", "payload")}
+    columns: dict[str, list[NDArray[Any]]] = {name: [none] for name in ("step", "arc", "payload")}
     first, stop = [none.astype(np.int64)], [none.astype(np.int64)]
     for plan, size, before in parts:
         step, arc, chunk = plan.sends
         columns["step"].append(begin + step.astype(np.int64) * size)
-        columns["steps"].append(np.full(len(step), size, np.int32))
         columns["arc"].append(arc)
         columns["payload"].append(chunk + known)
         node = np.repeat(np.arange(network.nodes), plan.counts)
         first.append((block + before)[node] + places(plan.counts) * size)
         stop.append(first[-1] + size)
         begin, known = begin + plan.steps * size, known + len(first[-1])
-    step, steps, arc, payload = (np.concatenate(column) for column in columns.values())
-    arcs, table = arcs_of(network), Payloads.of_ranges(np.concatenate(first), np.concatenate(stop))
-    ends = {"src": arcs.tail[arc], "dst": arcs.head[arc], "port": arcs.port[arc]}
-    return Rows.of(table, step=step, steps=steps, **ends, tree=np.full(len(arc), -1, np.int16), payload=payload)
+    step, arc, payload = (np.concatenate(column) for column in columns.values())
+    table = Payloads.of_ranges(np.concatenate(first), np.concatenate(stop))
+    return rows_over(network, table, step, arc, payload=payload)

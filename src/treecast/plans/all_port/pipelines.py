@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from treecast.networks import Network
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
@@ -115,19 +115,10 @@ def rows_of_streams(trees: TreeSet, carried: list[list[tuple[int, int]]]) -> Row
     """Return the same where each tree carries some ranges of chunks."""
     table = [ranges for ranges in carried if ranges]
     used = np.array([tree for tree, ranges in enumerate(carried) if ranges], np.int64)
-    length = np.array([sum(b - a for a, b in ranges) for ranges in table], np.int64)
     payload, dst = np.nonzero(trees.parent[used] >= 0)
     tree = used[payload]
-    return Rows.of(
-        Payloads.of(table),
-        step=trees.depths[tree, dst] - 1,
-        steps=length[payload],
-        src=trees.parent[tree, dst],
-        dst=dst,
-        port=trees.port[tree, dst],
-        tree=tree,
-        payload=payload,
-    )
+    step, src, port = (each[tree, dst] for each in (trees.depths, trees.parent, trees.port))
+    return Rows.of(Payloads.of(table), step=step - 1, src=src, dst=dst, port=port, tree=tree, payload=payload)
 
 
 def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[int], Iterator[Hop]]:
@@ -159,6 +150,5 @@ def rows_at_node_of_streams(hops: Callable[[int], Iterator[Hop]], carried: list[
             length = sum(b - a for a, b in ranges)
             found += [(depth, length, src, dst, port, tree, payload) for src, dst, port, depth in hops(tree)]
             payload += 1
-    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
-    columns = np.array(found, np.int64).reshape(-1, len(names)).T
-    return Rows.of(Payloads.of(table), **dict(zip(names, columns, strict=True)))
+    columns = np.array(found, np.int64).reshape(-1, len(COLUMNS)).T
+    return Rows.of(Payloads.of(table), **dict(zip(COLUMNS, columns, strict=True)))

@@ -19,13 +19,13 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
 from treecast.networks.separators import best_separator
-from treecast.plans.built import Built
+from treecast.plans.built import NO_ROWS, Built
 from treecast.plans.registry import ALL_PORT, builder
 from treecast.plans.trees.packed import number_of_seed
 from treecast.plans.ways.timetable import Timed, listed, there_and_back, translated
 from treecast.plans.ways.ways import Ways
 from treecast.ragged import places, starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims
 from treecast.schedule.recipe import Job
 
 _TURNS, _TRIES = 12, 6
@@ -37,7 +37,6 @@ _SEED = (
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
 """The price of an arc that carries what it should."""
-_NAMES = ("step", "steps", "src", "dst", "port", "tree", "payload")
 
 
 def _too_many_hops(job: Job[Network]) -> str:
@@ -67,7 +66,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
     """
     network = job.network
     if not job.collective.demands().any():
-        return Built(Rows.of(Payloads.of([]), **dict.fromkeys(_NAMES, ())), Claims(0, 0))
+        return Built(NO_ROWS, Claims(0, 0))
     least = best(bounds(job.collective, network, 1, job.model), "steps").value
     found, share, work = list[Timed](), least_load(job, least), 0
     for size, seed in _tries(job):

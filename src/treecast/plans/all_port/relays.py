@@ -12,10 +12,10 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.registry import ALL_PORT, builder, every_port
 from treecast.plans.ways.timetable import list_paths
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 _RELAYS: dict[str, Any] = {
@@ -36,16 +36,8 @@ def broadcast(job: Job[Complete]) -> Built:
     """All-port: one copy of everything from the root to all others: M steps, M (N - 1) transmissions; no relay, no delay."""
     network, collective = job.network, job.collective
     others = np.delete(np.arange(network.nodes), collective.root)
-    rows = Rows.of(
-        Payloads.of([[(0, collective.messages)]]),
-        step=others * 0,
-        steps=np.full(len(others), collective.messages),
-        src=np.full(len(others), collective.root),
-        dst=others,
-        port=network.port_between(collective.root, others),
-        tree=others * 0,
-        payload=others * 0,
-    )
+    table = Payloads.of([[(0, collective.messages)]])
+    rows = rows_between(network, table, others * 0, collective.root, others, tree=0, payload=0)
     return Built(rows, _claims(job))
 
 
@@ -145,14 +137,6 @@ class _Hops(NamedTuple):
 def _assemble(network: Complete, messages: int, hops: _Hops, steps: int, sources: int) -> Built:
     """Return the schedule in which all M messages of a block go over each arc, one step after the other."""
     every, count = np.arange(network.nodes) * messages, len(hops.step)
-    rows = Rows.of(
-        Payloads.of_ranges(every, every + messages),
-        step=hops.step,
-        steps=np.full(count, messages),
-        src=hops.source,
-        dst=hops.target,
-        port=network.port_between(hops.source, hops.target),
-        tree=hops.tree,
-        payload=hops.block,
-    )
+    table, more = Payloads.of_ranges(every, every + messages), {"tree": hops.tree, "payload": hops.block}
+    rows = rows_between(network, table, hops.step, hops.source, hops.target, **more)
     return Built(rows, Claims(steps if count else 0, count * messages * sources))

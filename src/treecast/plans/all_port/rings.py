@@ -42,25 +42,14 @@ def both_ways(job: Job[Torus]) -> Built:
     nodes, messages = job.network.nodes, job.collective.messages
     far, odd = (nodes - 1, 0) if job.copies == 2 else divmod(nodes - 1, 2)
     place = np.arange(far)
-    columns: list[tuple[Ints, ...]] = [(place * messages, place * 0 + messages, place, place + 1, place * 0, place * 0)]
-    columns += [(place * messages, place * 0 + messages, -place % nodes, nodes - 1 - place, place * 0 + 1, place * 0)]
+    columns: list[tuple[Ints, ...]] = [(place * messages, place, place + 1, place * 0, place * 0)]
+    columns += [(place * messages, -place % nodes, nodes - 1 - place, place * 0 + 1, place * 0)]
     table, half = [[(0, messages)]], (messages + 1) // 2
     for way, (low, high) in enumerate([(0, half), (half, messages)] if odd else []):
         if low < high:
             source = far if way == 0 else nodes - far
-            columns.append(
-                tuple(np.array([c]) for c in (far * messages, high - low, source, nodes // 2, way, len(table)))
-            )
+            columns.append(tuple(np.array([c]) for c in (far * messages, source, nodes // 2, way, len(table))))
             table.append([(low, high)])
-    step, steps, source, target, way, payload = (np.concatenate(column) for column in zip(*columns, strict=True))
-    rows = Rows.of(
-        Payloads.of(table),
-        step=step,
-        steps=steps,
-        src=source,
-        dst=target,
-        port=way,
-        tree=way,
-        payload=payload,
-    )
+    step, source, target, way, payload = (np.concatenate(column) for column in zip(*columns, strict=True))
+    rows = Rows.of(Payloads.of(table), step=step, src=source, dst=target, port=way, tree=way, payload=payload)
     return Built(rows, _claims(job))

@@ -121,16 +121,8 @@ def _farthest_first(trees: TreeSet, stream: Ints, dealt: Shares) -> Built:
     start = np.empty_like(length)
     start[order] = before - np.maximum.accumulate(np.where(new, before, 0))
     entry, place, source, target, port = hops(trees, destination, tree)
-    rows = Rows.of(
-        dealt.payloads,
-        step=start[entry] + place,
-        steps=length[entry],
-        src=source,
-        dst=target,
-        port=port,
-        tree=tree[entry],
-        payload=dealt.payload[entry],
-    )
+    step, more = start[entry] + place, {"tree": tree[entry], "payload": dealt.payload[entry]}
+    rows = Rows.of(dealt.payloads, step=step, src=source, dst=target, port=port, **more)
     return Built(rows, Claims(int((start + length + depth - 1).max(initial=0)), int((length * depth).sum())))
 
 

@@ -128,16 +128,8 @@ def by_number(job: Job[Rotational]) -> Built:
     ahead[order] = np.arange(len(number)) - np.searchsorted(tree[order], tree[order])
     entry, place, source, target, port = hops(trees, node, tree)
     table = Payloads.of_ranges(np.arange(network.nodes) * messages, np.arange(1, network.nodes + 1) * messages)
-    rows = Rows.of(
-        table,
-        step=messages * ahead[entry] + place,
-        steps=np.full_like(entry, messages),
-        src=source,
-        dst=target,
-        port=port,
-        tree=tree[entry],
-        payload=node[entry],
-    )
+    step, more = messages * ahead[entry] + place, {"tree": tree[entry], "payload": node[entry]}
+    rows = Rows.of(table, step=step, src=source, dst=target, port=port, **more)
     depth = trees.depths[tree, node].astype(np.int64)
     steps = int((messages * (ahead + 1) + depth - 1).max(initial=0))
     return Built(rows, Claims(steps, messages * int(depth.sum())))

@@ -60,17 +60,8 @@ def down_spg(job: Job[Star]) -> Built:
     tree, dst = np.nonzero(graph.parent >= 0)
     src = graph.parent[tree, dst]
     depth = network.distance(collective.root, src)
-    zeros = np.zeros(len(dst), np.int64)
-    rows = Rows.of(
-        Payloads.of([[(0, messages)]] if len(dst) else []),
-        step=depth,
-        steps=zeros + messages,
-        src=src,
-        dst=dst,
-        port=graph.port[tree, dst],
-        tree=tree,
-        payload=zeros,
-    )
+    table, port = Payloads.of([[(0, messages)]]), graph.port[tree, dst]
+    rows = Rows.of(table, step=depth, src=src, dst=dst, port=port, tree=tree, payload=0)
     leaves = network.nodes // network.n - 1
     one = claims(job, 1, star.graph_depth(network.n))
     return Built(rows, Claims(one.steps, one.transmissions + messages * leaves * (network.ports - 1)))

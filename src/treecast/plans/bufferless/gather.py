@@ -152,16 +152,8 @@ def transmission_certificate(job: Job[Network]) -> Built:
     above, up, down = spanning.parent[below].astype(np.int64), spanning.port_up[below], spanning.port[below]
     some, told = when.total[below] > 0, when.told[below] >= 0
     node = below[some]
-    data = Rows.of(
-        Payloads.of_ranges(when.first[node], when.first[node] + when.total[node]),
-        step=when.start[node],
-        steps=when.total[node],
-        src=node,
-        dst=above[some],
-        port=up[some],
-        tree=np.zeros(len(node), np.int64),
-        payload=np.arange(len(node)),
-    )
+    table = Payloads.of_ranges(when.first[node], when.first[node] + when.total[node])
+    data = Rows.of(table, step=when.start[node], src=node, dst=above[some], port=up[some], tree=0)
     tokens = control(when.token[below], above, below, down)
     answers = control(when.certificate[below], below, above, up)
     orders = control(when.told[below[told]], above[told], below[told], down[told])

@@ -126,16 +126,12 @@ def rows_of(tree: Tree, first: Ints, stop: Ints, offset: Ints, *, away: bool, nu
     table = Payloads.of_ranges(low, high)
     step = low + shift + (hops if away else -hops)
     src, dst, port = (above, node, tree.port[node]) if away else (node, above, tree.port_towards_root[node])
-    every = np.arange(len(node))
-    trees = np.full(len(node), number)
-    return Rows.of(table, step=step, steps=high - low, src=src, dst=dst, port=port, tree=trees, payload=every)
+    return Rows.of(table, step=step, src=src, dst=dst, port=port, tree=number)
 
 
 def control(step: Ints, src: Ints | _Int32, dst: Ints | _Int32, port: Ints | Ports) -> Rows:
     """Return rows of control flits: they carry nothing, and belong to no tree."""
-    none, zero = np.full_like(step, -1), np.zeros_like(step)
-    table = Payloads.of([[]] if len(step) else [])
-    return Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=port, tree=none, payload=zero)
+    return Rows.of(Payloads.of([[]]), step=step, src=src, dst=dst, port=port, payload=0)
 
 
 def join_rows(parts: Sequence[Rows]) -> Rows:

@@ -136,18 +136,8 @@ def _assemble(job: Job[Hypercube], parts: list[tuple[int, Ints, int]]) -> Rows:
     src = np.concatenate([none, *(nodes ^ collective.root for _, nodes, _ in parts)])
     port = np.concatenate([none, *(np.full(len(nodes), p) for _, nodes, p in parts)])
     step = np.concatenate([none, *(np.full(len(nodes), s) for s, nodes, _ in parts)])
-    table = Payloads.of([[(0, collective.messages)]] if len(src) else [])
-    same = np.zeros_like(src)
-    return Rows.of(
-        table,
-        step=step,
-        steps=same + 1,
-        src=src,
-        dst=src ^ (np.int64(1) << port),
-        port=port,
-        tree=same - 1,
-        payload=same,
-    )
+    table, dst = Payloads.of([[(0, collective.messages)]]), src ^ (np.int64(1) << port)
+    return Rows.of(table, step=step, steps=1, src=src, dst=dst, port=port, payload=0)
 
 
 def _claiming(job: Job[Hypercube], rows: Rows, sends: int) -> Built:

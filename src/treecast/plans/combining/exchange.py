@@ -38,18 +38,17 @@ def exchange(job: Job[Hypercube]) -> Built:
     """Combining: node 0 sends each node its messages in d steps, over as few arcs as there can be."""
     d, messages = job.network.d, job.collective.messages
     parts = cut_evenly(messages, d if job.model.ports == "all" else 1).tolist()
-    columns, table = list[Ints](), list[list[tuple[int, int]]]()
+    columns, table = list[tuple[int, ...]](), list[list[tuple[int, int]]]()
     for part, (first, stop) in enumerate(pairwise(parts)):
         order = [(part + i) % d for i in range(d)] if first < stop else []
         for step, port in enumerate(order):
             ahead = _spanned(order[step + 1 :])
             for src in _spanned(order[:step]).tolist():
                 dst = src ^ (1 << port)
-                columns.append(np.array([step, 1, src, dst, port, -1, len(table)]))
+                columns.append((step, src, dst, port))
                 table.append([(v * messages + first, v * messages + stop) for v in np.sort(dst ^ ahead).tolist()])
-    names = ("step", "steps", "src", "dst", "port", "tree", "payload")
-    found = np.array(columns, np.int64).reshape(-1, len(names))
-    rows = Rows.of(Payloads.of(table), **{name: found[:, i] for i, name in enumerate(names)})
+    step, src, dst, port = np.array(columns, np.int64).reshape(-1, 4).T
+    rows = Rows.of(Payloads.of(table), step=step, steps=1, src=src, dst=dst, port=port)
     return Built(rows, Claims(d, messages * d * job.network.nodes**2 // 2))
 
 

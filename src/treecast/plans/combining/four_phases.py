@@ -59,15 +59,8 @@ def start_by_initiator(build: Callable[[Job[Hypercube]], Built], job: Job[Hyperc
     again = np.tile(np.arange(len(rows)), cube.nodes)
     first = np.arange(cube.nodes) * collective.messages
     table = Payloads.of_ranges(first, first + collective.messages)
-    moved = Rows.of(
-        table,
-        step=rows.step[again] + claims.steps * (source != initiator),
-        steps=rows.steps[again],
-        src=rows.src[again] ^ source,
-        dst=rows.dst[again] ^ source,
-        port=rows.port[again],
-        tree=rows.tree[again],
-        payload=source,
-    )
+    columns = {name: column[again] for name, column in rows.columns().items()}
+    columns |= {"src": columns["src"] ^ source, "dst": columns["dst"] ^ source, "payload": source}
+    moved = Rows.of(table, **columns | {"step": columns["step"] + claims.steps * (source != initiator)})
     twice = claims.steps * (2 if cube.nodes > 1 else 1)
     return Built(moved, Claims(twice, claims.transmissions * cube.nodes), copies=claimed(job), initiator=initiator)

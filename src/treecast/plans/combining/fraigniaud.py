@@ -66,16 +66,8 @@ def _down(trees: TreeSet, job: Job[Hypercube], steps: list[Ints], length: int) -
     every = np.flatnonzero(np.arange(trees.network.nodes) != trees.root)
     tree = np.repeat(np.arange(copies if len(every) else 0), len(every))
     dst = np.tile(every, copies) if len(tree) else tree
-    one = np.ones_like(tree)
-    rows = Rows.of(
-        Payloads.of([[(0, collective.messages)]] if len(tree) else []),
-        step=np.concatenate([tree[:0], *steps]),
-        steps=one,
-        src=trees.parent[tree, dst],
-        dst=dst,
-        port=trees.port[tree, dst],
-        tree=tree,
-        payload=one - 1,
-    )
+    step, src, port = np.concatenate([tree[:0], *steps]), trees.parent[tree, dst], trees.port[tree, dst]
+    table = Payloads.of([[(0, collective.messages)]])
+    rows = Rows.of(table, step=step, steps=1, src=src, dst=dst, port=port, tree=tree, payload=0)
     sources = trees.network.nodes if collective.all_source else 1
     return Built(rows, Claims(length if len(tree) else 0, copies * len(every) * sources * collective.messages))

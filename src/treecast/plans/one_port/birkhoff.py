@@ -11,11 +11,11 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import EITHER
 from treecast.plans.registry import builder
 from treecast.ragged import starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 _MOST_WORK = 2**32  # demands, times all pairs
@@ -63,16 +63,7 @@ def over_matchings(job: Job[Complete]) -> Built:
     first = np.searchsorted(pair, pair)  # of each pair: where its runs begin
     begin = job.collective.begins()[pair] + done - done[first]
     size = job.collective.sizes()[pair] if job.model.combining else steps
-    rows = Rows.of(
-        Payloads.of_ranges(begin, begin + size),
-        step=step,
-        steps=steps,
-        src=source,
-        dst=target,
-        port=job.network.port_between(source, target),
-        tree=np.full_like(pair, -1),
-        payload=np.arange(len(pair)),
-    )
+    rows = rows_between(job.network, Payloads.of_ranges(begin, begin + size), step, source, target, steps=steps)
     return Built(rows, _claims(job))
 
 

@@ -17,10 +17,10 @@ from treecast.networks import Network
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import ONE_PORT
 from treecast.plans.registry import builder
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 _MOST_NODES, _MOST_WORK = 2**11, 2**19  # arcs that a search looks at
@@ -90,16 +90,8 @@ def _along(job: Job[Network], path: Ints) -> Built:
     stop = np.minimum(first + (block or messages), messages)
     place, part = (each.ravel() for each in np.indices((len(path) - 1, len(first))))
     src, dst = path[place], path[place + 1]
-    rows = Rows.of(
-        Payloads.of_ranges(first, stop),
-        step=(place + 2 * part) * (block or 1),
-        steps=(stop - first)[part],
-        src=src,
-        dst=dst,
-        port=job.network.port_between(src, dst),
-        tree=place * 0,
-        payload=part,
-    )
+    step, table = (place + 2 * part) * (block or 1), Payloads.of_ranges(first, stop)
+    rows = rows_between(job.network, table, step, src, dst, tree=0, payload=part)
     return Built(rows, _claims(job))
 
 

@@ -115,15 +115,6 @@ def _rows(job: Job[Complete], step: Ints, source: Ints, chunk: Ints) -> Rows:
     skip = np.array(every)[index]
     src = network.translate(job.collective.root, source)
     dst = network.translate(src, skip)
-    one = np.ones_like(step)
     chunks = np.arange(messages)
-    return Rows.of(
-        Payloads.of_ranges(chunks, chunks + 1),
-        step=step,
-        steps=one,
-        src=src,
-        dst=dst,
-        port=skip - 1,
-        tree=-one,
-        payload=chunk,
-    )
+    table = Payloads.of_ranges(chunks, chunks + 1)
+    return Rows.of(table, step=step, src=src, dst=dst, port=skip - 1, payload=chunk)

@@ -9,10 +9,10 @@ even number of nodes, every other one sends in turn.
 import numpy as np
 
 from treecast.networks import Network
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.chain import path_through_all
 from treecast.plans.registry import builder
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 _MOST_NODES = 2**10
@@ -51,14 +51,6 @@ def hamiltonian_cycle(job: Job[Network]) -> Built:
     messages, half = job.collective.messages, int(job.model.half_port)
     place, turn = (each.ravel() for each in np.indices((nodes, nodes - 1)))
     src, dst, blocks = cycle[place], cycle[(place + 1) % nodes], np.arange(nodes) * messages
-    rows = Rows.of(
-        Payloads.of_ranges(blocks, blocks + messages),
-        step=((1 + half) * turn + half * (place % 2)) * messages,
-        steps=np.full_like(place, messages),
-        src=src,
-        dst=dst,
-        port=job.network.port_between(src, dst),
-        tree=np.full_like(place, -1),
-        payload=cycle[(place - turn) % nodes],
-    )
+    step, table = ((1 + half) * turn + half * (place % 2)) * messages, Payloads.of_ranges(blocks, blocks + messages)
+    rows = rows_between(job.network, table, step, src, dst, payload=cycle[(place - turn) % nodes])
     return Built(rows, _claims(job))

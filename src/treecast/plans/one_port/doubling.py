@@ -9,7 +9,7 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints, Network
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import COMBINING, COMBINING_HALF, EITHER, turn
 from treecast.plans.one_port.skips import skips
 from treecast.plans.registry import builder, every
@@ -85,17 +85,8 @@ def _spread(known: list[int]) -> tuple[Ints, Ints, Ints]:
 
 
 def _one_block(job: Job[Complete], step: Ints, src: Ints, dst: Ints) -> Rows:
-    one = np.ones_like(step)
-    return Rows.of(
-        Payloads.of([[(0, job.collective.messages)]] if len(step) else []),
-        step=step * turn(job),
-        steps=one * turn(job),
-        src=src,
-        dst=dst,
-        port=job.network.port_between(src, dst),
-        tree=one - 1,
-        payload=one - 1,
-    )
+    table = Payloads.of([[(0, job.collective.messages)]])
+    return rows_between(job.network, table, step * turn(job), src, dst, steps=turn(job), tree=0, payload=0)
 
 
 def _popcounts(nodes: int) -> int:
@@ -164,13 +155,4 @@ def _by_bits(job: Job[Complete], order: range) -> Rows:
         return _one_block(job, *np.zeros((3, 0), np.int64))
     step, source, target = (np.concatenate(column) for column in zip(*columns, strict=True))
     source, target = (network.translate(root, u) for u in (source, target))
-    return Rows.of(
-        Payloads.of(table),
-        step=step,
-        steps=np.ones_like(step),
-        src=source,
-        dst=target,
-        port=network.port_between(source, target),
-        tree=step * 0,
-        payload=np.arange(len(step)),
-    )
+    return rows_between(network, Payloads.of(table), step, source, target, steps=1, tree=0)

@@ -83,16 +83,8 @@ def _in_parts(schedule: Schedule) -> Rows:
     columns = columns or [tuple(np.zeros((6, 0), np.int64))]
     step, src, dst, port, tree, chunk = (np.concatenate(column) for column in zip(*columns, strict=True))
     used, payload = np.unique(chunk, return_inverse=True)
-    return Rows.of(
-        Payloads.of_ranges(used, used + 1),
-        step=step,
-        steps=np.ones_like(step),
-        src=src,
-        dst=dst,
-        port=port,
-        tree=tree,
-        payload=payload.reshape(-1),
-    )
+    table = Payloads.of_ranges(used, used + 1)
+    return Rows.of(table, step=step, src=src, dst=dst, port=port, tree=tree, payload=payload.reshape(-1))
 
 
 def parts_of_step(source: Ints, target: Ints, nodes: int) -> Ints:

@@ -11,10 +11,10 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import COMBINING_HALF, HALF, check_rows, turn
 from treecast.plans.registry import builder
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 
@@ -47,16 +47,8 @@ def in_pairs(job: Job[Complete]) -> Built:
     source, target = np.concatenate([low, high]), np.concatenate([high, low])
     block = source * nodes + target if job.collective.personal else source
     used, payload = np.unique(block, return_inverse=True)
-    rows = Rows.of(
-        Payloads.of_ranges(used * messages, (used + 1) * messages),
-        step=step,
-        steps=np.full(len(step), turn(job)),
-        src=source,
-        dst=target,
-        port=job.network.port_between(source, target),
-        tree=step * 0,
-        payload=payload.reshape(-1),
-    )
+    table, more = Payloads.of_ranges(used * messages, (used + 1) * messages), payload.reshape(-1)
+    rows = rows_between(job.network, table, step, source, target, steps=turn(job), tree=0, payload=more)
     return Built(rows, _claims(job))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.lengths import lengths_of
 from treecast.plans.one_port.models import EITHER, HALF, check_rows, turn
 from treecast.plans.registry import builder, every_port
@@ -176,15 +176,8 @@ def _rows(job: Job[Complete], step: Ints, ends: tuple[Ints, Ints], *, block: Int
 
     ``block``: of which node, of those that are not empty.
     """
-    (source, target), first, sizes = ends, job.collective.begins(), job.collective.sizes()
+    first, sizes = job.collective.begins(), job.collective.sizes()
     some = np.flatnonzero(sizes)
-    return Rows.of(
-        Payloads.of_ranges(first[some], (first + sizes)[some]),
-        step=step,
-        steps=np.ones_like(step) if job.model.combining else sizes[block],
-        src=source,
-        dst=target,
-        port=job.network.port_between(source, target),
-        tree=tree,
-        payload=np.searchsorted(some, block),
-    )
+    table, payload = Payloads.of_ranges(first[some], (first + sizes)[some]), np.searchsorted(some, block)
+    steps = 1 if job.model.combining else sizes[block]
+    return rows_between(job.network, table, step, *ends, steps=steps, tree=tree, payload=payload)

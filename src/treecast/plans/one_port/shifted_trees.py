@@ -12,7 +12,7 @@ import numpy as np
 from treecast.description import Description
 from treecast.networks.complete import Complete
 from treecast.networks.core import Ints
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import EITHER, check_rows
 from treecast.plans.one_port.own_trees import arcs_of
 from treecast.plans.one_port.shape import Shape, shape
@@ -97,17 +97,9 @@ def _rows(job: Job[Complete], tree: Ints, arcs: Trees) -> Rows:
     times = 1 if job.model.combining else messages
     chunk = np.repeat(np.arange(times), len(step))
     step, source, target, tree = (np.tile(each, times) for each in (step, source, target, tree))
-    table = np.arange(times), np.arange(times) + (messages if job.model.combining else 1)
-    return Rows.of(
-        Payloads.of_ranges(*table),
-        step=step + copies * chunk,
-        steps=np.ones_like(step),
-        src=source,
-        dst=target,
-        port=network.port_between(source, target),
-        tree=tree,
-        payload=chunk,
-    )
+    table = Payloads.of_ranges(np.arange(times), np.arange(times) + (messages if job.model.combining else 1))
+    step = step + copies * chunk
+    return rows_between(network, table, step, source, target, steps=1, tree=tree, payload=chunk)
 
 
 @lru_cache(4)

@@ -9,10 +9,10 @@ which a node strips the highest bit; no node hears again what it has had or pass
 import numpy as np
 
 from treecast.networks.complete import Complete
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between
 from treecast.plans.one_port.models import COMBINING_HALF, check_rows
 from treecast.plans.registry import builder
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 
@@ -58,14 +58,6 @@ def allgather(job: Job[Complete]) -> Built:
     exponent = np.concatenate([np.log2(lowest), depth + np.log2(highest)]) if nodes > 1 else np.zeros(0)
     some = np.flatnonzero([bool(each) for each in ranges])  # a block may be empty
     src, dst = src[some], dst[some]
-    rows = Rows.of(
-        Payloads.of([ranges[row] for row in some.tolist()]),
-        step=np.rint(exponent[some]).astype(np.int64),
-        steps=np.ones_like(src),
-        src=src,
-        dst=dst,
-        port=job.network.port_between(src, dst),
-        tree=np.full(len(src), -1),
-        payload=np.arange(len(src)),
-    )
+    table, step = Payloads.of([ranges[row] for row in some.tolist()]), np.rint(exponent[some]).astype(np.int64)
+    rows = rows_between(job.network, table, step, src, dst, steps=1)
     return Built(rows, _claims(job))

@@ -202,5 +202,4 @@ def _sends(nodes: int, parts: Ints) -> _Sends:
 def _rows(network: Complete, sends: _Sends, step: Ints, steps: Ints, payload: Ints) -> dict[str, Ints]:
     """Return the columns of the rows by which some sends go."""
     port = network.port_between(sends.source, sends.target)
-    ends = {"src": sends.source, "dst": sends.target, "port": port, "tree": np.full(len(step), -1)}
-    return {"step": step, "steps": steps, **ends, "payload": payload}
+    return {"step": step, "steps": steps, "src": sends.source, "dst": sends.target, "port": port, "payload": payload}

@@ -14,10 +14,10 @@ from treecast.models import Model, Takes, model, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_over
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 
 _MOST_WORK = 2**20  # hops that are timed there and back
 MOST_IN_TURNS = 2**18  # hops of all turns
@@ -53,18 +53,9 @@ class Timed(NamedTuple):
         else:
             follows &= (first[1:] == stop[:-1]) | (np.diff(hop) == 0)
             fresh[1:] = ~(follows & (np.diff(step) == (stop - first)[:-1]))
-        begins, arcs = np.flatnonzero(fresh), arcs_of(ways.network)
-        payloads = Payloads(np.append(begins, len(order)), first, stop)
-        rows = Rows.of(
-            payloads,
-            step=step[begins],
-            steps=np.ones_like(begins) if combining else payloads.lengths,
-            src=arcs.tail[arc[begins]],
-            dst=arcs.head[arc[begins]],
-            port=arcs.port[arc[begins]],
-            tree=tree[begins],
-            payload=np.arange(len(begins)),
-        )
+        begins = np.flatnonzero(fresh)
+        payloads, more = Payloads(np.append(begins, len(order)), first, stop), {"steps": 1} if combining else {}
+        rows = rows_over(ways.network, payloads, step[begins], arc[begins], tree=tree[begins], **more)
         return Built(rows, Claims(self.steps, self.transmissions))
 
 

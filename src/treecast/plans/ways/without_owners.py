@@ -25,11 +25,11 @@ from treecast.models import Takes, takes
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import Arcs, arcs_of
-from treecast.plans.built import Built
+from treecast.plans.built import Built, rows_between, rows_over
 from treecast.plans.registry import Option, builder
 from treecast.plans.ways.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways
-from treecast.schedule import Claims, Payloads, Rows
+from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
 
 _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
@@ -177,16 +177,9 @@ def _built(job: Job[Network], timed: Timed) -> Built:
     both = np.flatnonzero(ways.arc >= count)
     hop = np.concatenate([np.arange(len(ways)), both])
     arc = np.concatenate([ways.arc % count, _back(job.network, arcs)[ways.arc[both] - count]])
-    rows = Rows.of(
-        ways.payloads,
-        step=timed.step[hop],
-        steps=np.ones_like(hop) if job.model.combining else ways.lengths[hop],
-        src=arcs.tail[arc],
-        dst=arcs.head[arc],
-        port=arcs.port[arc],
-        tree=ways.tree[hop],
-        payload=ways.payload[hop],
-    )
+    steps = 1 if job.model.combining else ways.lengths[hop]
+    more = {"steps": steps, "tree": ways.tree[hop], "payload": ways.payload[hop]}
+    rows = rows_over(job.network, ways.payloads, timed.step[hop], arc, **more)
     return Built(rows, Claims(timed.steps, int(ways.lengths[hop].sum())), replace(job.collective, owners=NO_OWNERS))
 
 
@@ -223,14 +216,6 @@ def recursive_doubling(job: Job[Network]) -> Built:
     parts.append((beyond * 0 + claims.steps - 1, beyond - len(few), beyond, beyond * 0 + 1))
     step, src, dst, finished = (np.concatenate(column) for column in zip(*parts, strict=True))
     used, payload = np.unique(finished, return_inverse=True)
-    rows = Rows.of(
-        Payloads.of_ranges(used * sums, (used + 1) * sums),
-        step=step,
-        steps=np.ones_like(step),
-        src=src,
-        dst=dst,
-        port=network.port_between(src, dst),
-        tree=np.full_like(step, -1),
-        payload=payload.reshape(-1),
-    )
+    table = Payloads.of_ranges(used * sums, (used + 1) * sums)
+    rows = rows_between(network, table, step, src, dst, steps=1, payload=payload.reshape(-1))
     return Built(rows, claims, replace(job.collective, owners=NO_OWNERS))

@@ -259,8 +259,6 @@ def build_from_messages(
     network: Network, collective: Collective, step: Ints, src: Ints, dst: Ints, *, nodes: int | None = None
 ) -> Built:
     """Return the schedule of messages that each carry everything. They name no port, because the model determines routes."""
-    zero = np.zeros_like(step)
-    table = Payloads.of([[(0, collective.messages)]] if len(step) else [])
-    rows = Rows.of(table, step=step, steps=zero + 1, src=src, dst=dst, port=zero - 1, tree=zero - 1, payload=zero)
+    rows = Rows.of(Payloads.of([[(0, collective.messages)]]), step=step, steps=1, src=src, dst=dst, port=-1, payload=0)
     nodes = network.nodes if nodes is None else nodes
     return Built(rows, Claims((nodes - 1).bit_length(), (nodes - 1) * collective.messages))
