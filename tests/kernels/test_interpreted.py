@@ -22,7 +22,6 @@ from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 from treecast.networks import network, permutations
 from treecast.networks.flows import arcs_of
-from treecast.plans.trees.rotated_tables import table
 
 CALLS = 40  # of each kernel
 DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests
@@ -42,7 +41,6 @@ DIRECTLY = {
     "contention.unordered_pairs",
     "cuts.least_cut",
     "cuts.worst_cut",
-    "rotated.depth_in_tree",
     "star.walk_trees",
     "ways.arcs_of_ways",
 }
@@ -177,14 +175,6 @@ def test_pairs_without_order():
         start = np.concatenate(([0], np.cumsum(np.bincount(message, minlength=messages))))
         entry = np.argsort(message, kind="stable")
         agree(KERNELS["contention.unordered_pairs"], (channel, message, last, start, entry))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("axes", "side"), [(2, 8), (2, 9), (3, 7), (3, 8)])
-def test_depths_in_rotated_trees(axes, side):
-    room = [np.zeros(size, np.int64) for size in (axes, 2 * axes, 2 * axes)]
-    for node in range(0, side**axes, 5):
-        agree(KERNELS["rotated.depth_in_tree"], (node, node % (2 * axes), 3, side, table(axes, side % 2 == 1), *room))
 
 
 @pytest.mark.long

@@ -158,15 +158,3 @@ def fill(root, side, table, x, ahead, by, parent, port):
             axis, way = by[s] % n, 1 if by[s] < n else -1
             parent[s, node] = _step_back(node, axis, way, side, n)
             port[s, node] = 2 * axis + (way < 0)
-
-
-@njit(work=lambda node, tree, root, side, table, x, ahead, by: 60 * side * len(x) ** 2)
-def depth_in_tree(node, tree, root, side, table, x, ahead, by):
-    """Return how many arcs a node is below the root in a tree, by walking up."""
-    n, depth = len(x), 0
-    while node != root:
-        see(node, root, side, x)
-        arrive(x, side, table, ahead, by)
-        node = _step_back(node, by[tree] % n, 1 if by[tree] < n else -1, side, n)
-        depth += 1
-    return depth

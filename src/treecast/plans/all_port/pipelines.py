@@ -12,14 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from treecast.networks import Network
+from treecast.plans.trees.hops import TreeHop
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
 Hop = tuple[int, int, int, int]
 """An arc of a tree at one node: source, destination, port, and the depth of the source."""
-TreeHop = tuple[int, int]
-"""A node, and the port at which an arc leaves the parent of the two for the child."""
 
 
 class Rules(Protocol):
@@ -135,13 +134,8 @@ def hops_of(rules: Rules, network: Network, node: int, root: int) -> Callable[[i
     return hops
 
 
-def rows_at_node(hops: Callable[[int], Iterator[Hop]], trees: int, messages: int, copies: int) -> Rows:
-    """Return the rows that one node sends or receives, from the hops that it has in each tree (``hops(tree)``)."""
-    return rows_at_node_of_streams(hops, streams(messages, trees, copies))
-
-
 def rows_at_node_of_streams(hops: Callable[[int], Iterator[Hop]], carried: list[list[tuple[int, int]]]) -> Rows:
-    """Return the same where each tree carries some ranges of chunks."""
+    """Return the rows that one node sends or receives, from the hops that it has in each tree, and what that carries."""
     table = [ranges for ranges in carried if ranges]
     found: list[tuple[int, ...]] = []
     payload = 0

@@ -8,10 +8,7 @@ The skips are p halved again and again, rounded up, down to 1. There are q = ⌈
 each *period* of q steps a node receives one new chunk and q - 1 of periods before, each once in all.
 """
 
-from itertools import pairwise
-
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
 
@@ -74,38 +71,4 @@ def _lists(every: list[int], node: Ints, count: Ints) -> Ints:
 
     found = np.zeros((len(node), len(every) - 1), np.int64)
     receive_lists(node, count, np.array(every, np.int64), found)
-    return found
-
-
-def bases(nodes: int, which: Ints) -> Ints:
-    """Return the index of the last skip that is taken off a node's number, the largest first; q for node 0: int64.
-
-    It is the number of the chunk that a node receives first of each period.
-    """
-    every = skips(nodes)
-    left, base = np.array(which, np.int64), np.full(len(which), len(every) - 1, np.int64)
-    for index in range(len(every) - 2, -1, -1):
-        taken = (left > 0) & (left >= every[index])
-        base[taken] = index
-        left = left - taken * every[index]
-    return base
-
-
-def right(nodes: int, which: Ints) -> NDArray[np.bool_]:
-    """Return of which nodes both lists are as they have to be: bool.
-
-    A node receives every chunk of a period once, its base in its own period and the others one later. And what it sends in step
-    k it has received in the steps before, or it is its base, received in the period before. Where this holds of all nodes, the
-    broadcast is right for every number of chunks, without a replay.
-    """
-    q, base = len(skips(nodes)) - 1, bases(nodes, which)
-    found = np.zeros(len(which), np.bool_)
-    for i, (node, own) in enumerate(zip(which.tolist(), base.tolist(), strict=True)):
-        received, sent = (each.tolist() for each in lists_of(nodes, node))
-        due = sorted(own if e == own else e - q for e in range(q))
-        held = [set(received[:k]) | {own - q} for k in range(q)]
-        targets = [(node + skip) % nodes for skip, _ in pairwise(skips(nodes))]
-        found[i] = sorted(received) == due and all(
-            chunk in known for chunk, known, target in zip(sent, held, targets, strict=True) if target
-        )
     return found

@@ -12,7 +12,7 @@ from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.grid import Grid
-from treecast.plans.all_port.pipelines import TreeHop
+from treecast.plans.trees.hops import TreeHop, children_by
 from treecast.schedule.trees import TreeSet
 
 
@@ -66,10 +66,7 @@ def parent(network: Network, node: int, tree: int, root: int = 0) -> TreeHop | N
     return int(above[tree, 0]), int(port[tree, 0])
 
 
-def children(network: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port. It needs the label and nothing else."""
-    near = [(int(network.neighbor(node, port)), port) for port in range(network.ports)]
-    return [(v, port) for v, port in near if v not in (-1, root) and parent(network, v, tree, root) == (node, port)]
+children = children_by(parent)
 
 
 def depth_of(network: Network, node: int, tree: int, root: int = 0) -> int:

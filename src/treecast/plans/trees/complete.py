@@ -7,10 +7,9 @@ trees to a node share no other node: their only inner nodes are their relays.
 
 import numpy as np
 
-from treecast.errors import NetworkError
 from treecast.networks.complete import Complete
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
+from treecast.plans.trees.hops import TreeHop, check_tree, children_by, depth_by
 from treecast.schedule.trees import TreeSet
 
 
@@ -40,24 +39,11 @@ def parent(network: Complete, node: int, tree: int, root: int = 0) -> TreeHop | 
     return above, int(network.port_between(above, node))
 
 
-def children(network: Complete, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port. It needs the label and nothing else."""
-    relay = _relay(network, tree, root)
-    if network.check_node(node) not in (root, relay):
-        return []
-    below = [relay] if node == root else [v for v in network.neighbors(relay) if v != root]
-    return [(v, int(network.port_between(node, v))) for v in below]
-
-
-def depth_of(network: Complete, node: int, tree: int, root: int = 0) -> int:
-    """Return the number of arcs from the root to ``node`` in a tree."""
-    return 0 if network.check_node(node) == root else 1 if node == _relay(network, tree, root) else 2
+children, depth_of = children_by(parent), depth_by(parent)
 
 
 def _relay(network: Complete, tree: int, root: int) -> int:
-    if not 0 <= tree < network.ports:
-        raise NetworkError(f"tree {tree} is none of {network.spec}: its trees go from 0 to {network.ports - 1}")
-    return int(network.translate(network.check_node(root), tree + 1))
+    return int(network.translate(network.check_node(root), check_tree(network, tree) + 1))
 
 
 def _depth(network: Complete) -> int:

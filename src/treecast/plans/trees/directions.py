@@ -20,8 +20,8 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
+from treecast.plans.trees.hops import TreeHop, check_tree, children_by
 from treecast.schedule.trees import TreeSet
 
 
@@ -77,23 +77,20 @@ def disjoint_trees(torus: Network, root: int = 0) -> TreeSet:
 def parent(torus: Network, node: int, tree: int, root: int = 0) -> TreeHop | None:
     """Return the parent of ``node`` in a tree, and the port from there; None at the root. It needs the label and nothing else."""
     known = positions(torus)
-    _check_tree(torus, tree)
+    check_tree(torus, tree)
     if torus.check_node(node) == torus.check_node(root):
         return None
     by = known[int(_arrivals(torus, root, np.array([node]))[tree, 0])]
     return int(torus.neighbor(node, known[by.opposite].port)), by.port
 
 
-def children(torus: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port. It needs the label and nothing else."""
-    near = [(int(torus.neighbor(node, port)), port) for port in range(torus.ports)]
-    return [(v, port) for v, port in near if v != root and parent(torus, v, tree, root) == (node, port)]
+children = children_by(parent)
 
 
 def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
     """Return the number of arcs from the root to ``node`` in a tree: a few strides, however long the axes."""
     known, sides, depth = positions(torus), _sides(torus), 0
-    _check_tree(torus, tree)
+    check_tree(torus, tree)
     seen = _seen(torus, root, np.array([node]))
     while seen.any():
         by = known[int(_next_ahead(known, sides, seen)[tree, 0])]
@@ -143,11 +140,6 @@ def _centred(gap: Ints, side: Ints | int) -> Ints:
 
 def _sides(torus: Network) -> tuple[int, ...]:
     return torus.grid.sides if torus.grid else ()
-
-
-def _check_tree(torus: Network, tree: int) -> None:
-    if not 0 <= tree < torus.ports:
-        raise NetworkError(f"tree {tree} is none of {torus.spec}: its trees go from 0 to {torus.ports - 1}")
 
 
 def _none_is_less_deep(torus: Network) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 
 from treecast.errors import PlanError
 from treecast.networks import Network, families
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.registry import Option
+from treecast.plans.trees.hops import TreeHop
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 

@@ -10,12 +10,11 @@ from itertools import takewhile
 
 import numpy as np
 
-from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints, ints
 from treecast.networks.hypercube import rotate_bits
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
+from treecast.plans.trees.hops import TreeHop, check_tree, depth_by
 from treecast.schedule.trees import TreeSet
 
 
@@ -47,7 +46,7 @@ def parent(cube: Network, node: int, tree: int, root: int = 0) -> TreeHop | None
     seen = cube.check_node(node) ^ cube.check_node(root)
     if seen == 0:
         return None
-    port = int(parent_ports(cube, ints(seen), _check_tree(cube, tree)))
+    port = int(parent_ports(cube, ints(seen), check_tree(cube, tree)))
     return node ^ (1 << port), port
 
 
@@ -57,7 +56,7 @@ def children(cube: Network, node: int, tree: int, root: int = 0) -> list[TreeHop
     A node whose bit ``tree`` is 0 is a leaf, or the root. Below any other are the node without that bit, and those with one
     bit more in the gap behind it: up to the next 1-bit, cyclically.
     """
-    seen, tree = cube.check_node(node) ^ cube.check_node(root), _check_tree(cube, tree)
+    seen, tree = cube.check_node(node) ^ cube.check_node(root), check_tree(cube, tree)
     ports = [] if seen else [tree]
     if seen >> tree & 1:
         behind = ((tree + turn) % cube.ports for turn in range(1, cube.ports))
@@ -66,18 +65,7 @@ def children(cube: Network, node: int, tree: int, root: int = 0) -> list[TreeHop
     return [(node ^ (1 << port), port) for port in ports]
 
 
-def depth_of(cube: Network, node: int, tree: int, root: int = 0) -> int:
-    """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
-    depth, above = 0, parent(cube, node, tree, root)
-    while above is not None:
-        depth, above = depth + 1, parent(cube, above[0], tree, root)
-    return depth
-
-
-def _check_tree(cube: Network, tree: int) -> int:
-    if not 0 <= tree < cube.ports:
-        raise NetworkError(f"tree {tree} is none of {cube.spec}: its trees go from 0 to {cube.ports - 1}")
-    return tree
+depth_of = depth_by(parent)
 
 
 def _depth(cube: Network) -> int:

@@ -19,8 +19,8 @@ import numpy as np
 from treecast.errors import NetworkError
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees import directions
+from treecast.plans.trees.hops import TreeHop, children_by, depth_by
 from treecast.plans.trees.rotated_tables import table
 from treecast.schedule.trees import TreeSet
 
@@ -86,17 +86,7 @@ def parent(torus: Network, node: int, tree: int, root: int = 0) -> TreeHop | Non
     return int(torus.neighbor(node, 2 * axis + 1 - down)), 2 * axis + down
 
 
-def children(torus: Network, node: int, tree: int, root: int = 0) -> list[TreeHop]:
-    """Return the children of ``node`` in a tree, by port. It needs the label and nothing else."""
-    near = [(int(torus.neighbor(node, port)), port) for port in range(torus.ports)]
-    return [(v, port) for v, port in near if v != root and parent(torus, v, tree, root) == (node, port)]
-
-
-def depth_of(torus: Network, node: int, tree: int, root: int = 0) -> int:
-    """Return the number of arcs from the root to ``node`` in a tree, by walking up."""
-    from treecast.kernels.rotated import depth_in_tree
-
-    return int(depth_in_tree(torus.check_node(node), tree, torus.check_node(root), *_rule(torus)))
+children, depth_of = children_by(parent), depth_by(parent)
 
 
 def _rule(torus: Network) -> tuple[int, Ints, Ints, Ints, Ints]:

@@ -17,8 +17,8 @@ from treecast.errors import NetworkError
 from treecast.kernels import star_node
 from treecast.networks import Star, permutations
 from treecast.networks.core import Ints
-from treecast.plans.all_port.pipelines import TreeHop
 from treecast.plans.trees.disjoint import DisjointTrees
+from treecast.plans.trees.hops import TreeHop, check_tree
 from treecast.schedule.trees import Tree, TreeSet
 
 
@@ -69,7 +69,7 @@ def parent_spg(star: Star, node: int, tree: int, root: int = 0) -> TreeHop | Non
     """
     word, inverse, identity = _seen_from(star, node, root)
     hole = inverse & 15
-    if word == identity or hole not in (0, _check_tree(star, tree) + 1):
+    if word == identity or hole not in (0, check_tree(star, tree) + 1):
         return None
     if hole == 0:
         return int(star.neighbor(node, tree)), tree
@@ -84,7 +84,7 @@ def parent(star: Star, node: int, tree: int, root: int = 0, paper: bool = False)
     word, inverse, identity = _seen_from(star, node, root)
     if word == identity:
         return None
-    port = _rule(paper)(word, inverse, _check_tree(star, tree) + 1, identity) - 1
+    port = _rule(paper)(word, inverse, check_tree(star, tree) + 1, identity) - 1
     return int(star.neighbor(node, port)), port
 
 
@@ -95,7 +95,7 @@ def children(star: Star, node: int, tree: int, root: int = 0, paper: bool = Fals
     takes time O(n²).
     """
     word, inverse, identity = _seen_from(star, node, root)
-    mask = star_node.child_positions(word, inverse, _check_tree(star, tree) + 1, identity, _rule(paper))
+    mask = star_node.child_positions(word, inverse, check_tree(star, tree) + 1, identity, _rule(paper))
     turned = ((tree + turn) % star.ports for turn in range(star.ports))
     ports = [port for port in turned if mask >> (port + 1) & 1]
     return list(zip(star.neighbor(node, ports).tolist(), ports, strict=True))
@@ -104,7 +104,7 @@ def children(star: Star, node: int, tree: int, root: int = 0, paper: bool = Fals
 def depth_of(star: Star, node: int, tree: int, root: int = 0, paper: bool = False) -> int:
     """Return the number of arcs from the root to ``node`` in edge-disjoint tree ``tree``, by walking up."""
     word, inverse, identity = _seen_from(star, node, root)
-    return star_node.depth_in_tree(word, inverse, _check_tree(star, tree) + 1, identity, _rule(paper))
+    return star_node.depth_in_tree(word, inverse, check_tree(star, tree) + 1, identity, _rule(paper))
 
 
 def disjoint_trees(star: Star, root: int = 0, paper: bool = False) -> TreeSet:
@@ -114,7 +114,7 @@ def disjoint_trees(star: Star, root: int = 0, paper: bool = False) -> TreeSet:
 
 def disjoint_tree(star: Star, tree: int, root: int = 0, paper: bool = False) -> Tree:
     """Return one of the edge-disjoint trees: for networks whose trees do not fit in memory together."""
-    return _filled(star, _check_tree(star, tree) + 1, 1, root, paper)[0]
+    return _filled(star, check_tree(star, tree) + 1, 1, root, paper)[0]
 
 
 def shortest_path_tree(star: Star, root: int = 0) -> Tree:
@@ -163,12 +163,6 @@ def _filled(star: Star, first: int, count: int, root: int, paper: bool = False) 
         parent, port = moved[parent.take(away, axis=1)], port.take(away, axis=1)
         parent[:, root] = -1
     return TreeSet(star, root, parent, port, tuple(range(first - 1, first - 1 + count)) if first else ())
-
-
-def _check_tree(star: Star, tree: int) -> int:
-    if not 0 <= tree < star.ports:
-        raise NetworkError(f"tree {tree} is none of {star.spec}: its trees go from 0 to {star.ports - 1}")
-    return tree
 
 
 def _seen_from(star: Star, node: int, root: int) -> tuple[int, int, int]:
