@@ -1,18 +1,10 @@
 """How MPI says that a process has failed, and the memory of messages that never end."""
 
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 _ABANDONED: list[tuple[Any, Any]] = []
-_NAP = 1e-3  # seconds between two last looks
-
-
-def deaths(mpi: Any) -> tuple[int, ...]:
-    """Return the error classes by which MPI says that a process has failed; under other names when it notices by its socket."""
-    names = ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_OTHER", "ERR_INTERN", "ERR_UNKNOWN")
-    return tuple(getattr(mpi, name) for name in names if hasattr(mpi, name))
 
 
 def is_proof(mpi: Any, error: Any) -> bool:
@@ -47,16 +39,9 @@ def cancel(mpi: Any, request: Any) -> None:
         request.Cancel()
 
 
-def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]], looks: int = 1) -> None:
-    """Look a last few times at messages for which nobody waits; of those that never end, keep the memory: MPI may use it.
+def abandon(mpi: Any, messages: Iterable[tuple[Any, Any]]) -> None:
+    """Keep the memory of messages for which nobody waits until they have ended: MPI may use it. Some never do.
 
     ``messages``: requests, each with its memory. A wait would not do: what a cut link has broken off never ends.
     """
-    left = list(messages)
-    for look in range(looks):
-        left = [each for each in left if has_ended(mpi, each[0]) is False]
-        if not left:
-            return
-        if look:
-            time.sleep(_NAP)
-    _ABANDONED.extend(left)
+    _ABANDONED[:] = [each for each in (*_ABANDONED, *messages) if has_ended(mpi, each[0]) is False]

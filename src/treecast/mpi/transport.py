@@ -12,8 +12,9 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended, is_proof
+from treecast.mpi.engine.links import Links
 from treecast.mpi.library import tags_of
-from treecast.transport.base import Handler, Key, Kind, Piece, Ticket, Until
+from treecast.transport.base import DIRECT, Handler, Key, Kind, Piece, Ticket, Until
 
 _HEAD = struct.Struct("<BBHIHH")
 _COUNT = struct.Struct("<Q")
@@ -21,10 +22,11 @@ _CONTROL = 0  # the tag of frames of control
 _STAGES = 1 << 6  # of a call, whose messages have tags of their own
 _ASKED = 1 << 15  # stages from there on are counted by who asks
 _QUIET = 1e-3  # seconds of nothing after which a rank naps between looks
-_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.1, 2e-4, 5e-3  # of the time since something moved, in seconds
+_SOON = 5e-5  # the same where ranks pass things on to one another
+_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 1e-4, 1e-3  # of the time since something moved, in seconds
 _CHECK = 1e-2  # seconds of nothing after which MPI is asked who has failed
+_FRONT, _OFTEN = 64, 16  # messages that are looked at, the eldest, and every how many looks all are
 _SIDE = 2e-2  # seconds between two looks of the side thread
-_LAST_LOOKS = 20  # at a message that was cancelled
 
 
 class _Posted:
@@ -74,6 +76,7 @@ class MpiTransport:
         self._due: dict[int, int] = {}
         self._heard = [0.0] * self.size
         self._looked = self._spoke = self._checked = 0.0
+        self._looks, self._yields, self._quiet = 0, False, _QUIET
 
     @property
     def lost(self) -> Mapping[int, bool]:
@@ -105,7 +108,8 @@ class MpiTransport:
         elif to in self._lost:
             ticket.end(lost=True)
         else:
-            self._post(self.comm.Isend, piece, self._tag(key), _Posted(None, to, ticket, None, None))
+            begin = self.comm.Issend if key.instance == DIRECT else self.comm.Isend
+            self._post(begin, piece, self._tag(key), _Posted(None, to, ticket, None, None))
         return ticket
 
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:
@@ -149,7 +153,11 @@ class MpiTransport:
 
     def waits(self, source: int, key: Key) -> int | None:
         """Return the length of a message that nobody has asked for yet, None where there is none."""
-        found = self.comm.Iprobe(source, self._tag(key), self._status)
+        try:
+            found = self.comm.Iprobe(source, self._tag(key), self._status)
+        except self.mpi.Exception as error:
+            self._note(source, error)
+            return None
         return int(self._status.Get_count(self._byte)) if found else None
 
     def shut(self, rank: int) -> None:
@@ -169,7 +177,7 @@ class MpiTransport:
             posted.ticket.end(lost=True)
             if posted.place is not None:
                 cancel(self.mpi, posted.request)
-        abandon(self.mpi, [(each.request, each.landing) for each in given_up], _LAST_LOOKS)
+        abandon(self.mpi, [(each.request, each.landing) for each in given_up])
 
     # -- the only wait -----------------------------------------------------------------------------------------------
 
@@ -196,13 +204,15 @@ class MpiTransport:
             if self.deadline is not None:
                 self._watch_time(now, self.deadline)
             os.sched_yield()
-            if now - moved > _QUIET and (self.deadline is not None or not self._posted):
+            if now - moved > self._quiet and (self._yields or self.deadline is not None or not self._posted):
                 time.sleep(min(max(_NAP_SHARE * (now - moved), _SHORTEST_NAP), _LONGEST_NAP))
 
     def _move(self) -> bool:
         """Take what is over; return whether there was any."""
         over = False
-        for each in self._posted:  # one by one: Open MPI's Testany overlooks deaths
+        self._looks += 1
+        front = self._posted if self._looks % _OFTEN == 0 else self._posted[:_FRONT]
+        for each in front:  # one by one: Open MPI's Testany overlooks deaths
             if not each.ticket.over:
                 over |= self._take(each)
         if over:
@@ -256,6 +266,8 @@ class MpiTransport:
 
     def hear(self) -> bool:
         """Take frames of control, and when it is closed all that comes; return whether there were any."""
+        if not self._handlers:
+            return False
         moved, status = False, self.mpi.Status()
         tag = self.mpi.ANY_TAG if self.is_closed else _CONTROL
         while True:
@@ -368,6 +380,25 @@ class MpiTransport:
         """Keep the memory of what is under way, as long as MPI may use it."""
         left = [request for _, request in self._said] + [posted.request for posted in self._posted]
         abandon(self.mpi, [(request, None) for request in left])
+
+
+class PlanTransport(MpiTransport):
+    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``.
+
+    A rank naps also when it waits for messages: looks cost the others time, who are to pass something on.
+    """
+
+    def __init__(self, mpi: Any, comm: Any, calls: int = 1) -> None:
+        super().__init__(mpi, comm)
+        self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
+        self._yields, self._quiet = True, _SOON
+
+    def _tag(self, key: Key) -> int:
+        return 1 + key.call % self._of * self.tags + key.stage
+
+    def links(self, call: int = 0) -> Links:
+        """Return the other ranks as the engine of plans sees them, in a call."""
+        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.give_up)
 
 
 class Together:

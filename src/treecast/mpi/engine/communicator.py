@@ -18,10 +18,10 @@ from treecast.mpi.engine.choose import (
     program_of,
     schedule_of,
 )
-from treecast.mpi.engine.engine import Endpoint, Engine, Outcome, Part
+from treecast.mpi.engine.engine import Engine, Outcome, Part
 from treecast.mpi.engine.hosts import broadcast_program
 from treecast.mpi.engine.turns import AT_ONCE, Turns
-from treecast.mpi.library import tags_of
+from treecast.mpi.transport import PlanTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
 
@@ -37,9 +37,8 @@ class Communicator:
     """
 
     def __init__(self, comm: Any, mpi: Any, hosts: list[int]) -> None:
-        self.mpi, self.comm, self.epoch = mpi, comm.Dup(), 0
-        self.comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self.tags = tags_of(mpi) // _EPOCHS
+        self.transport = PlanTransport(mpi, comm.Dup(), _EPOCHS)
+        self.mpi, self.comm, self.tags, self.epoch = mpi, self.transport.comm, self.transport.tags, 0
         self.rank, self.size = int(comm.Get_rank()), int(comm.Get_size())
         self.hosts = hosts
         self._rates: dict[tuple[Network, str], float] = {}
@@ -134,8 +133,7 @@ class Communicator:
         beside = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         # a silent rank would keep its turn: so where failures are to be survived there are none
         turns = Turns[Any](AT_ONCE, beside) if what.model == ONE_PORT and not what.survive else None
-        endpoint = Endpoint(self.mpi, self.comm, self.epoch * self.tags)
-        return Engine(endpoint, program.transfers, part, patience, turns=turns).run()
+        return Engine(self.transport.links(self.epoch), program.transfers, part, patience, turns=turns).run()
 
 
 def builder_of(kind: str, where: Network, survive: int) -> str:

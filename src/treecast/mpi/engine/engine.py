@@ -12,25 +12,24 @@ import signal
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from treecast.execution.layout import Bytes
-from treecast.mpi.deaths import abandon, cancel, deaths
 from treecast.mpi.engine.additions import Additions
+from treecast.mpi.engine.links import Links
 from treecast.mpi.engine.memory import Memory, Part
 from treecast.mpi.engine.transfers import Expected, Transfer
 from treecast.mpi.engine.turns import Turns
+from treecast.transport.base import Ticket
 
-__all__ = ["WINDOW", "Endpoint", "Engine", "Outcome", "Part"]
+__all__ = ["WINDOW", "Engine", "Outcome", "Part"]
 
 WINDOW = 4
 """How many messages of a transfer are under way at once: more gain nothing in shared memory."""
-_NAP_AFTER = 2  # looks in vain before a rank sleeps: looks cost others time
-_NAP_SHARE, _SHORTEST_NAP, _LONGEST_NAP = 0.25, 100e-6, 1e-3  # of the time since something moved, in seconds
-_RESTING = 200  # looks in vain after which a buffer is taken beyond what is allowed
-_LAST_LOOKS = 50  # at what is left under way
+_LOOK = 0.05  # seconds without anything after which it is asked who is to be given up
+_RESTING = 0.05  # seconds without anything after which a buffer is taken beyond what is allowed
 _LACKING = 4  # times as long a rank waits when it lacks something
 
 
@@ -53,7 +52,7 @@ class Outcome:
 class _Message(NamedTuple):
     """A message under way. ``lands``: whether its buffer is where the chunk belongs."""
 
-    request: Any
+    ticket: Ticket
     chunk: int
     buffer: Bytes
     lands: bool
@@ -88,14 +87,6 @@ class _Active:
 _NOTHING = np.empty(0, np.uint8)
 
 
-class Endpoint(NamedTuple):
-    """Where a rank sends and receives: mpi4py's module, a communicator that returns errors, and the first tag to use."""
-
-    mpi: Any
-    comm: Any
-    first_tag: int = 0
-
-
 class Engine:
     """One rank's part of one collective under way.
 
@@ -106,7 +97,7 @@ class Engine:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        links: Links,
         transfers: tuple[Transfer, ...],
         part: Part,
         patience: float,
@@ -114,9 +105,7 @@ class Engine:
         kill_at: int | None = None,
         turns: Turns["_Active"] | None = None,
     ) -> None:
-        self._mpi, self._comm, self._first_tag = endpoint
-        self._part, self._patience, self._kill_at = part, patience, kill_at
-        self._status = self._mpi.Status()
+        self._links, self._part, self._patience, self._kill_at = links, part, patience, kill_at
         self._additions = Additions(part, transfers)
         self._missing = self._additions.missing
         self._sum_of = {result: chunk for chunk, result in part.results.items()}
@@ -127,8 +116,8 @@ class Engine:
         self._void: set[int] = set()  # sums that lack a contribution for good
         self._memory = Memory(part, (transfer for transfer in transfers if transfer.sends))
         self._turns = turns or Turns["_Active"]()
-        self._left: list[tuple[Any, Bytes]] = []  # what was under way with whom nothing more is expected
-        self._last_moved, self._idle = 0.0, 0
+        self._last_moved = 0.0
+        self._going = list[_Active]()
         self._earliest = 0  # the step of the next receive, where that matters
 
     def run(self) -> Outcome:
@@ -139,30 +128,27 @@ class Engine:
                 self._complete(chunk)
         for active in self._transfers:
             self._post(active)
-        going = self._unfinished()
-        while going:
-            moved = False
-            self._earliest = self._first_step(going)
-            for active in self._turns.worth_a_look(going):
-                if active.waits and self._poll(active):
-                    moved = True
-            if moved:
-                self._idle, self._last_moved = 0, time.monotonic()
-                going = self._unfinished()
-                continue
-            self._idle += 1
-            os.sched_yield()
-            if self._idle > _NAP_AFTER:
-                waited = time.monotonic() - self._last_moved
-                time.sleep(min(max(_NAP_SHARE * waited, _SHORTEST_NAP), _LONGEST_NAP))
-                self._give_up_in_time()
-                going = self._unfinished()
-        self._leave()
+        self._going = self._unfinished()
+        while self._going:
+            self._links.wait(self._look, _LOOK)
+            self._give_up_in_time()
+            self._going = self._unfinished()
         self.outcome.seconds = time.monotonic() - began
         return self.outcome
 
     def _unfinished(self) -> list[_Active]:
         return [active for active in self._transfers if not active.finished]
+
+    def _look(self) -> bool:
+        """Take what has gone through; return whether anything has."""
+        moved = False
+        self._earliest = self._first_step(self._going)
+        for active in self._turns.worth_a_look(self._going):
+            if active.waits and self._poll(active):
+                moved = True
+        if moved:
+            self._last_moved = time.monotonic()
+        return moved
 
     # -- transfers ---------------------------------------------------------------------------------------------------
 
@@ -183,21 +169,14 @@ class Engine:
                 return
             else:
                 buffer, lands = self._memory.receive(chunk, self._is_apart(chunk))
-            try:
-                # where sends take turns, one ends when it is there
-                send = self._comm.Issend if self._turns.limits(transfer.peer) else self._comm.Isend
-                begin = send if transfer.sends else self._comm.Irecv
-                request = begin([buffer, self._mpi.BYTE], transfer.peer, self._first_tag + transfer.tag_of(chunk))
-            except self._mpi.Exception as error:
-                if transfer.sends:
-                    self._turns.end(transfer.peer)
-                else:
-                    self._memory.give_up(chunk, buffer, lands)
-                self._note_failure(transfer.peer, error)
-                return
+            tag = transfer.tag_of(chunk)
             if transfer.sends:
+                sure = self._turns.limits(transfer.peer)  # where sends take turns, one ends when it is there
+                ticket = self._links.send(transfer.peer, tag, buffer, sure)
                 self._die_at(transfer.step_of(chunk))
-            active.under_way.append(_Message(request, chunk, buffer, lands))
+            else:
+                ticket = self._links.receive(transfer.peer, tag, buffer)
+            active.under_way.append(_Message(ticket, chunk, buffer, lands))
             active.next += 1
 
     def _send_next(self) -> None:
@@ -233,25 +212,24 @@ class Engine:
 
         There always is for the earliest, or ranks without room could wait for each other in a circle. When all rests there is.
         """
-        full = not self._memory.has_room and self._idle < _RESTING
-        if full and transfer.step_of(chunk) > self._earliest:
+        rests = time.monotonic() - self._last_moved > _RESTING
+        if not self._memory.has_room and not rests and transfer.step_of(chunk) > self._earliest:
             return False
-        try:
-            return bool(self._comm.Iprobe(transfer.peer, self._first_tag + transfer.tag_of(chunk)))
-        except self._mpi.Exception as error:
-            self._note_failure(transfer.peer, error)
-            return False
+        if self._links.has_come(transfer.peer, transfer.tag_of(chunk)):
+            return True
+        if self._links.is_lost(transfer.peer):
+            self._note_death(transfer.peer)
+        return False
 
     def _poll(self, active: _Active) -> bool:
         """Take from a transfer what has gone through; return whether anything has."""
         transfer, moved = active.transfer, False
         while active.under_way:
             message = active.under_way[0]
-            try:
-                if not message.request.Test(self._status):
-                    break
-            except self._mpi.Exception as error:
-                self._note_failure(transfer.peer, error)
+            if not message.ticket.over:
+                break
+            if message.ticket.lost:
+                self._note_death(transfer.peer)
                 return True
             active.under_way.popleft()
             moved = True
@@ -262,7 +240,7 @@ class Engine:
             else:
                 self._die_at(transfer.step_of(message.chunk))
                 self.outcome.received += 1
-                full = self._status.Get_count(self._mpi.BYTE) == len(message.buffer)
+                full = message.ticket.length == len(message.buffer)
                 self._take_in(transfer, message, full)
         if moved or active.looks:
             begun = active.next
@@ -332,10 +310,8 @@ class Engine:
         if self._kill_at is not None and step >= self._kill_at:
             os.kill(os.getpid(), signal.SIGKILL)  # a message has begun, and nobody will end it
 
-    def _note_failure(self, peer: int, error: Any) -> None:
-        """Note that a neighbour is dead. Raises the error again when it says something else."""
-        if error.Get_error_class() not in deaths(self._mpi):
-            raise error
+    def _note_death(self, peer: int) -> None:
+        """Note that nothing goes to a neighbour any more, or comes from it."""
         self.outcome.dead.add(peer)
         self._close_all(peer)
 
@@ -355,6 +331,7 @@ class Engine:
 
     def _close_all(self, peer: int) -> None:
         """Expect nothing more from a neighbour, and tell it nothing more."""
+        self._links.give_up(peer)
         closing = [active for active in self._unfinished() if active.transfer.peer == peer]
         for active in closing:
             active.closed = True
@@ -366,8 +343,6 @@ class Engine:
                     self._turns.end(peer)
                 else:
                     self._memory.give_up(message.chunk, message.buffer, message.lands)
-                    cancel(self._mpi, message.request)
-                self._left.append((message.request, message.buffer))
             active.under_way.clear()
             for chunk in lost:
                 if sends:
@@ -375,7 +350,3 @@ class Engine:
                 else:
                     self._note_void(active.transfer, chunk)
         self._send_next()
-
-    def _leave(self) -> None:
-        """Leave what is under way with whom nothing more is expected."""
-        abandon(self._mpi, self._left, _LAST_LOOKS)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
-from treecast.mpi.engine.engine import Endpoint, Engine
+from treecast.mpi.engine.engine import Engine
 from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
@@ -28,8 +28,8 @@ from treecast.mpi.job.exchange import Circle, relays_of
 from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.program import end_daemon, flush
 from treecast.mpi.job.records import Record
-from treecast.mpi.library import load_mpi, tags_of
-from treecast.mpi.transport import MpiTransport
+from treecast.mpi.library import load_mpi
+from treecast.mpi.transport import PlanTransport
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
 
@@ -155,11 +155,11 @@ def run_rank(ask: Ask, folder: Path | None = None) -> tuple[MpiRun | None, int]:
 def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tuple[dict[int, Record], set[int]]:
     """Send and receive, leave a record, and stay until nobody needs this rank; return whose records came, and who is dead."""
     world = mpi.COMM_WORLD
-    rank, comm, closing = int(world.Get_rank()), world.Dup(), MpiTransport(mpi, world.Dup())
-    comm.Set_errhandler(mpi.ERRORS_RETURN)
+    transport = PlanTransport(mpi, world.Dup())
+    rank = transport.rank
     world.Barrier()
-    transfers = transfers_of(prepared.program, rank, tags_of(mpi))
-    circle = Circle(closing, relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers)))
+    transfers = transfers_of(prepared.program, rank, transport.tags)
+    circle = Circle(transport, relays_of(prepared.program.network, rank, (transfer.peer for transfer in transfers)))
     patience = _CLOSING * asked.deadline
     circle.exchange(0, b"", patience)  # opens all connections: later a cut link would let none through
     circle.exchange(
@@ -167,17 +167,17 @@ def _carry_out(mpi: Any, prepared: Prepared, asked: Request, folder: Path) -> tu
     )  # all begin at once; a Barrier could hang when the first of them dies before its end
     if rank == 0:
         _begin_time()
-    endpoint, kill_at = Endpoint(mpi, comm), asked.kill.get(rank)
-    ended = Engine(endpoint, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
+    links, kill_at = transport.links(), asked.kill.get(rank)
+    ended = Engine(links, transfers, prepared.part, asked.deadline, kill_at=kill_at).run()
     record = record_of(prepared, rank, ended, _write(prepared, rank, ended.held, asked.output))
     records.write_record(folder, rank, record)
 
     def is_over(heard: Mapping[int, bytes], dead: AbstractSet[int]) -> bool:
-        return nobody_waits(folder, closing.size, {place: json.loads(text) for place, text in heard.items()}, dead)
+        return nobody_waits(folder, transport.size, {place: json.loads(text) for place, text in heard.items()}, dead)
 
     circle.near -= ended.cut  # what is told over a cut link would never be under way
     words, dead = circle.exchange(2, json.dumps(record).encode(), patience, ended.dead, is_over)
-    closing.let_go()
+    transport.let_go()
     return {place: json.loads(text) for place, text in words.items()}, dead
 
 
