@@ -14,14 +14,13 @@ from treecast.kernels.compiled import njit
 from treecast.kernels.dice import next_state, random_below
 
 
-@njit(work=lambda parent, port, masks, *others: parent.size)
-def count_conflicts(parent, port, masks, uses, conflicts, place):
-    """Fill ``uses`` of each port, the list of ``conflicts`` and the ``place`` of each in it (-1: is none); return how many."""
+@njit
+def _count(parent, port, masks, uses, conflicts, place):
+    """Add to the ``uses`` of each port; fill the list of ``conflicts``, and the ``place`` of each in it; return how many."""
     trees, nodes = parent.shape
     count = 0
     for t in range(trees):
         for v in range(nodes):
-            place[t * nodes + v] = -1
             if parent[t, v] >= 0 and masks[v] >> t & 1:
                 uses[port[t, v]] += 1
                 up = parent[t, v]
@@ -59,16 +58,6 @@ def _exchange(v, new, old, parent, port, first, child, masks, uses, conflicts, p
 
 
 @njit
-def _exchange_all(turned, turns, v, new, old, parent, port, first, child, masks, uses, conflicts, place, count):
-    """Exchange the labels of v, and those of its rotations likewise; return how many conflicts there are then."""
-    trees = len(parent)
-    for i in range(turns):
-        u, its, gone = turned[i, v], (new + i) % trees, (old + i) % trees
-        count = _exchange(u, its, gone, parent, port, first, child, masks, uses, conflicts, place, count)
-    return count
-
-
-@njit
 def _forget(number, conflicts, place, count):
     """Take a conflict off the list; return how many are left."""
     last = conflicts[count - 1]
@@ -99,45 +88,22 @@ def _pick(mask, wanted, trees, state):
     return t, state
 
 
-def _moves(parent, port, first, child, turned, size, masks, uses, conflicts, place, count, most, moves, *others):
-    return 60 * moves
-
-
-@njit(work=_moves)
-def search(
-    parent,
-    port,
-    first,
-    child,
-    turned,
-    size,
-    masks,
-    uses,
-    conflicts,
-    place,
-    count,
-    most,
-    moves,
-    done,
-    total,
-    hot,
-    together,
-    dice,
-):
-    """Make up to so many moves; return how many were made, and how many conflicts there are then. Cost 0 ends it.
+@njit(work=lambda parent, port, first, child, masks, uses, most, moves, *others: 60 * moves + parent.size)
+def search(parent, port, first, child, masks, uses, most, moves, done, total, hot, state):
+    """Make up to so many moves; return how many were made, the cost that is left, which ends it if 0, and a random number.
 
     A move takes a conflict (v, t): v takes another label instead, or its parent takes t instead of another one. One in twenty
     exchanges any labels of any node. Moves for the worse are made with a probability that falls from move to move:
-    ``done`` of ``total`` were made before. ``together``: what is done at a node of a full necklace is done at its rotations,
-    too; ``turned``, int32 (k, N), are those, and ``size`` the nodes of each necklace. ``dice``, uint64 (1,): random numbers.
+    ``done`` of ``total`` were made before. ``uses``: those of ports by others.
     """
     trees, nodes = parent.shape
-    state = dice[0]
-    made = 0
-    while made < moves:
-        before = count + _excess(uses, most)
-        if before == 0:
-            break
+    conflicts, place = np.empty(trees * nodes, np.int64), np.full(trees * nodes, -1, np.int64)
+    now = np.zeros(trees, np.int64)
+    for p in range(trees):
+        now[p] = uses[p]
+    count, made = _count(parent, port, masks, now, conflicts, place), 0
+    cost = count + _excess(now, most)
+    while made < moves and cost > 0:
         heat = hot * (1.0 - 0.8 * (done + made) / total)
         made += 1
         state, kind = random_below(state, 40)
@@ -155,19 +121,15 @@ def search(
             v = 1 + np.int64(state >> np.uint64(33)) % (nodes - 1)
             new, state = _pick(masks[v], 0, trees, state)
             old, state = _pick(masks[v], 1, trees, state)
-        turns = trees if together and size[v] == trees else 1
-        count = _exchange_all(
-            turned, turns, v, new, old, parent, port, first, child, masks, uses, conflicts, place, count
-        )
-        worse = count + _excess(uses, most) - before
-        if worse > 0:
+        count = _exchange(v, new, old, parent, port, first, child, masks, now, conflicts, place, count)
+        then = count + _excess(now, most)
+        if then > cost:
             state = next_state(state)
-            if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp(-worse / (heat * turns)):
-                count = _exchange_all(
-                    turned, turns, v, old, new, parent, port, first, child, masks, uses, conflicts, place, count
-                )
-    dice[0] = state
-    return made, count
+            if np.float64(state >> np.uint64(11)) / 9007199254740992.0 >= math.exp((cost - then) / heat):
+                count = _exchange(v, old, new, parent, port, first, child, masks, now, conflicts, place, count)
+                then = cost
+        cost = then
+    return made, cost, state
 
 
 @njit

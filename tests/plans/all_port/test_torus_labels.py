@@ -1,14 +1,13 @@
-"""Allgather on tori of two axes: the four disjoint trees, and label sets at the lower bound."""
+"""Allgather on tori of two axes: four disjoint trees, and label sets at the lower bound."""
 
 import networkx as nx
 import pytest
 
 from tests.oracles.allgather import check_rows, least
 from tests.oracles.plain import graph_of
-from treecast.errors import PlanError
 from treecast.networks import network
 from treecast.plans import builders, plan
-from treecast.plans.trees.torus import disjoint_trees
+from treecast.plans.trees.directions import disjoint_trees
 from treecast.simulation.sweeps import sweep
 from treecast.verification.verifier import verify
 
@@ -29,7 +28,7 @@ def test_the_trees_are_disjoint(rows):
             assert all(graph.edges[u, v]["port"] == port for u, v, port in arcs.edges(data="port"))
             for u, v in nx.bfs_edges(arcs, 0):
                 found[v] = found[u] | {v}
-        assert [int(tree.port[tree.children(0)[0]]) for tree in trees] == [0, 1, 2, 3]
+        assert sorted(int(tree.port[tree.children(0)[0]]) for tree in trees) == [0, 1, 2, 3]
         for v in range(1, torus.nodes):
             inner = [found[v] - {v} for found in ways]
             assert sum(map(len, inner)) == len(set[int]().union(*inner)), (columns, v)
@@ -71,7 +70,5 @@ def test_both_verifiers_and_all_dead_nodes_and_links():
 
 
 @pytest.mark.parametrize("spec", ["torus:2x3", "torus:3x3x3", "ring:7"])
-def test_other_tori_have_no_such_trees(spec):
+def test_other_tori_have_no_such_sets(spec):
     assert "label-sets" not in [entry.name for entry in builders("allgather", spec)]
-    with pytest.raises(PlanError, match="two axes of three or more nodes"):
-        disjoint_trees(network(spec))

@@ -16,21 +16,63 @@ each of its m ports, so fractions are even, and a flow with even fractions has w
 r ragged chunks an allgather of M messages takes M F + ⌈r/k⌉ steps, and M F k + r = M x (N - 1): the lower bound.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from math import gcd
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecast.networks import Rotational
 from treecast.networks.core import Ints
+from treecast.plans.all_port.allgather import Columns, arc_columns, assemble
+from treecast.plans.all_port.packing import Packed
+from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.schedule import COLUMNS, Claims, Payloads, Rows
 from treecast.schedule.recipe import Job
+from treecast.schedule.trees import TreeSet
+
+Ranges = list[list[tuple[int, int]]]
+Whole = Callable[[Ranges, int], tuple[list[Columns], Ranges, int]]
 
 
 def least_steps(job: Job[Rotational]) -> Claims:
     """Return ⌈M x (N - 1) / k⌉ steps and M x N (N - 1) transmissions: both are lower bounds."""
     nodes, total = job.network.nodes, job.collective.messages * job.copies * (job.network.nodes - 1)
     return Claims(-(-total // max(job.network.ports, 1)), total * nodes)
+
+
+def left_over(job: Job[Any]) -> int:
+    """Return how many of the M messages do not go by whole trees: those whose copies do not fill all trees."""
+    k = job.network.ports
+    return job.collective.messages % (k // gcd(k, job.copies))
+
+
+def by_sets(job: Job[Any], trees: TreeSet, whole: Whole, packed: Callable[[int], Packed]) -> Built:
+    """Return the allgather in which messages whose copies fill all trees go by whole trees, and the others by label sets.
+
+    Parameters
+    ----------
+    job
+        What is to be done.
+    trees
+        The k disjoint trees of node 0.
+    whole
+        ``(carried, each)``: the columns and the payloads of rows by which each tree has ``each`` of its chunks, and their steps.
+    packed
+        ``(messages)``: the sends of so many messages by label sets.
+    """
+    network, messages, copies = job.network, job.collective.messages, job.copies
+    rest = left_over(job)
+    each = (messages - rest) * copies // len(trees)
+    parts, table, steps = whole(streams(messages - rest, len(trees), copies), each) if each else ([], [], 0)
+    if not rest:
+        return assemble(job, parts, table, steps)
+    found = packed(rest)
+    columns = arc_columns(trees, found.tree, found.node, steps + found.step)
+    parts.append(columns | {"payload": found.of + len(table), "steps": np.ones_like(found.step)})
+    table += [[(chunk, chunk + 1)] for chunk in range(messages - rest, messages)]
+    return assemble(job, parts, table, steps + found.steps, len(found.step) - rest * copies * (network.nodes - 1))
 
 
 class Preferences(NamedTuple):

@@ -12,7 +12,6 @@ others. Source: treecast's own.
 import zlib
 from functools import cache
 from importlib.resources import files
-from math import gcd
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,11 +20,10 @@ from treecast.errors import PlanError
 from treecast.networks import Network, Star
 from treecast.networks.core import Ints
 from treecast.networks.permutations import inverse, symbol_at
-from treecast.plans.all_port.allgather import arc_columns, assemble, walk_trees
+from treecast.plans.all_port.allgather import Columns, walk_trees
 from treecast.plans.all_port.label_search import find
-from treecast.plans.all_port.label_sets import Preferences, by_rotation
+from treecast.plans.all_port.label_sets import Preferences, Ranges, by_rotation, by_sets, left_over
 from treecast.plans.all_port.packing import pack
-from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder, every_port
 from treecast.plans.trees import star as star_trees
@@ -109,14 +107,8 @@ SEARCH = Option(
 )
 
 
-def _rest(job: Job[Star]) -> int:
-    """Return how many of the M messages do not go by whole trees: those whose copies do not fill all trees."""
-    k = job.network.ports
-    return job.collective.messages % (k // gcd(k, job.copies))
-
-
 def _fits(job: Job[Star]) -> str:
-    if job.copies == 1 or not _rest(job):
+    if job.copies == 1 or not left_over(job):
         return (
             "has nothing to search for where whole trees or the rule of one copy do" if "search" in job.options else ""
         )
@@ -147,22 +139,15 @@ def over_label_sets(job: Job[Star]) -> Built:
     PlanError
         When the sets that come with the package are not closed: then the file is damaged.
     """
-    star, copies, messages, k = job.network, job.copies, job.collective.messages, job.network.ports
+    star = job.network
     trees = star_trees.disjoint_trees(star, paper=True)  # over which the known sets were found
-    if copies == 1:
+    if job.copies == 1:
         return by_rotation(job, _rule_of_one_copy(star, trees))
-    rest = _rest(job)
-    each = (messages - rest) * copies // k
-    parts, table = walk_trees(star, trees, streams(messages - rest, k, copies), each)
-    steps, extra = each * (star.nodes - 1), 0
-    if rest:
-        masks = _sets(job, trees)
-        packed = pack(trees, np.stack(_turned(star, trees, masks, rest)))
-        columns = arc_columns(trees, packed.tree, packed.node, steps + packed.step)
-        parts.append(columns | {"payload": packed.of + len(table), "steps": np.ones_like(packed.step)})
-        table += [[(chunk, chunk + 1)] for chunk in range(messages - rest, messages)]
-        steps, extra = steps + packed.steps, len(packed.step) - rest * copies * (star.nodes - 1)
-    return assemble(job, parts, table, steps, extra)
+
+    def whole(carried: Ranges, each: int) -> tuple[list[Columns], Ranges, int]:
+        return *walk_trees(star, trees, carried, each), each * (star.nodes - 1)
+
+    return by_sets(job, trees, whole, lambda rest: pack(trees, np.stack(_turned(star, trees, _sets(job, trees), rest))))
 
 
 def _rule_of_one_copy(star: Star, trees: TreeSet) -> Preferences:
@@ -184,9 +169,7 @@ def _sets(job: Job[Star], trees: TreeSet) -> Ints:
     star = job.network
     if "search" not in job.options:
         return read_sets(star, job.copies, known_sets()[star.n, job.copies])
-    turned = np.array([star.rotate(np.arange(star.nodes), i) for i in range(star.ports)], np.int32)
-    moves, hot = job.options["search"] * 10**6, _HOT[star.n > 6]
-    return find(trees, turned, begin(star, job.copies), moves=moves, hot=hot)
+    return find(trees, begin(star, job.copies), moves=job.options["search"] * 10**6, hot=_HOT[star.n > 6])
 
 
 def begin(star: Star, copies: int) -> Ints:

@@ -1,34 +1,37 @@
 """Allgather on tori of two axes by label sets: up to four copies.
 
 Communication model: store-and-forward, all-port, full duplex, one message of fixed length per arc and step.
-The trees are those of plans/trees/torus.py. Four copies use all of them, and every port is busy in every step. For fewer a search
-finds the label sets (label_search.py), anew each time: that takes much less than a second for some hundred nodes. It met the
-bound on all tori tried; that is not proved, and each schedule shows it. Source: treecast's own.
+The trees are those of plans/trees/directions.py. Four copies use all of them, and every port is busy in every step. For fewer a
+search finds the label sets (label_search.py), anew each time: that takes much less than a second for some hundred nodes. It met
+the bound on all tori tried; that is not proved, and each schedule shows it. Source: treecast's own.
 """
-
-from math import gcd
 
 import numpy as np
 
-from treecast.networks import Torus
+from treecast.networks import Network, Torus
 from treecast.networks.core import Ints
-from treecast.plans.all_port.allgather import arc_columns, assemble
+from treecast.plans.all_port.allgather import Columns, arc_columns
 from treecast.plans.all_port.label_search import find
+from treecast.plans.all_port.label_sets import Ranges, by_sets
 from treecast.plans.all_port.packing import Packed, pack
-from treecast.plans.all_port.pipelines import streams
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, builder, every, every_port
-from treecast.plans.trees.torus import disjoint_trees, lacks_axes
+from treecast.plans.trees.directions import disjoint_trees
 from treecast.schedule.recipe import Job
 from treecast.schedule.trees import TreeSet
 
-_TRIES, _MOVES, _HOT = 12, 2_000_000, 0.5
+_TRIES, _MOVES, _HOT, _SEED = 12, 2_000_000, 0.5, 3
+
+
+def _lacks_axes(network: Network) -> str:
+    sides = [side for side in network.grid.sides if side > 1] if network.grid else []
+    return "" if len(sides) == 2 and min(sides) > 2 else "needs a torus of two axes of three or more nodes"
 
 
 @builder(
     "label-sets",
     "allgather",
-    on=every(Torus, lacks_axes),
+    on=every(Torus, _lacks_axes),
     under=ALL_PORT,
     most_copies=every_port,
     rank=50,
@@ -39,26 +42,15 @@ def over_label_sets(job: Job[Torus]) -> Built:
 
     Of M messages those whose copies fill all trees go by whole trees, the others by label sets.
     """
-    torus, copies, messages = job.network, job.copies, job.collective.messages
-    trees = disjoint_trees(torus)
-    k = len(trees)
-    rest = messages % (k // gcd(k, copies))
-    each = (messages - rest) * copies // k
-    parts, table = list[dict[str, Ints]](), list[list[tuple[int, int]]]()
-    steps, more = 0, 0
-    if each:
-        packed = pack(trees, np.full((1, torus.nodes), (1 << k) - 1))
+    trees = disjoint_trees(job.network)
+
+    def whole(carried: Ranges, each: int) -> tuple[list[Columns], Ranges, int]:
+        packed = pack(trees, np.full((1, job.network.nodes), (1 << len(trees)) - 1))
         columns = arc_columns(trees, packed.tree, packed.node, packed.step * each)
-        parts.append(columns | {"payload": packed.tree, "steps": np.full(len(packed.step), each)})
-        table += streams(messages - rest, k, copies)
-        steps = packed.steps * each
-    if rest:
-        packed = _find_sets(trees, copies, rest)
-        columns = arc_columns(trees, packed.tree, packed.node, steps + packed.step)
-        parts.append(columns | {"payload": packed.of + len(table), "steps": np.ones_like(packed.step)})
-        table += [[(chunk, chunk + 1)] for chunk in range(messages - rest, messages)]
-        steps, more = steps + packed.steps, len(packed.step) - rest * copies * (torus.nodes - 1)
-    return assemble(job, parts, table, steps, more)
+        more = {"payload": packed.tree, "steps": np.full(len(packed.step), each)}
+        return [columns | more], carried, packed.steps * each
+
+    return by_sets(job, trees, whole, lambda rest: _find_sets(trees, job.copies, rest))
 
 
 def _find_sets(trees: TreeSet, copies: int, messages: int) -> Packed:
@@ -69,15 +61,14 @@ def _find_sets(trees: TreeSet, copies: int, messages: int) -> Packed:
     """
     k, nodes = len(trees), trees.network.nodes
     sends = messages * copies * (nodes - 1)
-    turned = np.arange(nodes, dtype=np.int32)[None]
     best = pack(trees, np.full((messages, nodes), (1 << copies) - 1))
     for attempt in range(_TRIES):
         first = sum(1 << (attempt + i) % k for i in range(copies))
         uses, sets = np.zeros(k, np.int64), list[Ints]()
         for chunk in range(messages):
             masks = np.full(nodes, first, np.int64)
-            seed = 1 + attempt * messages + chunk
-            sets.append(find(trees, turned, masks, moves=_MOVES, hot=_HOT, seed=seed, uses=uses))
+            seed = _SEED + attempt * messages + chunk
+            sets.append(find(trees, masks, moves=_MOVES, hot=_HOT, seed=seed, uses=uses))
         packed = pack(trees, np.stack(sets))
         if packed.steps < best.steps and (copies > 1 or len(packed.step) == sends):
             best = packed
