@@ -91,130 +91,48 @@ def swap_rank(symbols, rank, factorials, position):
     return rank + sign * change
 
 
-@njit
-def tail_changes(factorials, tail):
-    """Return what swapping the first symbol into a tail of ``tail`` symbols does to the digits of that tail.
-
-    int64 (tail+1, tail!, tail): by how many tail symbols are smaller than the first symbol, by the tail's own rank, and by
-    the place in the tail. It is the neighbour table of the star network on tail+1 symbols, less the first digit.
-    """
-    size = factorials[len(factorials) - 1 - tail]
-    changes = np.empty((tail + 1, size, tail), np.int64)
-    places = np.empty(tail + 1, np.int64)
-    places[0] = size
-    for j in range(tail):
-        places[j + 1] = factorials[len(factorials) - tail + j]
-    symbols = np.arange(tail + 1)
-    for first in range(tail + 1):
-        for r in range(size):
-            for j in range(tail):
-                moved = swap_rank(symbols, 0, places, j + 1)
-                changes[first, r, j] = moved - (symbols[j + 1] - first) * size
-            advance(symbols)
-    return changes
-
-
-@inline
-def open_block(symbols, factorials, tail, change, entering):
-    """Prepare the tail! permutations that share all but the last ``tail`` symbols; ``symbols`` is the first of them.
-
-    Fill ``change[d]`` with what a swap with position d adds to the rank, for the d before the tail, where it is the same
-    all over the block; and ``entering[i]`` with what a swap with the i-th smallest tail symbol does to the digits before
-    the tail. Return how many tail symbols are smaller than the first symbol.
-    """
-    n = len(symbols)
-    head, a, smaller = n - tail, symbols[0], 0
-    for d in range(1, head):
-        change[d] = swap_rank(symbols, 0, factorials, d)
-    for i in range(tail):
-        b = symbols[head + i]
-        smaller += b < a
-        entering[i] = (b - a) * factorials[0]
-        for d in range(1, head):
-            if a < symbols[d] < b:
-                entering[i] += factorials[d]
-            elif b < symbols[d] < a:
-                entering[i] -= factorials[d]
-    return smaller
-
-
-@inline
-def tail_change(symbols, sorted_tail, entering, changes, smaller, r, change):
-    """Fill ``change[d]`` for the positions d of the tail, from the ``changes`` of this block's first symbol and tail."""
-    head = len(symbols) - len(sorted_tail)
-    for j in range(len(sorted_tail)):
-        i = 0
-        while sorted_tail[i] != symbols[head + j]:
-            i += 1
-        change[head + j] = entering[i] + changes[smaller, r, j]
-
-
-@njit
+@njit(work=lambda start, stop, factorials, table: 20 * table.size)
 def fill_neighbors(start, stop, factorials, table):
-    """Fill ``table``, (stop - start, n-1), with the neighbours of the nodes ``start … stop-1`` over every port.
-
-    ``start`` and ``stop`` are multiples of 24, or 0 and n!.
-    """
+    """Fill ``table``, (stop - start, n-1), with the neighbours of the nodes ``start … stop-1`` over every port."""
     n = len(factorials)
-    tail = min(4, n - 1)
-    size = factorials[n - 1 - tail]
-    changes = tail_changes(factorials, tail)
-    symbols, change = np.empty(n, np.int64), np.empty(n, np.int64)
-    entering, sorted_tail = np.empty(tail, np.int64), np.empty(tail, np.int64)
+    symbols = np.empty(n, np.int64)
     unrank_into(start, factorials, symbols)
-    for block in range(start, stop, size):
-        smaller = open_block(symbols, factorials, tail, change, entering)
-        for j in range(tail):
-            sorted_tail[j] = symbols[n - tail + j]
-        for r in range(size):
-            tail_change(symbols, sorted_tail, entering, changes, smaller, r, change)
-            for position in range(1, n):
-                table[block + r - start, position - 1] = block + r + change[position]
-            advance(symbols)
+    for u in range(start, stop):
+        for position in range(1, n):
+            table[u - start, position - 1] = swap_rank(symbols, u, factorials, position)
+        advance(symbols)
 
 
-@njit
+@njit(work=lambda start, stop, factorials, first_tree, paper, parents, ports: 40 * (stop - start) * parents.shape[0])
 def fill_trees(start, stop, factorials, first_tree, paper, parents, ports):
     """Fill columns ``start … stop-1`` of ``parents`` and ``ports``, each (trees, N): one row per tree from ``first_tree`` on.
 
     Tree 0 is a shortest-path tree, the trees 1 … n-1 are the edge-disjoint ones, by the paper's rule if ``paper``; all are
     rooted at the identity.
-    ``start`` and ``stop`` are multiples of 24, or 0 and n!.
     """
     n = len(factorials)
-    tail = min(4, n - 1)
-    size = factorials[n - 1 - tail]
-    changes = tail_changes(factorials, tail)
-    symbols, change = np.empty(n, np.int64), np.empty(n, np.int64)
-    entering, sorted_tail = np.empty(tail, np.int64), np.empty(tail, np.int64)
+    symbols = np.empty(n, np.int64)
     unrank_into(start, factorials, symbols)
     identity, _ = words_of(np.arange(n))
-    for block in range(start, stop, size):
-        smaller = open_block(symbols, factorials, tail, change, entering)
-        for j in range(tail):
-            sorted_tail[j] = symbols[n - tail + j]
-        for r in range(size):
-            u = block + r
-            word, inverse = words_of(symbols)
-            tail_change(symbols, sorted_tail, entering, changes, smaller, r, change)
-            mended = not paper and is_mended(word, inverse, identity)
-            for row in range(len(parents)):
-                if word == identity:
-                    parents[row, u] = -1
-                    ports[row, u] = -1
-                    continue
-                tree = first_tree + row
-                if tree > 0:
-                    position = 0
-                    if mended:
-                        position = mended_parent(word, inverse, tree, identity)
-                    if position == 0:
-                        position = paper_parent(word, inverse, tree, identity)
-                else:
-                    position = shortest_parent(word, inverse & 15, identity)
-                parents[row, u] = u + change[position]
-                ports[row, u] = position - 1
-            advance(symbols)
+    for u in range(start, stop):
+        word, inverse = words_of(symbols)
+        mended = not paper and is_mended(word, inverse, identity)
+        for row in range(len(parents)):
+            tree = first_tree + row
+            if word == identity:
+                parents[row, u] = -1
+                ports[row, u] = -1
+                continue
+            position = 0
+            if tree == 0:
+                position = shortest_parent(word, inverse & 15, identity)
+            elif mended:
+                position = mended_parent(word, inverse, tree, identity)
+            if position == 0:
+                position = paper_parent(word, inverse, tree, identity)
+            parents[row, u] = swap_rank(symbols, u, factorials, position)
+            ports[row, u] = position - 1
+        advance(symbols)
 
 
 @njit(work=lambda start, stop, factorials, limit, paper: 100 * (stop - start) * len(factorials) ** 2)
