@@ -13,11 +13,12 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def _put(sign, count, changed, parent, step, place, coordinate, strides, orders, usage):
+def _put(sign, count, changed, roles, mesh, usage):
     """Put the messages to some roles on their links, or take them off (``sign`` -1); return how often they meet others.
 
     ``usage``: int8 (orders, steps, links), how many messages pass each link in each step if they take that order of the axes.
     """
+    (parent, step, place), (coordinate, strides, orders) = roles, mesh
     meets, axes = 0, len(strides)
     for i in range(count):
         role = changed[i]
@@ -54,12 +55,12 @@ def _idle(role, first, stop, child):
 
 
 @njit
-def _moving(role, other, here, there, distance, parent, step, place, child, changed, count):
+def _moving(role, other, here, there, distance, roles, child, changed, count):
     """List in ``changed``, from ``count`` on, the messages to and from a role that goes from node ``here`` to ``there``.
 
     All but those of ``other``, which goes the other way. Return how many are listed then, and by how much they are longer.
     """
-    longer = 0
+    (parent, step, place), longer = roles, 0
     if parent[role] != other:
         longer = distance[place[parent[role]], there] - distance[place[parent[role]], here]
         changed[count] = role
@@ -73,37 +74,18 @@ def _moving(role, other, here, there, distance, parent, step, place, child, chan
     return count, longer
 
 
-def _changes(node, *others):
-    return 15 * len(node)
-
-
-@njit(work=_changes)
-def anneal(
-    node,
-    near,
-    dice,
-    most,
-    distance,
-    coordinate,
-    strides,
-    orders,
-    parent,
-    step,
-    place,
-    best_parent,
-    best_step,
-    best_place,
-    steps,
-    least,
-):
+@njit(work=lambda changes, *others: 15 * len(changes[0]))
+def anneal(changes, distance, mesh, roles, found, steps, least):
     """Try changes one after the other, and take those that make the broadcast no more than ``most[i]`` longer.
 
-    ``node, near, dice, most``: int64 (changes,). What stands at ``node[i]`` exchanges places with what stands at ``near[i]``
-    if ``dice[i]`` is odd, else it hears from that, in a step that ``dice[i]`` chooses. ``distance``: int64 (N, N).
-    ``coordinate``: int64 (axes, N). ``orders``: int64 (k, axes). ``parent, step, place`` of every role, int64; the root is
-    role 0, its parent and step -1. The ``best_…`` become those of the shortest broadcast found; return its length, or -1 if
-    messages meet in the one given. Stop at the length ``least``.
+    ``changes``: ``node, near, dice, most``, int64 (changes,). What stands at ``node[i]`` exchanges places with what stands at
+    ``near[i]`` if ``dice[i]`` is odd, else it hears from that, in a step that ``dice[i]`` chooses. ``distance``: int64 (N, N).
+    ``mesh``: coordinates, int64 (axes, N), strides, and orders of axes, int64 (k, axes). ``roles``: the parent, step and place of
+    every role, int64; the root is role 0, its parent and step -1. ``found`` becomes those of the shortest broadcast found; return
+    its length, or -1 if messages meet in the one given. Stop at the length ``least``.
     """
+    (node, near, dice, most), (parent, step, place), (best_parent, best_step, best_place) = changes, roles, found
+    orders, strides = mesh[2], mesh[1]
     nodes = len(place)
     usage = np.zeros((len(orders), steps, nodes * len(strides)), np.int8)
     child, at = np.full((nodes, steps), -1, np.int64), np.empty(nodes, np.int64)
@@ -116,7 +98,7 @@ def anneal(
             child[parent[role], step[role]] = role
             total += distance[place[parent[role]], place[role]]
             changed[role - 1] = role
-    if _put(1, nodes - 1, changed, parent, step, place, coordinate, strides, orders, usage):
+    if _put(1, nodes - 1, changed, roles, mesh, usage):
         return -1
     best = total
     for i in range(len(node)):
@@ -127,8 +109,8 @@ def anneal(
         if exchange:
             if a == 0 or b == 0:
                 continue
-            count, longer = _moving(a, b, here, there, distance, parent, step, place, child, changed, 0)
-            count, more = _moving(b, a, there, here, distance, parent, step, place, child, changed, count)
+            count, longer = _moving(a, b, here, there, distance, roles, child, changed, 0)
+            count, more = _moving(b, a, there, here, distance, roles, child, changed, count)
             longer += more
             if longer > most[i]:
                 continue
@@ -154,7 +136,7 @@ def anneal(
                 continue
             changed[0], changed[1] = a, other
             count = 2 if other >= 0 else 1
-        _put(-1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+        _put(-1, count, changed, roles, mesh, usage)
         for turn in range(2):  # there, and back if messages meet
             if exchange:
                 place[a], place[b] = place[b], place[a]
@@ -162,10 +144,10 @@ def anneal(
                 parent[a], step[a] = (old_parent, old_step) if turn else (b, when)
                 if other >= 0:
                     parent[other], step[other] = (b, when) if turn else (old_parent, old_step)
-            meets = _put(1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+            meets = _put(1, count, changed, roles, mesh, usage)
             if turn or meets == 0:
                 break
-            _put(-1, count, changed, parent, step, place, coordinate, strides, orders, usage)
+            _put(-1, count, changed, roles, mesh, usage)
         if turn:
             continue
         if exchange:

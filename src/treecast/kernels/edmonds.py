@@ -26,15 +26,16 @@ def _flip(a, flow, tick, log, logged):
 
 
 @njit
-def _place(
-    v, barred, first, head, tail, into, entering, owner, depth, flow, tick, entry, seen, before, queue, log, logged
-):
+def _place(v, barred, network, known, room, tick, logged):
     """Place the unit of one more tree, changing others where need be; return how many changes are logged, -1 if none can be.
 
     Search backwards from ``v``: over free arcs without flow but ``barred``, back over flow, and from a node of a tree whose
     unit begins elsewhere on from there. ``before``: of a node the arc that follows, + arcs if called back, or 2 arcs + the tree
     whose unit begins there; of a tree (behind the nodes) the node where it may begin.
     """
+    first, head, tail, into, entering = network
+    owner, depth, flow, entry = known
+    seen, before, queue, _ = room
     n, arcs, trees = len(first) - 1, len(head), len(entry)
     stamp = seen[n + trees] + 1
     seen[n + trees] = stamp
@@ -54,7 +55,7 @@ def _place(
             if entry[j] != -2 and depth[j, w] >= 0 and seen[n + j] != stamp:
                 seen[n + j], before[n + j] = stamp, w
                 if entry[j] == -1:
-                    return _follow(v, j, head, tail, flow, tick, entry, before, log, logged)
+                    return _follow(v, j, network, known, room, tick, logged)
                 queue[high] = n + j
                 high += 1
         for e in range(into[w], into[w + 1]):
@@ -72,8 +73,11 @@ def _place(
 
 
 @njit
-def _follow(v, j, head, tail, flow, tick, entry, before, log, logged):
+def _follow(v, j, network, known, room, tick, logged):
     """Change the flow along what a search found, from the node where tree j's unit may begin; return how many are logged."""
+    _, head, tail, _, _ = network
+    _, _, flow, entry = known
+    _, before, _, log = room
     n, arcs = len(before) - len(entry), len(head)
     x = before[n + j]
     entry[j] = x
@@ -90,8 +94,10 @@ def _follow(v, j, head, tail, flow, tick, entry, before, log, logged):
 
 
 @njit
-def _cut(a, first, tail, into, entering, flow, tick, entry, log, logged):
+def _cut(a, network, known, log, tick, logged):
     """Take back the unit that ends with arc ``a``, and let its tree be without one; return how many changes are logged."""
+    _, _, tail, into, entering = network
+    _, _, flow, entry = known
     logged, y = _flip(a, flow, tick, log, logged), tail[a]
     while True:
         for j in range(len(entry)):
@@ -105,10 +111,11 @@ def _cut(a, first, tail, into, entering, flow, tick, entry, log, logged):
 
 
 @njit
-def _may_join(
-    i, a, v, first, head, tail, into, entering, owner, depth, flow, tick, entry, kept, seen, before, queue, log
-):
+def _may_join(i, a, v, network, known, room, tick, kept):
     """Return whether arc ``a`` into ``v`` may join tree i; the flow is then that of the others, else what it was."""
+    first, head, _, _, _ = network
+    _, _, flow, entry = known
+    log = room[3]
     logged = 0
     for j in range(len(entry)):
         kept[j] = entry[j]
@@ -121,13 +128,8 @@ def _may_join(
     entry[i] = -2
     if flow[a] != tick:
         return True
-    logged = _cut(a, first, tail, into, entering, flow, tick, entry, log, logged)
-    if (
-        _place(
-            v, a, first, head, tail, into, entering, owner, depth, flow, tick, entry, seen, before, queue, log, logged
-        )
-        >= 0
-    ):
+    logged = _cut(a, network, known, log, tick, logged)
+    if _place(v, a, network, known, room, tick, logged) >= 0:
         return True
     for at in range(logged):
         flow[log[at]] = 0 if flow[log[at]] == tick else tick
@@ -183,6 +185,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
     seen, before = np.zeros(n + trees + 1, np.int64), np.zeros(n + trees, np.int32)
     queue, log = np.empty(n + trees, np.int32), np.empty(3 * len(head) + n + trees, np.int32)
     entry, kept, turn = np.empty(trees, np.int32), np.empty(trees, np.int32), np.arange(trees)
+    network, known, room = (first, head, tail, into, entering), (owner, depth, flow, entry), (seen, before, queue, log)
     now, then, listed = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(n, np.int32)
     deepest, lacking = 0, n  # level of the parts that are given; how many nodes some of them may lack
     lack = np.empty(n, np.int32)
@@ -215,28 +218,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
             for i in range(trees):
                 entry[i] = -1 if depth[i, v] < 0 else -2
             for i in range(trees):
-                if depth[i, v] < 0 and (
-                    _place(
-                        v,
-                        -1,
-                        first,
-                        head,
-                        tail,
-                        into,
-                        entering,
-                        owner,
-                        depth,
-                        flow,
-                        tick,
-                        entry,
-                        seen,
-                        before,
-                        queue,
-                        log,
-                        0,
-                    )
-                    < 0
-                ):
+                if depth[i, v] < 0 and _place(v, -1, network, known, room, tick, 0) < 0:
                     return v
             state = _shuffle(turn, trees, state)
             joined = False
@@ -246,26 +228,7 @@ def pack(first, head, tail, into, entering, root, state, up, depth):
                     a = entering[e]
                     if depth[i, v] >= 0 or owner[a] >= 0 or depth[i, tail[a]] != level - 1:
                         continue
-                    if _may_join(
-                        i,
-                        a,
-                        v,
-                        first,
-                        head,
-                        tail,
-                        into,
-                        entering,
-                        owner,
-                        depth,
-                        flow,
-                        tick,
-                        entry,
-                        kept,
-                        seen,
-                        before,
-                        queue,
-                        log,
-                    ):
+                    if _may_join(i, a, v, network, known, room, tick, kept):
                         owner[a], up[i, v], depth[i, v] = i, a, level
                         joined = True
             if joined:

@@ -15,7 +15,9 @@ _WORD = 2**64 - 1
 
 
 def to_views(argument: Any) -> Any:
-    """Return an array as a memoryview of it, one of NumPy's numbers as Python's, anything else as it is."""
+    """Return an array as a memoryview of it, one of NumPy's numbers as Python's, and so for all of a tuple."""
+    if isinstance(argument, tuple):
+        return tuple(map(to_views, cast("tuple[Any, ...]", argument)))
     if isinstance(argument, np.ndarray):
         return memoryview(cast("Any", argument))
     number: Any = argument

@@ -67,10 +67,10 @@ def test_whatever_is_tried_it_stays_a_broadcast_and_counts_its_own_length(shape,
     for root, seed in ((0, 1), (prod(shape) // 2, 2)):
         messages = sends(*minimum(shape), root)
         begin = local_search._roles(root, messages)
-        now, best = [column.copy() for column in begin], [np.empty_like(column) for column in begin]
+        now, best = tuple(column.copy() for column in begin), tuple(np.empty_like(column) for column in begin)
         steps = int(messages[0].max()) + 1
         changes = local_search._changes(distance, seed)
-        length = anneal(*changes, distance, coordinate, np.array(mesh.strides), axes, *now, *best, steps, 0)
+        length = anneal(changes, distance, (coordinate, np.array(mesh.strides), axes), now, best, steps, 0)
         assert length <= distance[messages[1], messages[2]].sum()
         assert any((a != b).any() for a, b in zip(begin, now, strict=True))
         for parent, when, place in (now, best):

@@ -44,9 +44,9 @@ def shorten(sides: Shape, root: int, messages: Messages, least: int) -> Messages
     for seed in _SEEDS:
         if best == least:
             break
-        now, found = [column.copy() for column in begin], [np.empty_like(column) for column in begin]
-        changes = _changes(distance, seed)
-        total: int = anneal(*changes, distance, coordinate, strides, orders, *now, *found, steps, least)
+        now, found = tuple(column.copy() for column in begin), tuple(np.empty_like(column) for column in begin)
+        mesh = (coordinate, strides, orders)
+        total: int = anneal(_changes(distance, seed), distance, mesh, now, found, steps, least)
         if 0 <= total < best:
             parent, step, place = found
             best, messages = total, (step[1:], place[parent[1:]], place[1:])
