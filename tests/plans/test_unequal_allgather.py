@@ -67,6 +67,7 @@ def planned_by_all(spec, lengths, model, copies=(1,)):
 # --- over one port ---
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("model", ONE_PORT)
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4])
 def test_all_small_lengths_by_every_builder_and_every_judge(nodes, model):

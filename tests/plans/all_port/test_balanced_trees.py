@@ -92,6 +92,7 @@ def test_the_figures_of_the_page(name):
     assert any(name in line and line.endswith(f"| {row} |") for line in PAGE.read_text().splitlines())
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("graph", [boxes(2, 4, 9, 1), fat_tree(2)], ids=["boxes", "dual-homed"])
 def test_sums_go_backwards(graph):
     where = network(graph)

@@ -65,7 +65,7 @@ def sum_of_depths(spec):
     return found
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(9)
 @pytest.mark.parametrize("kind", KINDS)  # all on one network in turn: they share trees and ways
 @pytest.mark.parametrize(
     "spec",

@@ -61,6 +61,7 @@ def test_every_two_faults_are_survived(name):
         assert sweep(schedule, 2, kind).holds
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_many_messages_come_near_the_bound(name):
     where = network(NETWORKS[name][0])

@@ -89,6 +89,11 @@ def test_halves_overlap_past_relays():
     one, both = plan("allgather", where, messages=8), plan("allreduce", where, messages=8)
     assert verify(both).holds
     assert (2 * one.steps, both.steps, least(where, 8)) == (242, 133, 133)
+
+
+@pytest.mark.long
+def test_halves_of_many_messages_overlap_past_relays():
+    where = network(fat_tree())
     assert (plan("allreduce", where, messages=64).steps, least(where, 64)) == (1029, 1029)
 
 

@@ -153,6 +153,7 @@ def test_more_ranks_are_refused():
         plan("allgather", where, builder="split-off-trees")
 
 
+@pytest.mark.long
 def test_the_gap_of_many_ranks():
     """As docs/open.md says."""
     where = network(boxes(19, 8, 9, 1))
