@@ -155,7 +155,7 @@ def test_verify_sweeps(files, answer, ask):
 def test_how_to_sweep_says_nothing_without_what_fails(files, ask, flag):
     status, out, err = ask("verify", "plan.tc", *flag)
     assert (status, out) == (2, "")
-    assert err.endswith(f"{flag[0]} says how to sweep: name what fails as well, as in --sweep nodes\n")
+    assert err.endswith(f"{flag[0]} says how to sweep: name the parts that fail as well, as in --sweep nodes\n")
 
 
 def test_simulate(files, answer):

@@ -134,7 +134,7 @@ def test_a_title_of_ones_own_is_in_the_picture_and_in_the_file(tmp_path):
     assert root.get("role") == "img"
     assert [child.tag for child in root[:2]] == [f"{SVG}title", f"{SVG}desc"]
     assert root[0].text == "Two deaths & <nobody> notices"
-    assert root[1].text.startswith("what each node receives over which tree at which step; M = 3 chunks")
+    assert root[1].text.startswith("the arrivals at each node, by tree and step; M = 3 chunks")
     written = ["".join(text.itertext()) for text in root.iter(f"{SVG}text")]
     assert "Two deaths & <nobody> notices" in written
     assert {"123", "step", "tree 0", "complete"} <= set(written)

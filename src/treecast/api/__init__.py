@@ -1,6 +1,6 @@
-"""What people call: the same functions as inside, which take spellings, files and labels as well as objects.
+"""The public functions: those of the rooms inside, which also take spellings, files and labels.
 
-The command line calls these as well, so that neither can do what the other cannot.
+The command line calls these as well, so that both can do the same.
 """
 
 from treecast.api.comparisons import advise, diff, paths

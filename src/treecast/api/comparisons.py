@@ -39,13 +39,13 @@ def advise(
     Parameters
     ----------
     collective : str
-        What is to be done.
+        The collective.
     nodes : int or iterable of int
         How many ranks there are, or which numbers will do: at most 1,000.
     size, item, least_chunk : int or str
         The bytes of all blocks together, those of an item, which is not cut, and the fewest of a chunk: ``"16MiB"``.
     latency, rate : float or str
-        What a send costs: seconds and bytes a second, or ``"1us"`` and ``"12.5GB/s"``.
+        The cost of a send: seconds and bytes a second, or ``"1us"`` and ``"12.5GB/s"``.
     survive : int
         How many unannounced faults must do no harm.
     max_degree : int, optional
@@ -53,7 +53,7 @@ def advise(
     rate_per : {"link", "node"}
         Whether each link carries the whole rate, or a node's links share it.
     sort : {"time", "links"}
-        What the options are sorted by.
+        The order of the options.
     ports : int, optional
         The ports of a machine: then machines are joined without a switch, and every graph of up to ten of them is looked at.
 
@@ -82,7 +82,7 @@ def advise(
     much, costs = amount_of(size, item=item, least_chunk=least_chunk), costs_of(latency, rate)
     if much is None or costs is None:
         raise PlanError(
-            "say how much data there is and what sends cost, as in size='16MiB', latency='1us', rate='12.5GB/s'"
+            "say how much data there is and how much sends cost, as in size='16MiB', latency='1us', rate='12.5GB/s'"
         )
     if ports is not None:
         if len(wanted) > 1:
@@ -100,7 +100,7 @@ def advise(
 
 
 def diff(before: Planned, after: Planned) -> "Difference":
-    """Return what two plans have in common: which rows are kept, moved, new or gone, and which nodes must be told.
+    """Compare two plans: which rows are kept, moved, new or gone, and which nodes must be told.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def judge(path: str | os.PathLike[str], **told: Any) -> "Report | FileVerdict":
     path : str or path
         The file, or a folder of traces; ``"-"`` is standard input.
     **told
-        What the file does not say itself: ``network``, ``collective``, ``root``, ``messages``, ``size`` (bytes of all blocks)
+        Facts that the file leaves open: ``network``, ``collective``, ``root``, ``messages``, ``size`` (bytes of all blocks)
         and ``allow``, rules that it may break.
 
     Returns
@@ -34,7 +34,7 @@ def judge(path: str | os.PathLike[str], **told: Any) -> "Report | FileVerdict":
     Raises
     ------
     FormatError
-        When the file cannot be read, or says itself what is told.
+        When the file cannot be read, or says such a fact itself.
 
     Examples
     --------
@@ -60,17 +60,17 @@ def export(schedule: Planned, path: str | os.PathLike[str], to: str | None = Non
     to : str, optional
         The format; by default the name of the output tells.
     **settings
-        What the format can be told, as in ``size="16MiB"``: docs/formats.md lists it.
+        The settings of the format, as in ``size="16MiB"``: docs/formats.md lists it.
 
     Returns
     -------
     str
-        What people should know of the result, such as chunks that are too short for the tool; mostly nothing.
+        A warning about the result, such as chunks that are too short for the tool; mostly nothing.
 
     Raises
     ------
     FormatError
-        When the format cannot hold the schedule: the limit that is passed, and what would fit.
+        When the format cannot hold the schedule: the limit that is passed, and a size that would fit.
 
     Examples
     --------

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Planned = Schedule | str | os.PathLike[str]
 """A schedule, or the file that holds it."""
 Data = bytes | bytearray | memoryview | NDArray[Any]
-"""What has bytes that lie one behind the other."""
+"""An object whose bytes lie one behind the other."""
 
 
 def bounds(
@@ -57,12 +57,12 @@ def bounds(
     targets: Sequence[NodeName] = (),
     lengths: int | Sequence[int] | Mapping[Any, int] | None = None,
 ) -> "list[Bound]":
-    """Return the lower bounds that are known: what no schedule of a collective on a network can beat.
+    """Return the known lower bounds, which no schedule of a collective on a network can beat.
 
     Parameters
     ----------
     collective : str
-        What is to be done: ``"broadcast"``, ``"allgather"``, …
+        The collective: ``"broadcast"``, ``"allgather"``, …
     network : Network, str or networkx graph
         Where: an object or its spelling, ``"star:5"``.
     root : int, str or tuple, optional
@@ -70,7 +70,7 @@ def bounds(
     messages : int
         The number of chunks of each source.
     copies, survive, against : optional
-        Over how many ways each chunk goes, or how many faults do no harm; what the ways must not share; as in ``plan``.
+        Over how many ways each chunk goes, or how many faults do no harm; the parts that the ways must not share; as in ``plan``.
     model : str or Model, optional
         The machine. The default is ``all-port``, and ``bufferless`` of a scatterv or gatherv.
     targets : sequence of int or str
@@ -81,13 +81,13 @@ def bounds(
     Returns
     -------
     list of Bound
-        Each says of what it is (``steps``, ``transmissions``, ``tcd``; ``told``, the steps of a gatherv where the root alone
+        Each says its measure (``steps``, ``transmissions``, ``tcd``; ``told``, the steps of a gatherv where the root alone
         knows when to begin), its value, its formula and its source. At least one is of steps, one of transmissions.
 
     Raises
     ------
     PlanError, NetworkError
-        For what does not exist, for more copies than a source has arcs, for copies of sums.
+        For unknown names, for more copies than a source has arcs, for copies of sums.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def verify(
     method : {"fast", "expanded"}
         ``fast`` judges streams and orbits as a whole. ``expanded`` judges every send of every chunk, by other means.
     told : treecast.formats.Told, optional
-        What a file of another tool does not say itself, as in ``Told(network="torus:4x4")``: see docs/formats.md.
+        Facts that a file of another tool leaves open, as in ``Told(network="torus:4x4")``: see docs/formats.md.
 
     Returns
     -------
@@ -165,11 +165,11 @@ def simulate(schedule: Planned, faults: Failing = None, *, liars: Faults | str |
 @overload
 def simulate(schedule: Planned, faults: Failing, liars: Faults | str | Sequence[str]) -> Lies: ...
 def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -> "Trace | Gossip | Lies":
-    """Replay a schedule exactly, while nodes and links fail: when does what arrive, by which way, and what is lost?
+    """Replay a schedule exactly, while nodes and links fail: which data arrives when, by which way, and which is lost?
 
-    Nobody is told of a fault. A node sends what its rows say when it is alive and holds it, else nothing; a sum, when all is
-    there that it adds to it. In a sparing schedule it leaves out what has gone over that link before, either way.
-    Where something lies, every node elects what most of its copies say: c dead and l lying nodes or arcs fool nobody about
+    Nobody is told of a fault. A living node sends the data of its rows that it holds; a sum, when all is
+    there that it adds to it. In a sparing schedule it leaves out data that has gone over that link before, either way.
+    Where something lies, every node elects the value of most of its copies: c dead and l lying nodes or arcs fool nobody about
     data of others while c + 2 l < copies.
 
     Parameters
@@ -177,16 +177,16 @@ def simulate(schedule: Planned, faults: Failing = None, liars: Failing = None) -
     schedule : Schedule, str or path
         The schedule, or the file that holds it.
     faults : Faults, str or sequence of str, optional
-        What fails: nodes ``2143``, links ``1234-2134``, arcs ``1234>2134``; ``@5`` behind it: from step 5 on, else from the
+        The faults: nodes ``2143``, links ``1234-2134``, arcs ``1234>2134``; ``@5`` behind it: from step 5 on, else from the
         start.
     liars : Faults, str or sequence of str, optional
-        What alters the data that it passes on, written alike.
+        The nodes and links that alter data, written alike.
 
     Returns
     -------
     Trace, Gossip or Lies
-        A trace knows when each chunk arrives at each node, and what living nodes never get (``lost``). Of a gossip of more
-        than 2^20 sends on a hypercube, a Gossip counts what each node lacks. Where liars are given, Lies tell who is fooled.
+        A trace knows when chunks arrive at nodes, and the losses of living nodes (``lost``). Of a gossip of more
+        than 2^20 sends on a hypercube, a Gossip counts the missing chunks of each node. With liars, Lies tell who is fooled.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def sweep(
     most : int, optional
         The most faults of a set. The default is as many as the schedule claims to survive.
     kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}, optional
-        What fails. A link is both arcs between two nodes. The default is what the schedule's copies are against: nodes as a rule.
+        The parts that fail. A link is both arcs between two nodes. The default is what copies are against: nodes as a rule.
     liars : int
         Besides, at most so many others lie, and every honest living node is to elect everything as it is. The default of
         ``most`` is then copies - 1 - 2 liars.
@@ -300,14 +300,14 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
         cut into N equal parts, the last filled up with zeros: node h contributes part h, its bytes as unsigned numbers, and
         each sum is exact, in int64.
     faults : Faults, str or sequence of str, optional
-        What fails, as ``simulate`` takes it.
+        The faults, as ``simulate`` takes them.
     progress : callable, optional
         Told how many steps are done, how many there are, and what is counted.
 
     Returns
     -------
     Execution
-        Who ended with which chunks, and the SHA-256 of what each node holds.
+        Who ended with which chunks, and the SHA-256 of each node's data.
 
     Raises
     ------
@@ -338,10 +338,10 @@ def elect(
     *,
     progress: Progress | None = None,
 ) -> "Election":
-    """Carry out a schedule while ``liars`` alter what they pass on, and let each node elect what most of its copies say.
+    """Carry out a schedule while ``liars`` alter data, and let each node elect the value of most of its copies.
 
     A liar alters, from its step on, every chunk that it passes on; a node all but its own data. In the worst case, which is
-    this one, all agree on what they put in: the chunk with every bit flipped. c dead and l lying nodes or arcs do no harm
+    this one, all put in the same: the chunk with every bit flipped. c dead and l lying nodes or arcs do no harm
     while c + 2 l < copies.
 
     Parameters
@@ -353,7 +353,7 @@ def elect(
     liars : Faults, str or sequence of str
         The nodes, links and arcs that lie, written as ``simulate`` takes faults.
     faults : Faults, str or sequence of str, optional
-        What fails besides, as ``simulate`` takes it.
+        The faults besides, as ``simulate`` takes them.
     progress : callable, optional
         Told how many steps are done, how many there are, and what is counted.
 

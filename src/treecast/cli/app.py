@@ -20,9 +20,9 @@ def find_verbs() -> list[str]:
 
 
 def _help_of(verb: str) -> str:
-    """Return what a verb says of itself, without importing it: the docstring of its function, or else of its file.
+    """Return the help of a verb, without importing it: the docstring of its function, or else of its file.
 
-    What it says of its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
+    The part on its parameters is left out. Each paragraph is one line: the terminal breaks it where it is full.
     """
     name = verb.replace("-", "_")
     spec = find_spec(f"{verbs.__name__}.{name}")
@@ -34,7 +34,7 @@ def _help_of(verb: str) -> str:
 
 
 class _Flowing(DefaultFormatter):
-    """Help pages in which what docstrings say of parameters is broken where the terminal is full, and nowhere else."""
+    """Help pages in which the docstrings of parameters are broken where the terminal is full, and nowhere else."""
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
         """Show a part of a page."""
@@ -48,7 +48,7 @@ class _Flowing(DefaultFormatter):
 
 
 def _convert(type_: Any, tokens: Sequence[Token]) -> Any:
-    """Return what an option means; a fraction is no whole number, which cyclopts would round."""
+    """Return the value of an option; a fraction is no whole number, which cyclopts would round."""
     if int in (type_, *get_args(type_)) and any("." in token.value for token in tokens):
         raise CoercionError(token=tokens[0], target_type=int)
     return cast(Any, convert(type_, tokens))

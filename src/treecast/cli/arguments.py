@@ -1,4 +1,4 @@
-"""What several verbs take: the annotated types of their arguments, and how their texts are read."""
+"""Arguments of several verbs: their annotated types, and how their texts are read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +98,7 @@ else:
 @options_under("Broken parts", 3)
 @dataclass(frozen=True, kw_only=True)
 class BrokenParts:
-    """What of a network is broken, and planned without."""
+    """The broken parts of a network, which plans leave out."""
 
     dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that are dead before the plan is made.")] = ()
     cut_links: Annotated[
@@ -111,10 +111,10 @@ class BrokenParts:
 @options_under("Broken parts", 3)
 @dataclass(frozen=True, kw_only=True)
 class BrokenOptions(FileOptions, BrokenParts):
-    """What people ask of the file of a network, and what of the network is broken."""
+    """The options of the file of a network, and the broken parts of the network."""
 
     def other(self, network: str, compare_with: str | None) -> str | None:
-        """Return how the network to compare with is spelled: for ``whole``, that of the file with what is missing put back."""
+        """Return how the network to compare with is spelled: for ``whole``, that of the file with its missing parts put back."""
         if compare_with != "whole":
             return compare_with
         return replace(self, whole=True, dead_nodes=(), cut_links=()).less(network)
@@ -210,10 +210,10 @@ _Amount = Parameter(show_default=False, allow_leading_hyphen=True)  # so that -1
 @options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class TimeOptions:
-    """What a send costs, in the units that people have."""
+    """The cost of a send, in the units that people have."""
 
     latency: Annotated[str | None, _Amount, Parameter(help="The start-up time of a send: 1us, 200ns.")] = None
-    rate: Annotated[str | None, _Amount, Parameter(help="What a link carries each way: 12.5GB/s, 100Gbit/s.")] = None
+    rate: Annotated[str | None, _Amount, Parameter(help="The rate of a link, each way: 12.5GB/s, 100Gbit/s.")] = None
     costs: Annotated[
         str | None,
         _Amount,
@@ -221,7 +221,7 @@ class TimeOptions:
     ] = None
 
     def usual(self, network: "Network | None" = None) -> "Costs | None":
-        """Return what a send costs where the table of costs does not say it; None where nothing is said.
+        """Return the cost of a send where the table of costs does not say it; None where nothing is said.
 
         The file of a network may say the rate; without the network nothing is said then.
         """
@@ -238,7 +238,7 @@ class TimeOptions:
         return usual
 
     def read(self, network: "Network") -> "Costs | None":
-        """Return what a send costs on a network; None where nothing is said."""
+        """Return the costs of sends on a network; None where nothing is said."""
         from treecast.schedule.costs import read_costs
 
         usual = self.usual(network)
@@ -248,7 +248,7 @@ class TimeOptions:
 @options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(TimeOptions):
-    """How much data there is, and what sends cost."""
+    """The amount of data, and the costs of sends."""
 
     size: Annotated[
         str | None,
@@ -260,7 +260,7 @@ class DataOptions(TimeOptions):
     chunk: Annotated[str | None, _Amount, Parameter(help="The bytes of a chunk: 64KiB.")] = None
 
     def timed(self, schedule: "Schedule") -> "Schedule":
-        """Return a schedule with the bytes and costs that are said; what is not said is as it was planned."""
+        """Return a schedule with the bytes and costs that are said; the others stay as planned."""
         from treecast.schedule.sizes import sizes_as_said
 
         sizes = sizes_as_said(schedule.collective, self.size, self.chunk) or schedule.sizes
@@ -270,7 +270,7 @@ class DataOptions(TimeOptions):
 @options_under("Bytes and seconds", 2)
 @dataclass(frozen=True, kw_only=True)
 class BytesOptions(DataOptions):
-    """How much data there is, what sends cost, and how data may be cut: then the plan takes the least time."""
+    """The amount of data, the costs of sends, and how data may be cut: then the plan takes the least time."""
 
     item: Annotated[str, _Amount, Parameter(help="The bytes of an element: chunks are multiples of it.")] = "1"
     least_chunk: Annotated[str, _Amount, Parameter(help="The fewest bytes of a chunk: 4KiB.")] = "1"
@@ -279,7 +279,7 @@ class BytesOptions(DataOptions):
 @options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions:
-    """What fails."""
+    """The faults."""
 
     dead_nodes: Annotated[tuple[str, ...], Several, Parameter(help="Nodes that fail: NODE, or NODE@STEP.")] = ()
     cut_links: Annotated[
@@ -304,7 +304,7 @@ class FaultOptions:
 @options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class RandomFaultOptions(FaultOptions):
-    """What fails, some of it by chance."""
+    """The faults, some of them by chance."""
 
     random_faults: Annotated[int, Parameter(help="The number of random nodes that fail besides, from the start.")] = 0
     seed: Seed = 0
@@ -326,15 +326,15 @@ class RandomFaultOptions(FaultOptions):
 @options_under("Faults", 3)
 @dataclass(frozen=True, kw_only=True)
 class LiarOptions:
-    """What alters the data that it passes on."""
+    """The liars: nodes and links that alter the data that they pass on."""
 
     lying_nodes: Annotated[
-        tuple[str, ...], Several, Parameter(help="Nodes that alter what they pass on: NODE, or NODE@STEP.")
+        tuple[str, ...], Several, Parameter(help="Nodes that alter the data that they pass on: NODE, or NODE@STEP.")
     ] = ()
     lying_links: Annotated[
         tuple[str, ...],
         Several,
-        Parameter(help="Links that alter what they carry: A-B both ways, A>B one way (in quotes), also with @STEP."),
+        Parameter(help="Links that alter their data: A-B both ways, A>B one way (in quotes), also with @STEP."),
     ] = ()
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What the command line shows: tables and data on standard output, progress and chatter on standard error."""
+"""The output of the command line: tables and data on standard output, progress and chatter on standard error."""
 
 import json
 import os
@@ -17,7 +17,7 @@ _STYLES = {"good": "green", "bad": "bold red", "quiet": "dim"}
 
 
 def show_json(data: object) -> None:
-    """Print data as JSON on standard output; what can only be iterated becomes a list."""
+    """Print data as JSON on standard output; an iterable becomes a list."""
     show_text(json.dumps(data, ensure_ascii=False, indent=2, default=list))
 
 
@@ -33,7 +33,7 @@ def say(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print on standard error what people should know, whoever reads it."""
+    """Print a warning on standard error, whoever reads it."""
     if sys.stderr is not None:  # type: ignore[reportUnnecessaryComparison]
         print(text, file=sys.stderr)  # noqa: T201
 
@@ -105,7 +105,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 def progress(title: str, after: float = 0) -> Generator[None]:
     """Show a bar on standard error for as long as the work takes; nothing when that is no terminal.
 
-    It shows what the work inside reports (``treecast.progress.report``). ``after``: it appears when so many seconds have
+    It shows the reports of the work inside (``treecast.progress.report``). ``after``: it appears when so many seconds have
     passed, and something is reported.
     """
     if not is_terminal(sys.stderr):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def load(file: str, told: "Told | None" = None) -> "tuple[Schedule, Report]":
     """Return the schedule of a file and its report, and print that it is verified. Raises when a rule is broken.
 
-    ``told``: what is said of a file of another tool.
+    ``told``: the facts that a file of another tool leaves open.
     """
     from treecast.formats import load_verified
 

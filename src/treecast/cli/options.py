@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter
 
 
 def options_under(head: str, order: int) -> Parameter:
-    """Return what makes the fields of a class options, which ``--help`` shows under a head of their own, in this order."""
+    """Return the parameter that makes fields of a class options, which ``--help`` shows under a head, in this order."""
     return Parameter(name="*", group=Group(head, sort_key=order))
 
 

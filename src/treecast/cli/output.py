@@ -13,7 +13,7 @@ def write(text: str) -> None:
 
 
 def flush() -> None:
-    """Hand over what has been printed so far."""
+    """Hand over the text that has been printed so far."""
     if sys.stdout is None:  # type: ignore[reportUnnecessaryComparison]  # the caller closed it
         return
     try:
@@ -23,7 +23,7 @@ def flush() -> None:
 
 
 def drop_output() -> None:
-    """Lead standard output to nowhere, so that what is still in its buffer raises nothing at exit."""
+    """Lead standard output to nowhere, so that its buffer raises nothing at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # it is no real file

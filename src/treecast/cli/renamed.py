@@ -31,7 +31,7 @@ def _number(text: str) -> float | None:
 
 
 Renamed = Mapping[str, tuple[str, Callable[[str], str]]]
-"""For each old option the new one, and what its value becomes."""
+"""For each old option the new one, and how its value is converted."""
 _NONE: Renamed = {}
 _COSTS: Renamed = {"--startup": ("--latency", _in_seconds), "--per-byte": ("--rate", _per_byte)}
 _FAULTS: Renamed = {
@@ -47,11 +47,11 @@ _OLD: Mapping[str, Renamed] = {
 }
 _STARTING = ("lab", "launch")  # programs with options of their own
 _USUAL = {"--latency": "0", "--rate": "inf", "--chunk": "1", "--bytes": "1"}
-"""What old options were where only some of them were given."""
+"""The values of old options where only some of them were given."""
 
 
 def modern(arguments: list[str]) -> list[str]:
-    """Return a command line in which old options have their new names, and say on standard error what they are called now.
+    """Return a command line in which old options have their new names, and say the new names on standard error.
 
     >>> modern(["simulate", "plan.tc", "--startup=1e-6", "--per-byte", "1e-9", "--chunk-bytes", "4096"])[2:]
     ['--latency', '1e-6s', '--rate', '1000000000B/s', '--chunk', '4096']

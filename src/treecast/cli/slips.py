@@ -1,4 +1,4 @@
-"""What is wrong with a command line that cannot be read, in the words that all other errors have."""
+"""The errors of command lines that cannot be read, in the words that all other errors have."""
 
 from typing import get_args
 
@@ -12,7 +12,7 @@ _NUMBERS = {int: "a whole number", float: "a number"}
 
 
 def spell_slip(error: CycloptsError) -> str:
-    """Return what a command line lacks, or has too much, and where to read what there is."""
+    """Return the words that a command line lacks, or has too many, and where to read on."""
     verb = " ".join(error.command_chain or ())
     where = f"'treecast {verb} --help' says what there is" if verb else "'treecast --help' lists the verbs"
     name = error.argument.name if error.argument is not None else ""

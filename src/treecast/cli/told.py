@@ -1,4 +1,4 @@
-"""What people say of a file that does not say it itself: of those that other tools write."""
+"""The facts that a file of another tool leaves open, as options."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ _HEAD = "Files of other tools"
 @options_under(_HEAD, 2)
 @dataclass(frozen=True, kw_only=True)
 class PlaceOptions:
-    """What a file of another tool leaves open, but for its bytes."""
+    """The facts that a file of another tool leaves open, but for its bytes."""
 
     network: Annotated[
         str | None,
@@ -30,9 +30,7 @@ class PlaceOptions:
     ] = None
     collective: Annotated[
         str | None,
-        Parameter(
-            show_default=False, help="Of a file of GOAL or SimGrid: what it is to do, unless its comments say it."
-        ),
+        Parameter(show_default=False, help="Of a file of GOAL or SimGrid: its collective, unless its comments say it."),
     ] = None
     root: Annotated[
         str | None,
@@ -48,7 +46,7 @@ class PlaceOptions:
     ] = ()
 
     def read(self) -> "Told":
-        """Return what is said."""
+        """Return these facts."""
         from treecast.formats import Told
 
         return Told(
@@ -63,7 +61,7 @@ class PlaceOptions:
 @options_under(_HEAD, 2)
 @dataclass(frozen=True, kw_only=True)
 class ToldOptions(PlaceOptions):
-    """What a file of another tool leaves open."""
+    """The facts that a file of another tool leaves open, its bytes as well."""
 
     size: Annotated[
         str | None,
@@ -75,6 +73,6 @@ class ToldOptions(PlaceOptions):
     ] = None
 
     def read(self) -> "Told":
-        """Return what is said. Raises FormatError for what is no number of bytes."""
+        """Return these facts. Raises FormatError for a text that is no number of bytes."""
         size = None if self.size is None else parse_bytes(self.size)
         return replace(super().read(), size=size)

@@ -1,4 +1,4 @@
-"""Collectives: what is to be done, seen from the data: which chunk starts where, and where it must end."""
+"""Collectives, seen from the data: which chunk starts where, and where it must end."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ __all__ = ["COLLECTIVES", "Collective", "Holdings", "Kind", "Lengths", "find_bac
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs numpy when it is first used: help texts read the table alone."""
+    """Import modules that need numpy when they are first used: help texts read the table alone."""
     if name not in __all__:
         raise AttributeError(f"module 'treecast.collectives' has no attribute {name!r}")
     value = getattr(import_module(f"treecast.collectives.{name.lower()}"), name)

@@ -1,4 +1,4 @@
-"""What a collective must be: that its root, targets, lengths, relays and owners go with it and with each other."""
+"""The conditions of a collective: that its root, targets, lengths, relays and owners go with it and with each other."""
 
 from typing import TYPE_CHECKING
 

@@ -22,7 +22,7 @@ NO_OWNERS = ((0, -1),)
 
 @dataclass(frozen=True, repr=False)
 class Collective:
-    """A collective of M messages over N nodes: what is to be done, not how.
+    """A collective of M messages over N nodes: the goal, not the way.
 
     Its chunks are numbered block by block, M chunks each; the row of its kind in ``COLLECTIVES`` says how many blocks there
     are. Chunk v·M + c belongs to node v where there is a block for each node, chunk (h·N + v)·M + c goes from node h to
@@ -66,7 +66,7 @@ class Collective:
     >>> broadcast.chunks
     6
 
-    What must be where at the end, and where a chunk comes from and goes to:
+    The goal, and where a chunk comes from and goes to:
 
     >>> gather = Collective("gather", nodes=4, messages=2, root=3)
     >>> list(gather.wanted())
@@ -74,7 +74,7 @@ class Collective:
     >>> gather.source_of([0, 1, 2]), gather.destination_of([0, 1, 2])
     (array([0, 0, 1]), array([3, 3, 3]))
 
-    What node 0's data alone takes part in:
+    The part of node 0's data alone:
 
     >>> Collective("alltoall", nodes=4, messages=2).from_node_zero()
     Collective('scatter', nodes=4, messages=2)
@@ -114,7 +114,7 @@ class Collective:
         relays = () if network.relays is None else tuple(np.flatnonzero(network.relays).tolist())
         return Collective(kind, network.nodes, messages, relays=relays, **more)
 
-    # --- what its kind says of it ---
+    # --- from its kind ---
 
     @property
     def traits(self) -> Kind:
@@ -164,7 +164,7 @@ class Collective:
         return self.first_blocks * (2 if self.results else 1)
 
     def ends(self) -> Ints:
-        """Return the chunk numbers at which what some node holds or wants begins or ends, in order: int64."""
+        """Return the chunk numbers at which a range that some node holds or wants begins or ends, in order: int64."""
         if self.lengths is not None:
             return np.unique(np.append(self.lengths.stop, 0))
         return np.arange(self._blocks + 1, dtype=np.int64) * self.messages
@@ -258,7 +258,7 @@ class Collective:
     # --- who holds and who wants them ---
 
     def given(self) -> Holdings:
-        """Return what the nodes hold before the first step (the precondition); of sums, every rank holds a contribution."""
+        """Return the holdings of the nodes before the first step (the precondition); of sums, every rank holds a contribution."""
         starts = self.traits.starts
         if starts == "root":
             return self._at(np.array([self.root]))
@@ -274,7 +274,7 @@ class Collective:
         return Holdings(node, begin + np.tile(first, len(ranks)), begin + np.tile(stop, len(ranks)))
 
     def wanted(self) -> Holdings:
-        """Return what the nodes must hold after the last step (the postcondition)."""
+        """Return the holdings that the nodes must have after the last step (the postcondition)."""
         ends, ranks = self.traits.ends, self.ranks
         if ends == "root":
             return self._at(np.array([self.root]))
@@ -343,7 +343,7 @@ class Collective:
 
     @property
     def shared(self) -> bool:
-        """Whether its sums have no owners: a node sends on what it has added so far, to several perhaps."""
+        """Whether its sums have no owners: a node sends on its sum so far, to several perhaps."""
         return self.owners == NO_OWNERS
 
     @property
@@ -352,7 +352,7 @@ class Collective:
         return bool(self.traits.part) and not self.owners
 
     def from_node_zero(self) -> "Collective":
-        """Return the collective that node 0's data alone takes part in: what the rows of an orbit schedule carry out."""
+        """Return the collective of node 0's data alone, which the rows of an orbit schedule carry out."""
         return Collective(self.traits.part, self.nodes, self.messages) if self.alike else self
 
     def of_source(self, source: ArrayLike, chunk: ArrayLike, translate: Callable[[Ints, Ints], Ints]) -> Ints:

@@ -10,7 +10,7 @@ from treecast.networks.core import Ints
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Holdings:
-    """Who holds, or must hold, what: node ``node[i]`` the chunks ``first[i] … stop[i]-1``.
+    """Holdings, present or due: node ``node[i]`` the chunks ``first[i] … stop[i]-1``.
 
     Iterating yields each entry as three plain numbers. Two holdings are equal when their columns are.
 

@@ -1,4 +1,4 @@
-"""The table of collectives: one row says what a collective is, and everything else follows from the row.
+"""The table of collectives: a row each, from which everything else follows.
 
 A collective moves *blocks* of M chunks. A row says how many blocks there are, which nodes hold them before the first step,
 and which nodes want them after the last. Nobody outside this table asks for a collective's name. A new collective is a new
@@ -17,27 +17,27 @@ from treecast.errors import PlanError, did_you_mean
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Kind:
-    """What one kind of collective is.
+    """A kind of collective.
 
     Parameters
     ----------
     name : str
         How treecast calls it.
     what : str
-        A sentence that says what it does.
+        A sentence that describes it.
     blocks : {"one", "node", "pair"}
         How many blocks of M chunks there are: one, one for each node, or one for each pair of nodes. Block v belongs to
         node v; of pairs, block h·N + v belongs to node h and is for node v.
     starts : {"root", "own", "every"}
-        Who holds what before the first step: the root holds all blocks, each node holds its own blocks, or every node holds
+        The holdings before the first step: the root holds all blocks, each node holds its own blocks, or every node holds
         a contribution to every block. In the last case the blocks are sums, and the nodes that they belong to own them; a
         single sum is the root's.
     ends : {"root", "own", "all", "targets"}
-        Who wants what after the last step: the root wants all blocks, each node wants its own, every node wants all, or some
+        The wants after the last step: the root wants all blocks, each node wants its own, every node wants all, or some
         nodes want all. Sums that all nodes want travel on as further blocks, the *finished sums*.
     part : str
         The kind of collective in which node 0's data alone takes part. An orbit schedule carries out that one. Empty where
-        the nodes differ in what they do.
+        the nodes differ in their work.
     backwards : str
         The kind that becomes this one when it runs backwards in time, if there is one.
     there_and_back : str
@@ -47,7 +47,7 @@ class Kind:
     mpi : str
         The name of MPI's function, without the prefix ``MPI_``; empty where MPI has none.
     also : tuple of str
-        What the literature calls it besides.
+        Its other names in the literature.
 
     Examples
     --------

@@ -18,7 +18,7 @@ def check_reach(collective: Collective, network: Network) -> None:
     Parameters
     ----------
     collective
-        What is to be done.
+        The collective.
     network
         Where.
 

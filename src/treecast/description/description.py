@@ -1,4 +1,4 @@
-"""What a description consists of, and where results register theirs."""
+"""Descriptions: their parts, and where results register theirs."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any, Literal, cast
 
 Mark = Literal["good", "bad", "quiet"]
-"""What a cell says of its row: all is well, something is wrong, or the row does not count."""
+"""The verdict of a cell on its row: all is well, something is wrong, or the row does not count."""
 MOST_ROWS = 130
 """The rows of a table with a line for each node; of a longer one only those are shown that are not all well."""
 
@@ -27,9 +27,9 @@ class Table:
     notes : tuple of str
         Lines below it.
     marks : mapping from str to Mark
-        What the cells with certain contents say of their row.
+        The verdicts of cells with certain contents.
     most : int, optional
-        The most rows to show. Of a longer table the rows that are marked good are left out, and what is then too many.
+        The most rows to show. Of a longer table the rows that are marked good are left out, then the last ones.
     of : str
         What the rows are, in the plural.
     """
@@ -63,11 +63,11 @@ class Description:
     Parameters
     ----------
     figures : mapping from str to values, or iterable of such
-        What JSON holds. Ranges of chunks are half-open pairs (first, stop). An iterable is written out when it is needed.
+        The contents of JSON. Ranges of chunks are half-open pairs (first, stop). An iterable is written out when it is needed.
     lines : mapping from str to values
-        What people read first: names and values, a list of values below one another. The verdict comes first.
+        The first part for people: names and values, a list of values below one another. The verdict comes first.
     tables : tuple of Table
-        What follows the lines.
+        The tables behind the lines.
     notes : iterable of str
         Lines of text that follow the tables.
     holds : bool
@@ -130,7 +130,7 @@ def describe(result: object) -> Description:
     Parameters
     ----------
     result
-        What a function of treecast returns: a schedule, a report, a trace, …; or a list of such.
+        A result of treecast: a schedule, a report, a trace, …; or a list of such.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def node_table(
     rows : sequence of sequences
         The cells, a row for each node.
     marks : mapping from str to Mark
-        What each verdict says: rows with a good one are left out where there are too many.
+        The mark of each verdict: rows with a good one are left out where there are too many.
     of : str
         What the rows are, in the plural.
     """
@@ -176,7 +176,7 @@ def node_table(
 
 
 class Described:
-    """What is printed, and what a notebook shows, by itself, since it can be described."""
+    """A result that prints itself, and shows itself in a notebook, by its description."""
 
     def to_json(self) -> str:
         """Return its figures as JSON, as ``--json`` prints them."""

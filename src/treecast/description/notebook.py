@@ -14,12 +14,12 @@ _MORE: list[Callable[[object], str]] = []
 
 
 def show_also(make: Callable[[object], str]) -> None:
-    """Have a notebook show below each result what ``make`` returns of it: a piece of HTML, or nothing."""
+    """Have a notebook show ``make(result)`` below each result: a piece of HTML, or nothing."""
     _MORE.append(make)
 
 
 def more_of(result: object) -> str:
-    """Return what a notebook shows below the description of a result."""
+    """Return the HTML that a notebook shows below the description of a result."""
     return "".join(make(result) for make in _MORE)
 
 

@@ -1,4 +1,4 @@
-"""What pictures of a run are made of: which row delivers how many chunks during which steps."""
+"""The arrivals of a run, for its pictures: which row delivers how many chunks during which steps."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from treecast.simulation.replay import Trace
 def fewest_steps(schedule: Schedule, faults: Faults | None) -> int | None:
     """Return the lower bound of steps; None under faults.
 
-    What fails may be what takes longest: the bounds are those of the intact network.
+    The parts that fail may be those that take longest: the bounds are those of the intact network.
     """
     if faults:
         return None
@@ -22,7 +22,7 @@ def fewest_steps(schedule: Schedule, faults: Faults | None) -> int | None:
 
 
 class Received(NamedTuple):
-    """What nodes receive, as runs of steps: row ``row[i]`` delivers ``chunks[i]`` chunks during ``start[i] … stop[i]-1``.
+    """The chunks that nodes receive, as runs of steps: row ``row[i]`` delivers ``chunks[i]`` in ``start[i] … stop[i]-1``.
 
     int64, sorted by row and then by step. The runs of a row do not touch; without faults each row has one.
     """
@@ -34,7 +34,7 @@ class Received(NamedTuple):
 
 
 def find_received(trace: Trace) -> Received:
-    """Return what is really received: what was sent, by a node that had it, to a node that was alive."""
+    """Return the chunks that arrive: sent by a node that had them, to a node that was alive."""
     moves, atoms = trace.moves, trace.atoms
     arrived = np.flatnonzero(trace.arrived)
     atom = moves.atom[arrived]
@@ -51,7 +51,7 @@ def find_received(trace: Trace) -> Received:
 
 
 def find_spare(trace: Trace) -> tuple[Ints, Ints, Ints]:
-    """Return when rows deliver nothing but what their receivers have already: the row, from which step, until which.
+    """Return when rows deliver only chunks that their receivers have already: the row, from which step, until which.
 
     int64 (runs,) each. Sums are never spare: each contribution counts.
     """

@@ -35,7 +35,7 @@ class Inset:
 
     @property
     def texts(self) -> list[Any]:
-        """What is written on the page."""
+        """The texts on the page."""
         return list(self.ax.texts)
 
     @property

@@ -13,7 +13,7 @@ from treecast.errors import TreecastError
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:x(\d+(?:\.\d+)?))?(in|cm)?")
 _MOST_INCHES = 200.0
 Size = tuple[float, float | None]
-"""Width and height in inches; without a height, what the proportions of the picture ask for."""
+"""Width and height in inches; without a height, the one that the picture's proportions give."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +25,11 @@ class Look:
     dark
         Whether it is light on a dark ground.
     transparent
-        Whether what lies behind it shows through.
+        Whether the page behind it shows through.
     size
         Its width and height in inches; None as large as it needs.
     title
-        What stands above it; None what it says of itself, empty for nothing.
+        The text above it; None for the picture's own, empty for none.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Look:
 
 
 PLAIN = Look()
-"""What a picture looks like where nothing is said."""
+"""The look of a picture where none is asked for."""
 
 
 def drawn_on(draw: Callable[[Any], object], look: Look, ax: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""What happens in one step of a run: which arcs carry which chunks, and what each node has at the beginning of the step."""
+"""One step of a run: which arcs carry which chunks, and the data of each node at the beginning of the step."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +13,13 @@ from treecast.simulation.replay import Trace
 from treecast.steps import NEVER
 
 NOTHING, SOME, ALL, DEAD = range(4)
-"""What a node has: nothing, a part of what it gets, all that it wants, or it has died."""
+"""The data of a node: none, a part of all that it gets, all that it wants; or it has died."""
 
 
 class Moment(NamedTuple):
-    """What is sent in a step: chunk ``chunk[i]`` by row ``row[i]``, or a control flit where it is -1, and whether it arrives.
+    """The sends of a step: chunk ``chunk[i]`` by row ``row[i]``, or a control flit where it is -1, and whether it arrives.
 
-    int64 and bool (sends,). ``has``: what each node has at the beginning of the step, int64 (N,).
+    int64 and bool (sends,). ``has``: the state of each node at the beginning of the step, int64 (N,).
     """
 
     step: int
@@ -36,7 +36,7 @@ class Moments:
     trace: Trace
 
     def at(self, step: int) -> Moment:
-        """Return what happens in a step; behind the last step, what nodes have in the end."""
+        """Return the moment of a step; behind the last step, the state of the nodes in the end."""
         trace, moves = self.trace, self.trace.moves
         atom, size = moves.atom, trace.atoms.lengths
         shift = trace.atoms.shift[atom]

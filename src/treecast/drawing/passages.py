@@ -1,4 +1,4 @@
-"""What messages of any length do on their way from a root or to it, hop by hop: what the pictures of them are made of.
+"""The passages of messages of any length from a root or to it, hop by hop, for the pictures of them.
 
 A *passage* is a message, or a part of one, on one link: consecutive flits in consecutive steps. The link belongs to the
 node *below*, the end of it that is farther from the root.
@@ -18,7 +18,7 @@ from treecast.schedule import Pieces, Schedule
 from treecast.schedule.tree_of_rows import link_ends, tree_of
 
 WAKE_UP, TOKEN, CERTIFICATE, ORDER = range(4)
-"""What a control flit says."""
+"""The messages of control flits."""
 CONTROLS = ("wake-up", "token", "certificate", "order to begin")
 _MOST_PASSAGES = 2_000_000
 
@@ -49,7 +49,7 @@ class Passages(NamedTuple):
 
 
 class Controls(NamedTuple):
-    """The control flits: in which step, on the link above which node, and what they say (``TOKEN`` …). int64, by step."""
+    """The control flits: in which step, on the link above which node, and their messages (``TOKEN`` …). int64, by step."""
 
     step: Ints
     below: Ints

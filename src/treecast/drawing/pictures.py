@@ -51,13 +51,13 @@ def draw(
     look: Look = PLAIN,
     steps: tuple[int, int] | None = None,
 ) -> Any:
-    """Draw a schedule: into a file, into axes of matplotlib, or for whoever looks at what this returns.
+    """Draw a schedule: into a file, into axes of matplotlib, or for whoever looks at the returned value.
 
     Parameters
     ----------
     what : Schedule, str or path
-        What to draw, or the file that holds it. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures
-        too. Of a schedule that is an orbit, what happens to node 0's data is drawn.
+        The schedule, or the file that holds it. Node-disjoint paths, a mesh and a job of the hypercube paper have pictures
+        too. Of a schedule that is an orbit, the way of node 0's data is drawn.
     output : str or os.PathLike, optional
         The file to write. Its suffix chooses the medium: ``.svg``, ``.png``, ``.pdf``, ``.txt``, ``.gif``, or
         ``.html`` for a page that replays the schedule by itself. A folder (``frames/``) gets a file for each step.
@@ -159,7 +159,7 @@ class Drawing(str):
     medium : str
         ``text``, ``svg`` or ``html``.
     what : str
-        What it shows, in a few words.
+        The subject, in a few words.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Drawing(str):
     what: str
 
     def __new__(cls, contents: str, medium: str = "text", what: str = "") -> "Drawing":
-        """Return a text that knows what it is."""
+        """Return a text that knows its medium and subject."""
         found = super().__new__(cls, contents)
         found.medium, found.what = medium, what
         return found
@@ -189,7 +189,7 @@ class Drawing(str):
 
 
 def _draw_moving(what: Schedule, output: str | os.PathLike[str], how: tuple[Picture, View, Look]) -> None:
-    """Draw a picture for each step, and what there is in the end."""
+    """Draw a picture for each step, and one of the end."""
     entry, view, look = how
     if medium_of(output) == GIF and look.transparent:
         raise TreecastError("a GIF has a ground: leave out transparent, or write frames/")
@@ -218,7 +218,7 @@ def _check(what: object, tree: int | None, faulty: bool, steps: tuple[int, int] 
 
 
 def save(figure: Any, path: str | os.PathLike[str], what: str = "", transparent: bool = False) -> None:
-    """Write a figure to a file, whole or not at all; its suffix says in which format, ``what`` what it shows.
+    """Write a figure to a file, whole or not at all; its suffix says in which format; ``what`` is its subject.
 
     Raises TreecastError when no figure has such a suffix, or the file cannot be written.
     """

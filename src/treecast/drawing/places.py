@@ -79,7 +79,7 @@ def _snake(place: Ints) -> Places:
 
 
 def _nested(network: Network) -> Places | None:
-    """Return copies of a smaller network inside larger ones: what the first ports join is one copy; None where there is none.
+    """Return copies of a smaller network inside larger ones: the first ports join a copy's nodes; None without any.
 
     Translations carry one copy to all others, so each is drawn alike: a star in its substars, a hypercube in its cubes.
     """

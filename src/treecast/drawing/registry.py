@@ -36,13 +36,13 @@ class View:
     Parameters
     ----------
     faults
-        What fails, if anything.
+        The faults, if any.
     tree
         The one tree to draw; None for all.
     ascii
         Whether text keeps to ASCII.
     page
-        What matplotlib draws the picture on: an empty figure, or axes that the caller gave. None for other pictures.
+        The figure of matplotlib, or the axes that the caller gave, to draw on. None for other pictures.
     steps
         The first of the steps to draw and the one behind the last; None for all.
     step
@@ -68,15 +68,15 @@ class Picture:
     Parameters
     ----------
     kind
-        What it is called, as in ``space-time``.
+        The name, as in ``space-time``.
     of
-        The class of what it draws.
+        The class of the objects that it draws.
     into
         The media: ``text``, ``svg``, ``png``, ``pdf``, ``axes``, or any other that a file's suffix names.
     fits
         Why something cannot be drawn like this, as half a sentence, or an empty text.
     what
-        What it shows, in a few words.
+        The subject, in a few words.
     rank
         The default is the kind of lowest rank that fits.
     draw
@@ -112,7 +112,7 @@ def picture(
     rank: int = USUAL_RANK,
     by_step: bool = False,
 ) -> Callable[[_Draw], _Draw]:
-    """Register the function below as what draws a kind of picture."""
+    """Register the function below for a kind of picture."""
 
     def register(draw: _Draw) -> _Draw:
         _PICTURES.append(
@@ -135,7 +135,7 @@ def choose(what: object, medium: str, kind: str | None, view: View) -> Picture:
     Raises
     ------
     TreecastError
-        When there is no such kind of picture, or none that fits. The message says what does.
+        When there is no such kind of picture, or none that fits. The message names those that do.
     """
     known = [entry for entry in all_pictures() if isinstance(what, entry.of)]
     kinds = list(dict.fromkeys(entry.kind for entry in known))
@@ -222,11 +222,11 @@ def medium_of(path: str | os.PathLike[str]) -> str:
 
 
 def listed_kinds(of: str = "Schedule") -> dict[str, str]:
-    """Return the kinds of pictures of a class and what they show, by rank, without importing what draws them.
+    """Return the kinds of pictures of a class and their subjects, by rank, without importing their modules.
 
     >>> list(listed_kinds())
     ['trees', 'space-time', 'network', 'steps', 'sources', 'explorer']
     """
     entries = decorators("treecast.drawing", "picture")
     mine = sorted((entry for entry in entries if entry["of"] == of), key=lambda entry: entry.get("rank", USUAL_RANK))
-    return {entry["0"]: entry["what"] for entry in mine}  # of several of a kind, what the most general one shows
+    return {entry["0"]: entry["what"] for entry in mine}  # of several of a kind, the subject of the most general one

@@ -1,4 +1,4 @@
-"""What pictures of trees are made of: the tree that rows of a schedule form, children in the order of their ports."""
+"""The trees in pictures: the tree that rows of a schedule form, children in the order of their ports."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def chosen_trees(schedule: Schedule, view: View) -> list[int]:
 
 
 def chosen_rows(schedule: Schedule, view: View) -> Schedule:
-    """Return what a picture other than one of trees shows: the whole schedule, or the rows of one tree."""
+    """Return the rows that a picture other than one of trees shows: the whole schedule, or the rows of one tree."""
     return schedule if view.tree is None else schedule.tree(view.tree)
 
 

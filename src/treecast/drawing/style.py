@@ -1,4 +1,4 @@
-"""What all figures share: an empty figure, colours, titles, and how long texts may get. Sizes are in inches."""
+"""The common parts of all figures: an empty figure, colours, titles, and how long texts may get. Sizes are in inches."""
 
 from collections import Counter
 from functools import lru_cache
@@ -17,7 +17,7 @@ from treecast.simulation.faults import Faults
 MONO = "DejaVu Sans Mono"
 """A family that comes with matplotlib, so that pictures look alike everywhere."""
 TITLE, SUBTITLE = "title", "subtitle"
-"""What the two lines above a figure are called in it."""
+"""The names of the two lines above a figure, in the figure."""
 MARGIN = 0.25
 MOST_NAMED = 12
 """Trees that a legend names."""
@@ -90,7 +90,7 @@ def _cuts(network: Network) -> tuple[int, frozenset[str]]:
 
 
 def title(figure: Any, schedule: Schedule, faults: Faults, more: str = "") -> None:
-    """Write at the top of a figure what it shows: collective and network, and below them M, copies, steps and faults."""
+    """Write its subject at the top of a figure: collective and network, and below them M, copies, steps and faults."""
     collective, network = schedule.collective, schedule.network
     source = f" {collective.direction} {short_label(network, collective.root)}"
     if collective.all_source:
@@ -134,9 +134,17 @@ def draw_legend(figure: Any, handles: list[Any], *, bottom: float, column: float
     long = sum(0.65 + 0.065 * len(str(handle.get_label())) for handle in handles)
     columns = len(handles) if long < width else max(1, int(width / column))
     place = (MARGIN / width, bottom / height)
-    figure.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=place, frameon=False, fontsize=8, ncols=columns, **look
-    )
+    look = {"loc": "lower left", "frameon": False, "fontsize": 8, "ncols": columns, "labelcolor": theme().ink} | look
+    figure.legend(handles=handles, bbox_to_anchor=place, **look)
+
+
+def name_axes(axes: Any, across: str, up: str) -> None:
+    """Name the axes of a chart, and keep the left and the lower line of its frame alone."""
+    axes.set_xlabel(across, fontsize=9, color=theme().grey)
+    axes.set_ylabel(up, fontsize=9, color=theme().grey)
+    axes.tick_params(which="both", labelsize=8, colors=theme().grey)
+    for side, spine in axes.spines.items():
+        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
 
 
 def _fitting(text: str, room: float, gid: str) -> float:

@@ -1,6 +1,6 @@
 """The colours of pictures: on white, and on a dark ground. A picture is drawn in the theme that is in force.
 
-On a dark ground greys and pale fills change places with what is dark; strong colours stay as they are, or become light
+On a dark ground greys and pale fills change places with dark colours; strong colours stay as they are, or become light
 enough to be seen. Lightness is that of OKLab (Ottosson 2020), which grows as people see it grow.
 """
 
@@ -58,7 +58,7 @@ def _turned(light: float) -> float:
 class Theme:
     """The colours of a picture, which are written ``#RRGGBB``.
 
-    ``ground``: what it is drawn on; ``ink``: of letters and marks; ``grey``: of lesser ones; ``pale`` and ``band``: of lines
+    ``ground``: behind everything; ``ink``: of letters and marks; ``grey``: of lesser ones; ``pale`` and ``band``: of lines
     and stripes behind.
     """
 
@@ -100,7 +100,7 @@ def theme() -> Theme:
 
 @contextmanager
 def drawing_in(chosen: Theme) -> Generator[None]:
-    """Have pictures drawn in a theme, and what matplotlib adds to them, its axes and ticks, as well."""
+    """Have pictures drawn in a theme, and the axes and ticks that matplotlib adds to them, too."""
     before = _in_force.set(chosen)
     try:
         with matplotlib().rc_context(dict.fromkeys(_AXES, chosen.of("#000000")) | {"axes.facecolor": chosen.ground}):

@@ -23,11 +23,11 @@ HOME = Path("/run/treecast")
 
 _TICK = 0.005
 _LOOK = 0.05
-_PRINTING = 0.3  # seconds in which mpirun passes on what a rank that failed has printed
+_PRINTING = 0.3  # seconds in which mpirun passes on the output of a rank that failed
 
 
 class BuildError(Exception):
-    """A command that did not do what it should."""
+    """A command that failed."""
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def run_commands(order: dict[str, Any], report_file: int) -> int:
         time.sleep(_LOOK)
     statuses = [process.wait() for process in running]
     for reader in readers:
-        reader.join(_PRINTING)  # what a host has left running may keep its output open
+        reader.join(_PRINTING)  # processes that a host has left running may keep its output open
     statuses = [128 - status if status < 0 else status for status in statuses]
     return next((status for status in statuses if status), 0)
 

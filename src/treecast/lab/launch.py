@@ -14,7 +14,7 @@ _PORT = 7000
 _NAMED = 'echo "$h" > /proc/sys/kernel/hostname'
 
 AGENT = f"""#!/bin/sh
-# Stands in for ssh: mpirun calls it with options, the name of a host, and what the host is to do. Open MPI takes two hosts of one
+# Stands in for ssh: mpirun calls it with options, the name of a host, and its command. Open MPI takes two hosts of one
 # name for one, so each has its own.
 while [ "${{1#-}}" != "$1" ]; do shift; done
 h=$1; shift
@@ -81,7 +81,7 @@ def host_commands(plan: Wiring, command: Sequence[str]) -> list[list[str]]:
 
 
 def meeting(plan: Wiring) -> dict[str, str]:
-    """Return what ranks of treecast.tcp have to know to meet over the links: each listens on its own host."""
+    """Return the variables by which ranks of treecast.tcp meet over the links: each listens on its own host."""
     size = str(plan.network.nodes)
     return {"TREECAST_SIZE": size, "TREECAST_MEET": f"h{{rank}}:{_PORT}", "TREECAST_SECRET": secrets.token_hex(32)}
 

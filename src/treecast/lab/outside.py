@@ -40,7 +40,7 @@ class Outcome:
 
 
 def check_machine() -> None:
-    """Raise LabError when a lab cannot be built on this machine; the message says what is missing."""
+    """Raise LabError when a lab cannot be built on this machine; the message names the missing tool."""
     if not sys.platform.startswith("linux"):
         raise LabError("a lab is made of Linux network namespaces, and this is not Linux")
     if os.geteuid() != 0:
@@ -68,7 +68,7 @@ def run_in_lab(
     """Build a lab, run a command in it, and return how that ended. The lab is gone afterwards, also after an exception.
 
     ``options``: more for mpirun. ``timeout``: seconds, after which the lab is taken down. ``ready``: told how long building
-    took. ``stdout``: an open file for what the command prints.
+    took. ``stdout``: an open file for the command's output.
     Raises LabError when the lab cannot be built here, or when time is up.
     """
     if not command:
@@ -113,7 +113,7 @@ def run_in_lab(
 
 
 def _order(plan: Wiring, command: list[str], how: How, cuts: Sequence[LinkCut], options: list[str]) -> dict[str, Any]:
-    """Return what the first process inside is to do."""
+    """Return the task of the first process inside."""
     if how == "mpi":
         commands = [launch.mpi_command(plan, command, options)]
     else:
@@ -147,7 +147,7 @@ def _write_all(number: int, data: bytes) -> None:
 
 
 def _follow(reports: Any, timeout: float | None, ready: Callable[[float], None] | None) -> Outcome:
-    """Read what the lab reports until it has ended."""
+    """Read the reports of the lab until it has ended."""
     deadline = None if timeout is None else time.monotonic() + timeout
     up, cuts, rest = 0.0, list[tuple[int, int, float]](), b""
     while True:

@@ -22,7 +22,7 @@ from treecast.simulation.faults import parse_faults
 MOST_HOSTS = 64
 HOSTS_SUBNET, DAEMONS_SUBNET = "10.9.0.0/24", "10.200.0.0/24"
 OUTSIDE = "10.200.0.254"
-"""The address, on the management bridge, of what is in the lab but on no host: mpirun."""
+"""The address, on the management bridge, of the process in the lab but on no host: mpirun."""
 
 _LEAST_RATE, _MOST_RATE = 100_000, 100 * 10**9
 _QUEUE = "100ms"
@@ -139,7 +139,7 @@ _TRAIN = 16384
 
 
 def bucket(rate: int) -> int:
-    """Return the bytes of a token bucket, which a link may send at once after a pause: 64,000, or what passes in 5 ms if more.
+    """Return the bytes of a token bucket, which a link may send at once after a pause: 64,000, or the bytes of 5 ms if more.
 
     A smaller one makes a link lose rate whenever a host is woken late, and many hosts share few cores. Whoever measures takes
     it off: no link carries more than ``bucket + rate · time / 8``.
@@ -151,7 +151,7 @@ def batches(plan: Wiring) -> list[Batch]:
     """Return the batches of commands that build a lab, in order."""
     hosts = range(plan.network.nodes)
     outside = [f"netns add {host(u)}" for u in hosts]
-    # no IPv6, so that links carry only what the command sends; no check of return routes, which may differ from the way there
+    # no IPv6, so that links carry only the command's data; no check of return routes, which may differ from the way there
     settings = "net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0"
     outside += [f"netns exec {host(u)} sysctl -qw {settings}" for u in hosts]
     outside += [f"netns exec {host(u)} sysctl -qwe net.ipv6.conf.default.disable_ipv6=1" for u in hosts]
@@ -184,7 +184,7 @@ def _switch(plan: Wiring) -> list[str]:
 
 
 def _shapes(plan: Wiring, devices: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines that limit what some ends let out."""
+    """Return the lines that limit the rates of some ends."""
     limit = f"rate {plan.rate}bit burst {bucket(plan.rate)} latency {_QUEUE}"
     return tuple(f"qdisc add dev {name} root tbf {limit}" for name in devices)
 

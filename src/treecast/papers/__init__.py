@@ -42,7 +42,7 @@ SIZES = {
     "mesh": _Size("mesh", "k", 1, max(statement.most for statement in mesh.STATEMENTS)),
     "trees": _Size("tree", "N", 2, max(statement.most for statement in trees.STATEMENTS)),
 }
-"""By what each paper counts the sizes for which its statements are checked."""
+"""How each paper counts the sizes for which its statements are checked."""
 
 
 def check_theorems(
@@ -55,7 +55,7 @@ def check_theorems(
     paper : {"star", "hypercube", "mesh", "trees"}
         The paper.
     up_to : int, optional
-        Check for sizes up to this one, as far as each check can go. The default is what takes seconds.
+        Check for sizes up to this one, as far as each check can go. The default is a size that takes seconds.
     progress : callable, optional
         Told which statement is being checked, and how much of how much is done.
     only : sequence of str, optional
@@ -64,7 +64,7 @@ def check_theorems(
     Returns
     -------
     list of Finding
-        For each statement what it says, for which sizes it was checked, and whether it holds. Statements of a paper that
+        Of each statement its words, the sizes for which it was checked, and whether it holds. Statements of a paper that
         are known to be false are there in its own words: for them ``holds`` is False, and ``as_known`` is True.
 
     Raises

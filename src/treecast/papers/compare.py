@@ -1,4 +1,4 @@
-"""Networks side by side, as in section 5 of Fragopoulou & Akl: what collectives cost on each, beside the lower bounds.
+"""Networks side by side, as in section 5 of Fragopoulou & Akl: the costs of collectives on each, beside the lower bounds.
 
 Every figure is measured on a schedule that is planned and verified. The paper's Tables 1 to 3 are lower
 bounds by formula; its Table 4 is their order of growth.
@@ -138,7 +138,7 @@ def _spell_work(entry: Entry) -> str:
 
 
 def _beside(measured: int | None, bound: int | None, ratio: float | None) -> tuple[object, ...]:
-    """Return what was measured, its lower bound and their ratio as cells of a table."""
+    """Return a measured value, its lower bound and their ratio as cells of a table."""
     return _with_dashes(measured, bound, None if ratio is None else f"{ratio:.3f}")
 
 
@@ -171,7 +171,7 @@ def compare(
     copies, survive : int, optional
         Over how many disjoint ways each chunk goes, or how many faults must do no harm.
     progress : callable, optional
-        Told how much of how much is done, and what is being done.
+        Told how much of how much is done, and the name of the work.
 
     Returns
     -------
@@ -283,7 +283,7 @@ _GROWTH = {
 
 
 def _letter_of(network: Network) -> str:
-    """Return the paper's letter for what a network grows with: n of the star network, k of the hypercube; "" of others."""
+    """Return the paper's letter for the size of a network: n of the star network, k of the hypercube; "" of others."""
     if not network.ports_alike:
         return ""
     return "k" if network.flips_bits else "n"
@@ -318,7 +318,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """One of the paper's tables of lower bounds: its title, what its letters stand for, and its lines."""
+    """One of the paper's tables of lower bounds: its title, the meaning of its letters, and its lines."""
 
     title: str
     letters: str

@@ -33,7 +33,7 @@ class Statement(NamedTuple):
 class Finding:
     """The result for one statement: for which n it was checked, whether it holds for all of them, and a remark.
 
-    ``as_known``: whether that is what is known. A statement in the paper's words that is known to be false must be found
+    ``as_known``: whether that is the known verdict. A statement in the paper's words that is known to be false must be found
     false, for the very n from which it is; all others must hold.
     """
 

@@ -1,8 +1,8 @@
-"""Scatters and gathers without buffers as protocols: each node knows only its neighbours and what they told it.
+"""Scatters and gathers without buffers as protocols: each node knows only its neighbours and their messages.
 
 Communication model: bufferless, over one port or many. Source: Bhatt, Pucci, Ranade & Rosenberg. A schedule says which node sends
 what in which step. Here no node has a schedule: each is a state machine that receives, remembers and sends. Run together the
-machines must send exactly what the schedule has, step by step.
+machines must send exactly the rows of the schedule, step by step.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ _MOST_SENDS = 2**22
 
 
 def run_protocol(schedule: Schedule) -> Conversation:
-    """Let every node of a scatterv or gatherv run its protocol, and return what they send.
+    """Let every node of a scatterv or gatherv run its protocol, and return their sends.
 
     The protocol gets from the schedule the tree with the order of siblings, the lengths, the model and the algorithm (the
     builder, and whether certificates are collected in slots or by a walk). It gets no steps: the nodes find them.
@@ -75,7 +75,7 @@ def run_protocol(schedule: Schedule) -> Conversation:
 
 
 def agrees(schedule: Schedule) -> bool:
-    """Return whether the nodes, each on its own, send exactly what the schedule has: when, to whom, and which flit.
+    """Return whether the nodes, each on its own, send exactly the rows of the schedule: when, to whom, and which flit.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def agrees(schedule: Schedule) -> bool:
 
 
 def compare_with_nodes(schedule: Schedule) -> Agreement:
-    """Run the protocol of a schedule and compare what the nodes send with its rows. Raises as ``run_protocol`` does."""
+    """Run the protocol of a schedule and compare the sends of the nodes with its rows. Raises as ``run_protocol`` does."""
     conversation = run_protocol(schedule)
     return Agreement(schedule, conversation, *differences(schedule, conversation))
 
@@ -181,7 +181,7 @@ def _asks_one_by_one(places: list[Place], token: Ints) -> bool:
 def _data_of_root(
     places: list[Place], parent: Ints, lengths: Lengths, root: int
 ) -> tuple[tuple[int, tuple[int, ...], int], ...]:
-    """Return what the root of a scatter has for each node: whose it is, by which children it goes, how long it is."""
+    """Return the message of a scatter's root for each node: whose it is, by which children it goes, how long it is."""
     found: list[tuple[int, tuple[int, ...], int]] = []
     for v in lengths.sequence.tolist():
         if lengths.flits[v]:

@@ -1,4 +1,4 @@
-"""The result of a comparison of what nodes send, each on its own, with what the schedule has."""
+"""The comparison of the sends of nodes, each on its own, with those of the schedule."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SHOWN = 5  # sends of each kind that are missing, or too many
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the nodes send; the sends of the schedule that are ``missing``, and those that are ``more`` than it has."""
+    """The sends of the nodes; those of the schedule that are ``missing``, and those that are ``more`` than it has."""
 
     schedule: Schedule
     conversation: Conversation
@@ -24,7 +24,7 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        """Whether the nodes send exactly what the schedule has."""
+        """Whether the sends of the nodes are those of the schedule."""
         return not self.missing and not self.more
 
 

@@ -1,4 +1,4 @@
-"""TRANSMISSION-CERTIFICATE, as what each node of a tree does: tokens down, certificates up, orders down, streams up.
+"""TRANSMISSION-CERTIFICATE, as the work of each node of a tree: tokens down, certificates up, orders down, streams up.
 
 Communication model: bufferless; computing takes no time. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 3. With ``walk`` a
 node asks one child after the other, as the paper's text has it; else it asks all in turn, and they answer in slots.
@@ -12,7 +12,7 @@ from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flit
 
 
 class Memory(NamedTuple):
-    """What a node remembers: when it got the token (-1: not yet), the period of its slots, and each child's certificate."""
+    """The memory of a node: when it got the token (-1: not yet), the period of its slots, and each child's certificate."""
 
     token_time: int = -1
     period: int = 1

@@ -1,4 +1,4 @@
-"""Farthest destination first (FDF), as what each node does: the root deals out, the others pass on.
+"""Farthest destination first (FDF), as the work of each node: the root deals out, the others pass on.
 
 Communication model: bufferless. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 1. The first flit of a message names the way
 that is left; a node keeps in mind by which child the message that is passing goes.

@@ -1,4 +1,4 @@
-"""A node that takes part in a protocol: what it knows at first, what it remembers, and what it plans to send.
+"""A node that takes part in a protocol: its knowledge at first, its memory, and the sends that it plans.
 
 Communication model: bufferless. A node knows its own length, that it has one port or many, and its neighbours by the names it
 has for them: ``UP`` its parent, 0, 1, … its children. All else comes in messages. It counts steps on a clock of its own.
@@ -15,10 +15,10 @@ UP = -1
 
 
 class Local(NamedTuple):
-    """What a node knows before it has received anything.
+    """A node's knowledge before it has received anything.
 
-    ``name``: what it writes on its own flits. ``children``: how many there are. ``flits``: the length of its message.
-    ``data``: what the root of a scatter has for others: (owner, route, flits), in any order.
+    ``name``: its mark on its own flits. ``children``: how many there are. ``flits``: the length of its message.
+    ``data``: the messages of a scatter's root for others: (owner, route, flits), in any order.
     """
 
     name: int
@@ -38,7 +38,7 @@ class Planned(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a node remembers.
+    """The memory of a node.
 
     ``agenda``: in order of time, of which the first ``sent`` have been sent. ``memory``: its protocol's.
     """
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A node's part in one step: its state from then on, what it sends to whom, and when it must be woken."""
+    """A node's part in one step: its state from then on, its messages by neighbour, and when it must be woken."""
 
     state: State
     sends: dict[int, Content]
@@ -58,15 +58,15 @@ class Turn(NamedTuple):
 
 
 Heard = Mapping[int, Content]
-"""What came in the last step, by the neighbour from which it came."""
+"""The messages of the last step, by the neighbour from which they came."""
 Thought = tuple[Any, Iterable[Planned]]
-"""What a protocol remembers from now on, and what it plans to send besides what it has planned before."""
+"""A protocol's memory from now on, and the sends that it plans besides those it has planned before."""
 Think = Callable[[Local, Any, int, Heard], Thought]
-"""A protocol: what a node does with what it has received. The root starts by itself, once, having received nothing."""
+"""A protocol: a node's answer to the messages that it has received. The root starts by itself, once, having received nothing."""
 
 
 def take_turn(think: Think, state: State, now: int, heard: Heard) -> Turn:
-    """Return a node's turn: its protocol plans, then it sends what is due. Raises ProtocolError when a link cannot carry that."""
+    """Return a node's turn: its protocol plans, then it sends. Raises ProtocolError when a link cannot carry that."""
     local, agenda, sent, memory = state
     memory, new = think(local, memory, now, heard)
     due = list(new)

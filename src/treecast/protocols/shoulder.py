@@ -1,4 +1,4 @@
-"""SHOULDER-TAP, as what each node of a path does: woken by the node before, it wakes the next, and sends when its way is free.
+"""SHOULDER-TAP, as the work of each node of a path: woken by the node before, it wakes the next, and sends when its way is free.
 
 Communication model: bufferless. Source: Bhatt, Pucci, Ranade & Rosenberg, Theorem 2. A node knows whether there is a next one,
 but not whether that has anything to send.
@@ -10,7 +10,7 @@ from treecast.protocols.node import UP, Heard, Local, Planned, Thought, own_flit
 
 def shoulder_tap(local: Local, memory: None, now: int, heard: Heard) -> Thought:
     """The root wakes its child; a node that is woken wakes the next at once, and plans its own message."""
-    if local.root:  # what else it hears has arrived
+    if local.root:  # all else that it hears has arrived
         return None, () if heard or not local.children else (Planned(now, 0, WakeUp(1)),)
     plans, call = relay_data(local, now, heard), heard.get(UP)
     if not isinstance(call, WakeUp):

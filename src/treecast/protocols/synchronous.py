@@ -1,4 +1,4 @@
-"""A synchronous network of nodes that each run a protocol: what a node sends in a step is received in the next.
+"""A synchronous network of nodes that each run a protocol: messages of a step are received in the next.
 
 Communication model: bufferless, over one port or many; a send that breaks it raises ProtocolError. No two nodes have the same
 clock, so a node knows no more of the time than it has counted itself.
@@ -69,11 +69,11 @@ class Place(NamedTuple):
 def converse(think: Think, places: Sequence[Place], nodes: Sequence[Local], away: bool) -> Conversation:
     """Let all nodes run a protocol until nobody has anything to send; ``away``: data flows away from the root.
 
-    Raises ProtocolError when a node sends what the machine cannot carry.
+    Raises ProtocolError when a node sends more than the machine can carry.
     """
     port = [{child: name for name, child in enumerate(place.children)} | {place.parent: UP} for place in places]
     state = [State(local) for local in nodes]
-    clock = [v * 7919 for v in range(len(nodes))]  # what each node's clock shows in step 0
+    clock = [v * 7919 for v in range(len(nodes))]  # the clock of each node in step 0
     alarm: list[int | None] = [None] * len(nodes)
     waiting: list[tuple[int, int]] = []
     for v, local in enumerate(nodes):

@@ -1,4 +1,4 @@
-"""Schedules: who sends what to whom at which step, and what such rows are made of."""
+"""Schedules: who sends which chunks to whom at which step, and the parts of such rows."""
 
 from treecast.schedule.description import describe_job
 from treecast.schedule.message_sizes import longest_messages

@@ -129,7 +129,7 @@ def _mark_atoms(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """Every sending of an atom by a row, sorted by atom and then by step: what a replay goes through.
+    """Every sending of an atom by a row, sorted by atom and then by step, for replays.
 
     Atom a moves in rows ``row[i]``, its first chunk at step ``time[i]``, for i in ``start[a] … start[a+1]-1`` (int64).
     """

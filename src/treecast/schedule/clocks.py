@@ -52,7 +52,7 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     --------
     >>> import treecast
     >>> schedule = treecast.plan("broadcast", "hypercube:3", bytes="6kB", messages=6)
-    >>> seconds_by_steps(schedule, Costs.of(latency="1us", rate="1GB/s"))
+    >>> round(seconds_by_steps(schedule, Costs.of(latency="1us", rate="1GB/s")), 9)
     1e-05
     """
     chunk = _sizes_of(schedule).chunk
@@ -151,8 +151,8 @@ def _messages(schedule: Schedule) -> _Messages:
 
 
 def _taken(schedule: Schedule, messages: _Messages) -> Ints:
-    """Return what each message takes, as numbers: int64 (messages, width)."""
-    if schedule.model.routing:  # what sends and what receives are one
+    """Return the resources of each message, as numbers: int64 (messages, width)."""
+    if schedule.model.routing:  # senders and receivers are one
         return np.stack([messages.src, messages.dst], axis=1)
     network, arcs = schedule.network, arcs_of(schedule.network)
     numbers = arcs.tail.astype(np.int64) * network.ports + arcs.port

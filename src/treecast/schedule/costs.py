@@ -1,4 +1,4 @@
-"""What a send costs, where arcs may differ."""
+"""The cost of a send, where arcs may differ."""
 
 import csv
 import math
@@ -21,7 +21,7 @@ _COLUMNS = ["source", "target", "latency", "rate"]
 
 @dataclass(frozen=True)
 class Costs:
-    """What a send costs, by the arc that it goes over.
+    """The cost of a send, by the arc that it goes over.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Costs:
         latency : str or float
             The start-up time of a send: ``"1us"``, or seconds.
         rate : str or float
-            What an arc carries: ``"12.5GB/s"``, ``"100Gbit/s"``, or bytes a second.
+            The rate of an arc: ``"12.5GB/s"``, ``"100Gbit/s"``, or bytes a second.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Costs:
 
     @property
     def least(self) -> Cost:
-        """What no arc costs less than: the least start-up time of any, and the least time a byte."""
+        """The cost that no arc is below: the least start-up time of any, and the least time a byte."""
         every = [self.default, *self.arcs.values()]
         return Cost(min(cost.startup for cost in every), min(cost.per_byte for cost in every))
 

@@ -11,7 +11,7 @@ from treecast.units import spell_bytes
 
 
 def describe_job(schedule: Schedule) -> Description:
-    """Return what a schedule does, where, and over how many ways: what every result of running it begins with."""
+    """Return the job of a schedule, with its network and copies: every result of running it begins so."""
     what, where = schedule.collective, schedule.network
     survived = schedule.copies - 1
     return Description(
@@ -68,7 +68,7 @@ def _amount(what: Collective, sizes: Sizes) -> str:
 
 
 def _survived(schedule: Schedule) -> str:
-    """Return what a schedule survives, in words: dead nodes cover all other faults."""
+    """Return the faults that a schedule survives, in words: dead nodes cover all other faults."""
     survived = schedule.copies - 1
     if not survived:
         return "no fault"

@@ -1,4 +1,4 @@
-"""Recipes: what a schedule was planned from, so that it can be planned again."""
+"""Recipes: the inputs of a plan, from which it can be planned again."""
 
 import shlex
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ Where = TypeVar("Where", bound=Network, covariant=True)
 
 @dataclass(frozen=True)
 class Job(Generic[Where]):
-    """What a builder is asked for.
+    """A builder's task.
 
     Parameters
     ----------
     network, collective, model
-        Where, what, and on which machine.
+        The place, the collective, and the machine.
     copies
         Over how many disjoint ways each chunk is to reach each node, from 1.
     against
-        What the ways must not share: nodes, links or arcs.
+        The parts that the ways must not share: nodes, links or arcs.
     options
         The builder's own options by name, with their values as the builder reads them.
     likeness
@@ -62,7 +62,7 @@ class Job(Generic[Where]):
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a schedule was planned from, beside its network, collective and model. It stands in the schedule's file.
+    """The inputs of a plan beside its network, collective and model. It stands in the schedule's file.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
-"""Rows: who sends what to whom over which arc at which step, as columns.
+"""Rows: who sends which chunks to whom over which arc at which step, as columns.
 
 A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. It is one of two things:
 
 - A **stream** sends one chunk a step, in the order of its payload, so it takes as many steps as it has chunks. A row of one chunk
   is a stream: one chunk in one step. A row without chunks, a *control flit*, counts as a stream too: it takes the one step in
-  which a node tells its neighbour when to do what, and combines nothing.
+  which a node tells its neighbour when to begin, and combines nothing.
 - Any other row is **combined**: it sends several chunks in one step.
 
 ``Rows.streaming`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists what
@@ -41,7 +41,7 @@ _SHOWN = 12  # rows that are printed
 
 
 class Pieces(NamedTuple):
-    """What rows carry: an entry for each row and each range of its payload, by row and in the order of the payload.
+    """The loads of rows: an entry for each row and each range of its payload, by row and in the order of the payload.
 
     Row ``row[i]`` carries the chunks ``first[i] … stop[i]-1``, and ``place[i]`` chunks before them. All int64, of one length.
     """
@@ -131,7 +131,7 @@ class Rows:
 
     @staticmethod
     def of_any_steps(payloads: Payloads, **columns: ArrayLike) -> "Rows":
-        """Return the same of rows that may be later: what one node does in a network that no machine could hold."""
+        """Return the same of rows that may be later: a node's program in a network that no machine could hold."""
         whole = _completed(payloads, columns)
         given = {name: _column(name, whole[name], dtype) for name, dtype in COLUMNS.items()}
         if given["src"].dtype != given["dst"].dtype:

@@ -1,4 +1,4 @@
-"""The schedule of a collective on a network: rows, and what is claimed of them."""
+"""The schedule of a collective on a network: rows, and claims on them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ _MOST_COPIES = np.iinfo(np.int16).max  # as many as there are trees
 
 @dataclass(frozen=True)
 class Schedule(Described):
-    """A schedule of a collective on a network: who sends what to whom at which step. It is immutable.
+    """A schedule of a collective on a network: who sends which chunks to whom at which step. It is immutable.
 
     Functions judge it: ``verify``, ``simulate``, ``sweep``, ``run``. ``len`` is the number of rows, iteration yields every
     single send, and ``schedule[first:stop]`` has the rows under way in those steps.
@@ -42,7 +42,7 @@ class Schedule(Described):
     network : Network
         Where it takes place.
     collective : Collective
-        What it does.
+        The collective.
     model : Model
         The machine that it is for; ``verify`` can judge it under another.
     rows : Rows
@@ -52,20 +52,20 @@ class Schedule(Described):
     orbit : bool
         The rows are the schedule of node 0's data alone, and the data of every node h takes the translates by h.
     claims : Claims, optional
-        What its builder claims.
+        The claims of its builder.
     recipe : Recipe
-        What it was planned from, so that it can be planned again.
+        The recipe from which it can be planned again.
     sparing : bool
-        A node leaves out what has gone over a link before, either way: a row is silent when its source sent that payload over
+        A node leaves out payloads that have gone over a link before, either way: a row is silent when its source sent it over
         that link, or received it, at an earlier step. Then payloads share no chunks. Where rows of a payload over an arc name a
         tree, they answer: each is silent only when its source sent that payload over that arc before.
     initiator : int, optional
         Of a sparing allgather, the node that starts the others: a node sends data of other nodes, and its own, from when it
         holds the initiator's first message. None: all nodes begin by themselves.
     against : {"nodes", "links", "arcs"}
-        What the ways are claimed not to share: against faults of which kind the copies are. Nodes cover links, and links arcs.
+        The parts that no two ways share, by claim: the faults that copies are against. Nodes cover links, and links arcs.
     sizes, costs : Sizes, Costs, optional
-        How many bytes the chunks have, and what sends cost, where the schedule was planned for that.
+        How many bytes the chunks have, and the costs of sends, where the schedule was planned for that.
 
     Raises
     ------
@@ -147,12 +147,12 @@ class Schedule(Described):
 
     @property
     def part(self) -> Collective:
-        """What the rows carry out: the collective, or node 0's part in it when the schedule is an orbit."""
+        """The collective of the rows: the whole one, or node 0's part in it when the schedule is an orbit."""
         return self.collective.from_node_zero() if self.orbit else self.collective
 
     @property
     def builder(self) -> str:
-        """The name of what made it; empty when unknown."""
+        """The name of its builder; empty when unknown."""
         return self.recipe.builder
 
     @property
@@ -273,7 +273,7 @@ class Schedule(Described):
         ScheduleError
             For anything else: a single step is ``schedule[3:4]``.
         """
-        # what people give, whatever the annotation says
+        # the value that people give, whatever the annotation says
         if not isinstance(steps, slice) or steps.step is not None:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ScheduleError("a schedule is sliced by steps: write schedule[3:8], or schedule[3:4] for one step")
         first, stop, _ = steps.indices(self.steps)
@@ -290,7 +290,7 @@ class Schedule(Described):
         return self.select(self.rows.tree == tree)
 
     def at(self, node: NodeName) -> "Schedule":
-        """Return what one node does: the rows that it sends or receives. Of an orbit, those of all sources.
+        """Return the program of one node: the rows that it sends or receives. Of an orbit, those of all sources.
 
         ``treecast.program`` derives them from the node's label alone, without the schedule.
 
@@ -310,7 +310,7 @@ class Schedule(Described):
         return self.select((self.rows.src == node) | (self.rows.dst == node))
 
     def of_node_zero(self) -> "Schedule":
-        """Return what the rows of an orbit say by themselves: the schedule of node 0's part. Any other schedule as it is."""
+        """Return the rows of an orbit by themselves: the schedule of node 0's part. Any other schedule as it is."""
         return replace(self, collective=self.part, orbit=False, claims=None) if self.orbit else self
 
     def plain(self) -> "Schedule":
@@ -392,7 +392,7 @@ class Schedule(Described):
 
     to_networkx, to_pandas = conversions.to_networkx, conversions.to_pandas
 
-    if not TYPE_CHECKING:  # a type checker knows what there is
+    if not TYPE_CHECKING:  # a type checker knows the attributes
 
         def __getattr__(self, name: str) -> Any:
             """Say how a function is called that people look for as a method."""

@@ -1,4 +1,4 @@
-"""Single sends, one by one or all of a step, and what a builder claims of all of them."""
+"""Single sends, one by one or all of a step, and a builder's claims on all of them."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from treecast.ragged import Ints
 
 @dataclass(frozen=True)
 class Claims:
-    """What the builder of a schedule says of it. The verifier measures, and compares.
+    """The claims of a schedule's builder. The verifier measures, and compares.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ from treecast.units import parse_bytes, spell_bytes
 
 @dataclass(frozen=True)
 class Sizes:
-    """Blocks of data, and the chunks that each is cut into: all of one length, the last one of what is left.
+    """Blocks of data, and the chunks that each is cut into: all of one length, the last one of the rest.
 
     Blocks are those of ranks. Where they cannot all be as long, some are shorter by an item; so the bytes are those asked for.
 
     Parameters
     ----------
     block : int
-        The bytes of the longest block: of a source's data, of what one rank has for another, of a part of a sum.
+        The bytes of the longest block: of a source's data, of one rank's data for another, of a part of a sum.
     chunk : int
         The bytes of each chunk but the last of a block.
     data : int, optional

@@ -1,7 +1,7 @@
 """The trees that rows describe: in each tree a node hangs below the node from which it first receives.
 
 Any rows describe some trees, right ones and wrong ones: where rows lead to a node from two others, the earlier row counts, and
-the later ones are marked. What follows from that, each reader says itself.
+the later ones are marked. Each reader draws its own conclusions.
 """
 
 from typing import NamedTuple, cast
@@ -56,7 +56,7 @@ def trees_of_rows(above: Nodes, below: Nodes, nodes: int, tree: NDArray[np.int16
         key = np.multiply(tree[of], nodes, dtype=np.int64)
         key += below[of]
     row = np.full(trees * nodes, -1, np.int64)
-    row[key[::-1]] = np.arange(len(below))[of][::-1]  # what is written last stays
+    row[key[::-1]] = np.arange(len(below))[of][::-1]  # the last one written stays
     parent = np.append(above, above.dtype.type(-1))[row]
     clash = np.zeros(len(below), np.bool_)
     clash[of] = parent[key] != above[of]

@@ -110,7 +110,7 @@ class Tree:
 
     @cached_property
     def port_towards_root(self) -> Ints:
-        """The same in ``network.reversed()``, where the arcs of the tree lead up: what goes up uses these."""
+        """The same in ``network.reversed()``, where the arcs of the tree lead up: data on its way up uses these."""
         return self._ports_up(self.network.reversed())
 
     def _ports_up(self, network: Network) -> Ints:

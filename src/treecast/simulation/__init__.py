@@ -1,1 +1,1 @@
-"""Simulation: what happens to a schedule when elements fail."""
+"""Simulation: schedules while elements fail."""

@@ -25,7 +25,7 @@ _MOST_BYTES = 4 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class Gossip(Described):
-    """What happens when an orbit on the hypercube runs under faults.
+    """The run of an orbit on the hypercube under faults.
 
     ``missing``: int64 (N,), for each node that is alive to the end, how many sources it lacks that are alive to the end; 0 for
     the other nodes.

@@ -1,4 +1,4 @@
-"""How likely several schedules are to lose something, as what can fail becomes more or less likely to."""
+"""How likely several schedules are to lose something, as elements become more or less likely to fail."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class Curves(Described):
     Parameters
     ----------
     found : tuple of Reliability
-        What is known of each.
+        The reliability of each.
     names : tuple of str
-        What they are called.
+        Their names.
     """
 
     found: tuple[Reliability, ...]

@@ -1,4 +1,4 @@
-"""How the results of all that carry out a schedule under faults begin: who got what, and what had failed."""
+"""The beginning of the results of all runs under faults: who got all data, and the faults."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from treecast.description import Description, list_few
 from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
-_MOST_LOST = 10  # lines on what is lost
+_MOST_LOST = 10  # lines on losses
 
 
 def describe_delivery(
@@ -16,18 +16,18 @@ def describe_delivery(
     lacking: Sequence[str] = (),
     words: tuple[str, str] = ("node", "faults"),
 ) -> Description:
-    """Return how many of the living got all that they want, what had failed, and what is lost.
+    """Return how many of the living got all that they want, the faults, and the losses.
 
     Parameters
     ----------
     delivered, living : int
         How many living nodes got all that they want, and how many there are.
     failed : sequence of str
-        What had failed.
+        The faults.
     lacking : sequence of str
-        What is lost, a line each, to be shown to people.
+        The losses, a line each, for people.
     words : tuple of str
-        What a node is called, and what had failed.
+        The label of a node, and the faults.
     """
     who, what = words
     lines: dict[str, object] = {"delivered": f"everything to all {living:,} living {who}s"}

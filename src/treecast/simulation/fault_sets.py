@@ -13,7 +13,7 @@ from treecast.schedule import Schedule
 from treecast.simulation.faults import Faults
 
 Kind = Literal["nodes", "arcs", "links", "nodes+arcs", "nodes+links"]
-"""What fails in a sweep. A link is both arcs between two nodes; of parallel ones each is a link of its own."""
+"""The parts that fail in a sweep. A link is both arcs between two nodes; of parallel ones each is a link of its own."""
 
 
 KINDS: tuple[Kind, ...] = ("nodes", "arcs", "links", "nodes+arcs", "nodes+links")

@@ -1,6 +1,6 @@
 """Faults: nodes and arcs that carry nothing, from the start or from a given step.
 
-No node is told of a fault or reacts to one. The schedule runs on, and a node skips what it does not hold.
+No node is told of a fault or reacts to one. The schedule runs on, and a node skips chunks that it does not hold.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -117,7 +117,7 @@ def living_ranks(collective: Collective, *faults: Faults) -> NDArray[np.bool_]:
 
 
 def wanted(collective: Collective, faults: Faults) -> Holdings:
-    """Return what each node must end with under faults, the ranges of a node in ascending order.
+    """Return the chunks that each node must end with under faults, the ranges of a node in ascending order.
 
     Nothing where the node fails, and nothing that came from one node alone which was dead from the start: there never was
     anything to send. To a sum every node adds, so it is wanted without those.
@@ -130,7 +130,7 @@ def wanted(collective: Collective, faults: Faults) -> Holdings:
         return Holdings(node, first, stop)
     ends = collective.ends()  # between two of them all chunks come from one node
     begins, behind = (ends[place] for place in runs(~np.isin(collective.source_of(ends[:-1]), dead)))
-    low = np.searchsorted(behind, first, side="right")  # the first part of what was ever there that a range meets
+    low = np.searchsorted(behind, first, side="right")  # the first of the parts that were ever there that a range meets
     count = np.searchsorted(begins, stop, side="left") - low
     which, part = np.repeat(np.arange(len(node)), count), np.repeat(low, count) + places(count)
     return Holdings(node[which], np.maximum(first[which], begins[part]), np.minimum(stop[which], behind[part]))
@@ -194,7 +194,7 @@ def _texts(given: str | Iterable[str]) -> Iterable[str]:
 
 
 def read_faults(network: Network, texts: Iterable[str]) -> Faults:
-    """Return the faults that people write, nodes and links in one list: what names no node, but two, is a link or an arc.
+    """Return the faults that people write, nodes and links in one list: a word that names no node, but two, is a link or an arc.
 
     Parameters
     ----------

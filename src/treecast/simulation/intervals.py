@@ -91,7 +91,7 @@ def mean_within(total: float, squares: float, draws: int, doubt: float) -> tuple
     Parameters
     ----------
     total, squares : float
-        The sum of what was drawn, and of its squares.
+        The sum of the drawn values, and of their squares.
     draws : int
         How many there were.
     doubt : float

@@ -1,4 +1,4 @@
-"""What sets of faults do to a schedule, counted in tasks that any worker can do."""
+"""The harm of sets of faults to a schedule, counted in tasks that any worker can do."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -37,7 +37,7 @@ class Task(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What sets did.
+    """The harm of some sets.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Tally(NamedTuple):
 
 
 class Judge:
-    """What every task needs: a schedule and what can fail, as arrays."""
+    """The common parts of all tasks: a schedule and its elements, as arrays."""
 
     def __init__(self, schedule: Schedule, elements: Elements, seed: int) -> None:
         schedule = schedule.plain()
-        wants = np.zeros(schedule.network.nodes + 1, np.bool_)  # the last is for what is no node: -1
+        wants = np.zeros(schedule.network.nodes + 1, np.bool_)  # the last is for no node: -1
         wants[schedule.part.wanted().node] = True
         self.elements, self.seed = elements, seed
         # one more element than there is, which is nothing: it fills up sets that are smaller than others
@@ -99,7 +99,7 @@ class Judge:
         return sets, parts
 
     def judge(self, jobs: Sequence[Job], executor: Executor | None) -> list[Tally]:
-        """Return what the sets of each job did."""
+        """Return the tally of each job."""
         tasks, ends = list[Task](), [0]
         for job in jobs:
             step = self._block(max(sum(stratum.faults) for stratum in (job.stratum, *job.among)))

@@ -29,14 +29,14 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lies(Described):
-    """What honest living nodes elect when some nodes and arcs lie and others are dead.
+    """The elections of honest living nodes when some nodes and arcs lie and others are dead.
 
     Parameters
     ----------
     schedule : Schedule
-        What was replayed.
+        The schedule.
     liars, faults : Faults
-        What lied, and what failed.
+        The liars, and the faults.
     fooled, undecided : list of int
         The honest living nodes that elected wrong bytes for some chunk, and the others that elected none for some chunk.
 
@@ -101,7 +101,7 @@ def check_liars(schedule: Schedule, liars: Faults) -> None:
     if not schedule.collective.all_source and schedule.collective.root in liars.nodes:
         name = schedule.network.label(schedule.collective.root)
         raise FaultError(
-            f"the root {name} is no liar: a liar alters what it passes on for others, and nobody could judge the root's own data"
+            f"the root {name} is no liar: a liar alters the data of others, and nobody could judge the root's own data"
         )
 
 
@@ -146,7 +146,7 @@ def _joined(old: tuple[int, int], there: int, false: int) -> tuple[int, int]:
 def verdicts(schedule: Schedule, cases: Sequence[tuple[Faults, Faults]]) -> list[Verdict]:
     """Return whom each case of (liars, faults) fools or leaves undecided; all cases go through the sends at once.
 
-    With several copies a node sends on in a tree only what came in it. Raises FaultError as ``check_liars``.
+    With several copies a node sends on in a tree only copies that came in it. Raises FaultError as ``check_liars``.
     """
     network, collective = schedule.network, schedule.collective
     for liars, faults in cases:
@@ -227,7 +227,7 @@ def describe_election(
     fooled: Sequence[int],
     undecided: Sequence[int],
 ) -> Description:
-    """Return how the results of all elections begin: who elected what, among which liars and faults (``given``)."""
+    """Return how the results of all elections begin: who elected which data, among which liars and faults (``given``)."""
     liars, faults = (each.describe(schedule.network) for each in given)
     wrong, honest = len(fooled) + len(undecided), len(right) + len(fooled) + len(undecided)
     lines: dict[str, object] = {

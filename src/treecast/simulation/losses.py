@@ -12,7 +12,7 @@ from treecast.simulation.strata import Elements, Stratum, weigh_strata
 
 
 class Harm(NamedTuple):
-    """What is known of a stratum.
+    """The harm of a stratum, as far as it is known.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class Reliability(Described):
     Parameters
     ----------
     schedule : Schedule
-        What was replayed.
+        The schedule.
     elements : Elements
-        What can fail, and how likely.
+        The elements that can fail, and how likely.
     harms : tuple of Harm
-        What is known of each stratum, the likeliest sets first.
+        The harm of each stratum, the likeliest sets first.
     pool : Harm, optional
-        What the random sets of all strata together do, in which each stratum comes as often as it is likely.
+        The harm of the random sets of all strata together, in which each stratum comes as often as it is likely.
     tail : float
         How likely all other numbers of faults are together, at most.
     confidence : float
@@ -101,7 +101,7 @@ class Reliability(Described):
 
     @property
     def _apart(self) -> list[Harm]:
-        """What is known, nothing twice: of strata that were drawn from together what they do together."""
+        """The harms, none twice: of strata that were drawn from together one for all."""
         return [harm for harm in self.harms if harm.how != "drawn"] + ([self.pool] if self.pool else [])
 
     @property

@@ -1,4 +1,4 @@
-"""The simulator: when does what arrive, over which tree, under which faults, and what is lost?"""
+"""The simulator: which data arrives when, over which tree, under which faults, and which is lost."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,16 +25,16 @@ _MOST_SENDS = 2**20  # of a gossip: with more a bit for each source is faster
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(Described):
-    """What happens when a schedule runs under faults.
+    """The run of a schedule under faults.
 
     A node holds a sum from when all that it is to add to it is there; its ``via`` is the row of the last contribution.
 
     Parameters
     ----------
     schedule : Schedule
-        What ran, written out where it was an orbit.
+        The schedule that ran, written out where it was an orbit.
     faults : Faults
-        What failed.
+        The faults.
     atoms : Atoms
         The runs of chunks that travel together.
     moves : Moves
@@ -93,7 +93,7 @@ class Trace(Described):
 
     @cached_property
     def lost(self) -> list[tuple[int, int, int]]:
-        """What living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are.
+        """The chunks that living nodes want and never get: (node, first chunk, stop), sorted, as long ranges as there are.
 
         A chunk whose only source was dead from the start never existed, so it is not lost.
         """
@@ -198,7 +198,7 @@ class Trace(Described):
 def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
     """Replay a schedule exactly: a living node sends a chunk if it holds it, and skips the row otherwise.
 
-    In a sparing schedule it leaves out what it has sent over that link or received over it, whether or not that arrived.
+    In a sparing schedule it leaves out data that it has sent over that link or received over it, whether or not it arrived.
     Where an initiator starts the others, a node that was not started sends nothing.
 
     A node sends a sum once all contributions that it adds have arrived; if one never comes, the sum is never sent. Of sums
@@ -277,16 +277,16 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip
     Parameters
     ----------
     schedule : Schedule
-        What is replayed.
+        The schedule.
     faults : Faults, optional
-        What fails; default: nothing.
+        The faults; default: none.
 
     Returns
     -------
     Trace or Gossip
-        Both tell who got what (``delivered``, ``living``), what took place (``steps``, ``transmissions``, ``message_sizes``),
-        and its time (``seconds``). A trace knows also when each chunk arrived and what is lost; a gossip of more than 2^20
-        sends keeps one bit for each source and node, and counts what each node lacks.
+        Both tell who got which data (``delivered``, ``living``), the costs (``steps``, ``transmissions``, ``message_sizes``),
+        and its time (``seconds``). A trace knows also when each chunk arrived and which are lost; a gossip of more than 2^20
+        sends keeps one bit for each source and node, and counts the missing chunks of each node.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip
 
 
 def seconds_replayed(found: Trace | Gossip) -> float | None:
-    """Return how long what was sent takes under faults, step by step; None where nobody says how much is sent at what cost.
+    """Return how long the sends take under faults, step by step; None where their bytes or costs are not said.
 
     Where arcs cost differently, each step lasts as long as it was planned.
     """

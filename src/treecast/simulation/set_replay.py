@@ -24,9 +24,9 @@ class SetReplay:
     Parameters
     ----------
     schedule : Schedule
-        What is replayed.
+        The schedule.
     node, arcs : int64 (elements,) and (elements, 2)
-        What the elements are, as in FaultSets.
+        The elements, as in FaultSets.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class SetReplay:
             order, own = np.roll(order[:stop], stop - first), stop - first
             order = np.concatenate([order, np.arange(stop, len(atoms))])
         # arrays that can be written to, as those that another process is sent: the compiler tells them from others
-        # what rows say, by move: a replay reads it from beginning to end, for each 64 sets, and looks nothing up
+        # the columns of rows, by move: a replay reads it from beginning to end, for each 64 sets, and looks nothing up
         row, back = moves.row, schedule.arcs_back
         src, dst, arc = rows.src[row], rows.dst[row], network.arc(rows.src, rows.port)[row]
         given, wanted = (_by_atom(atoms, h) for h in (schedule.part.given(), schedule.part.wanted()))

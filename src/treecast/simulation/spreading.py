@@ -1,6 +1,6 @@
 """Work that is spread over the workers of an executor: processes, threads, or ranks of MPI.
 
-What all tasks need, a plan say, may be large, so it does not travel with each of them. A task names it by a digest. A worker that
+Data for all tasks, a plan say, may be large, so it does not travel with each. A task names it by a digest. A worker that
 does not have it says so, and is sent it with the next task.
 """
 
@@ -22,8 +22,10 @@ Result = TypeVar("Result")
 
 _KEPT = 4  # the most things that a worker keeps
 _MOST_WORKERS = 1024  # of this machine
-_given: WeakKeyDictionary[Executor, set[bytes]] = WeakKeyDictionary()  # what the workers of an executor have been sent
-_kept: dict[bytes, Any] = {}  # what this process has been sent, by digest
+_given: WeakKeyDictionary[Executor, set[bytes]] = (
+    WeakKeyDictionary()
+)  # the work that the workers of an executor have been sent
+_kept: dict[bytes, Any] = {}  # the work that this process has been sent, by digest
 
 
 def spread(
@@ -39,15 +41,15 @@ def spread(
     Parameters
     ----------
     work
-        What is done with each task. It must be possible to pickle it, unless it is done here.
+        The work on each task. It must be possible to pickle it, unless it is done here.
     tasks
-        What it is done with, about a second each.
+        The tasks, about a second each.
     executor
         Who does it; by default threads of this process.
     what
         Under which name to report how many are done.
     until
-        The first result of which this holds is the last that is returned; what comes behind it need not be done.
+        The first result of which this holds is the last that is returned; tasks behind it need not be done.
 
     Raises
     ------

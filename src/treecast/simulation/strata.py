@@ -1,4 +1,4 @@
-"""What can fail, each element by itself with its probability; and the sets of faults, divided by how many there are.
+"""The elements that can fail, each by itself with its probability; and the sets of faults, divided by how many there are.
 
 All sets with the same number of faults of each kind form a *stratum*. How likely a stratum is follows from the probabilities.
 Where the elements of a kind are equally likely to fail, so are its sets, and how many of them do harm holds for all of them.
@@ -141,7 +141,7 @@ class Elements:
     groups : tuple of Group
         The elements by kind.
     node, arcs : int64 (elements,) and (elements, 2)
-        What they are, as in FaultSets.
+        The elements themselves, as in FaultSets.
     """
 
     groups: tuple[Group, ...]
@@ -184,9 +184,9 @@ class Elements:
 
 
 def elements_of(schedule: Schedule, chances: Mapping[Kind, Chance]) -> Elements:
-    """Return what can fail under a schedule, by the kinds of elements and how likely each is to fail. The root is not among them.
+    """Return the elements that can fail under a schedule, by their kinds and probabilities. The root is not among them.
 
-    Raises FaultError for what is no probability, and when nothing can fail.
+    Raises FaultError for a number that is no probability, and when nothing can fail.
     """
     groups, nodes, arcs = list[Group](), list[Ints](), list[Ints]()
     for kind, chance in chances.items():
@@ -229,7 +229,7 @@ def _grid(groups: Sequence[Group]) -> tuple[Floats, float, list[int]]:
         first, stop = int(likely[0]), int(likely[-1]) + 1
         grid = np.multiply.outer(grid, sizes[first:stop])
         lost += float(sizes[:first].sum() + sizes[stop:].sum())
-        lost += max(0.0, 1 - float(sizes.sum()) - 1e-9)  # what is below the least float
+        lost += max(0.0, 1 - float(sizes.sum()) - 1e-9)  # the part below the least float
         firsts.append(first)
     return grid, lost, firsts
 

@@ -43,7 +43,7 @@ def reliability(
     Parameters
     ----------
     schedule : Schedule
-        What is replayed.
+        The schedule.
     node_failure : float or mapping from str or int to float
         How likely each node is to fail, or each node that is named, by label or number; others do not fail.
     link_failure, arc_failure : float
@@ -56,12 +56,12 @@ def reliability(
         The seed of the sets that are drawn at random.
     survives : int
         So many faults are known to do no harm: ``schedule.copies - 1`` where the schedule is verified and its copies are good
-        against what fails. Such sets are not replayed. By default all are.
+        against these faults. Such sets are not replayed. By default all are.
     executor : concurrent.futures.Executor, optional
         Who replays: processes or threads, or ranks as ``mpi4py.futures.MPIPoolExecutor``. Processes should be spawned. The result
         is the same for all and for any number of workers. By default threads of this process.
     progress : callable, optional
-        Called with how much is done, of how much, and of what.
+        Called with how much is done, of how much, and the name of the work.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def reliability(
     Raises
     ------
     FaultError
-        For sums, which survive no fault; for what is no probability; when nothing can fail.
+        For sums, which survive no fault; for a number that is no probability; when nothing can fail.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _replay_all(
 def _draw(
     judge: Judge, strata: Sequence[Stratum], sets: int, doubt: float, executor: Executor | None
 ) -> tuple[list[Harm], Harm]:
-    """Draw sets of all strata, in which each comes as often as it is likely; return what each does, and what they do together.
+    """Draw sets of all strata, in which each comes as often as it is likely; return the harm of each, and of all together.
 
     A third of the doubt is for the loss, one for the share not served, and one for the strata: so all intervals hold at once.
     Samples of their own, most where most can be learned, would each need a part, too; their intervals, added up, are wider.

@@ -23,14 +23,14 @@ from treecast.simulation.spreading import spread
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Described):
-    """What a sweep over sets of faults found.
+    """The findings of a sweep over sets of faults.
 
     Parameters
     ----------
     schedule : Schedule
-        What was replayed.
+        The schedule.
     kind : str
-        What failed: ``nodes``, ``arcs``, ``links``, ``nodes+arcs`` or ``nodes+links``.
+        The parts that failed: ``nodes``, ``arcs``, ``links``, ``nodes+arcs`` or ``nodes+links``.
     most : int
         The most faults of a set.
     sets : int
@@ -44,7 +44,7 @@ class Sweep(Described):
     counterexample : Faults, optional
         The first of them.
     node, chunk : int
-        What was lost under it; -1 when nothing was. Under liars the chunk is -1.
+        The loss under it; -1 when nothing was lost. Under liars the chunk is -1.
     seconds : float
         The time that it took.
     liars : int
@@ -262,7 +262,7 @@ def _sweep_lies(
 
 
 class _LyingTally(NamedTuple):
-    """What became of some sets: how many there were, how many fail, and the first: liars, dead, and a node that is wrong."""
+    """A count of sets: how many there were, how many fail, and the first: liars, dead, and a node that is wrong."""
 
     tried: int
     failing: int
@@ -271,7 +271,7 @@ class _LyingTally(NamedTuple):
 
 @dataclass(frozen=True)
 class _LyingTrial:
-    """Tries sets of which some elements fail and others lie: what a worker does."""
+    """Tries sets of which some elements fail and others lie: the work of a worker."""
 
     schedule: Schedule
     choices: FaultSets
@@ -297,7 +297,7 @@ _Sets = Callable[[int, int], Ints]
 
 
 class _Tally(NamedTuple):
-    """What became of some sets: how many there were, how many fail, and the first that does."""
+    """A count of sets: how many there were, how many fail, and the first that does."""
 
     tried: int
     failing: int
@@ -306,7 +306,7 @@ class _Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class _Trial:
-    """Tries the sets number start … stop-1: what a worker does."""
+    """Tries the sets number start … stop-1: the work of a worker."""
 
     replay: SetReplay
     sets: _Sets

@@ -1,4 +1,4 @@
-"""A schedule under judgement, and what several rules need of it, computed once."""
+"""A schedule under judgement, and the data of several rules, computed once."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,7 +26,7 @@ _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
 
 
 class Case:
-    """A schedule under judgement, and what several rules need of it, computed once.
+    """A schedule under judgement, and the data of several rules, computed once.
 
     ``row_numbers``, ``first_chunk``: of a part of a larger schedule, the numbers that its rows, int64 (rows,), and its first
     chunk have there.
@@ -155,7 +155,7 @@ class Case:
         return int(np.unique(ways[tree >= 0], return_counts=True)[1].max(initial=0))
 
     def by_root(self) -> "Iterator[Case]":
-        """Yield for each root of a collective in which all nodes spread their data what is its own, as a broadcast."""
+        """Yield for each root of a collective in which all nodes spread data its own part, as a broadcast."""
         rows, part = self.rows, self.part
         table, begin = rows.payloads.within_blocks_of(part), part.begins()
         row, entry = explode(table.start, rows.payload)

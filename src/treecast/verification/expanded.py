@@ -83,7 +83,7 @@ def _check_links(
     arcs: dict[tuple[int, int], int],
     broken: Callable[[str, int, Callable[[], str]], None],
 ) -> None:
-    """Judge what the messages of one step do to arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
+    """Judge the messages of one step on arcs, links and ports; ``arcs``: where arcs lead that were asked for before."""
     label = plain.network.label
     used, links = set[object](), set[object]()
     senders, receivers, partner = dict[int, object](), dict[int, object](), dict[int, int]()
@@ -117,7 +117,7 @@ def _check_links(
             if key in taken and not (rule == "duplex" and model.combining):
                 at_fault(rule, send, "taken in this step already")
             taken.add(key)
-        if model.combining and src != dst and (dst, src, cable) in links:  # what goes the same way is one message
+        if model.combining and src != dst and (dst, src, cable) in links:  # chunks that go the same way are one message
             at_fault("duplex", send, "something comes the other way")
         for a, b in ((src, dst), (dst, src)):
             if partner.setdefault(a, b) != b:
@@ -125,7 +125,7 @@ def _check_links(
 
 
 def _check_data(plain: Schedule, sends: list[Send], broken: Callable[[str, int, str], None]) -> None:
-    """Judge whether nodes hold what they send, and end with what they want."""
+    """Judge whether nodes hold the chunks that they send, and end with those that they want."""
     label = plain.network.label
     finished = _check_sums(plain, sends, broken) if plain.collective.sums else {}
     first: dict[tuple[int, int], int] = {}
@@ -227,7 +227,7 @@ def _check_relays(
 def _check_telling(
     plain: Schedule, sends: list[Send], telling: list[Send], broken: Callable[[str, int, str], None]
 ) -> None:
-    """Replay control flits: what a node knows of when it speaks."""
+    """Replay control flits: a node's knowledge when it speaks."""
     root, above = plain.collective.root, dict[int, int]()
     for _, src, dst, _, _, _, _ in sorted(telling):
         if dst != root:
@@ -356,7 +356,7 @@ def _check_copies(plain: Schedule, sends: list[Send], broken: Callable[[str, int
 
 
 def _needs(against: str, way: list[int], ports: list[int]) -> set[object]:
-    """Return what of a way may fail: its inner nodes, and the link of a way of one arc; its links; or its arcs."""
+    """Return the parts of a way that may fail: its inner nodes, and the link of a way of one arc; its links; or its arcs."""
     if against == "nodes":
         return set(way[1:-1]) if len(way) != 2 else {frozenset(way)}
     if against == "links":

@@ -13,13 +13,13 @@ from treecast.plans import plan
 from treecast.verification.report import Report, spell_distance
 from treecast.verification.verifier import verify
 
-_MOST_PLANNED = 4096  # nodes of a network on which bounds are held against what is planned
+_MOST_PLANNED = 4096  # nodes of a network on which bounds are held against plans
 _NAMES = {"steps": "steps", "told": "steps, if told", "transmissions": "transmissions", "tcd": "total distance"}
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A job, its lower bounds, and what the default builder reaches; None where nothing is planned to see that."""
+    """A job, its lower bounds, and the value of the default builder; None where nothing is planned to see that."""
 
     network: Network
     collective: Collective

@@ -17,14 +17,14 @@ SHOWN = 3
 
 @dataclass(frozen=True, repr=False)
 class Violation:
-    """One breach of a rule: where, and in a sentence what and why.
+    """One breach of a rule: its place, and a sentence on it.
 
     Parameters
     ----------
     rule : str
         The name of the rule.
     text : str
-        What is wrong.
+        The fault in the schedule, in a sentence.
     row : int
         The row; -1 where there is none.
     nodes : tuple of int
@@ -61,7 +61,7 @@ class Report(Described):
     Parameters
     ----------
     schedule : Schedule
-        What was judged.
+        The schedule.
     model : Model
         The machine that it was judged under.
     method : str

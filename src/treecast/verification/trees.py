@@ -1,4 +1,4 @@
-"""What makes sets of trees useful: arcs that no two of them share, and ways to each node that meet nowhere."""
+"""Properties of sets of trees: arcs that no two of them share, and ways to each node that meet nowhere."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """The slow verifier of routes: it walks each message from node to node, and keeps the channels of a step in a set.
 
-It shares no code with the fast one beyond what grids say of single nodes.
+It shares no code with the fast one beyond the coordinates of single nodes.
 """
 
 from collections.abc import Callable

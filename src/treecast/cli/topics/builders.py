@@ -1,4 +1,4 @@
-"""What constructions there are, for which collectives, under which models."""
+"""The builders, with their collectives and models."""
 
 from treecast.description import Description, Table
 
@@ -19,9 +19,9 @@ def topic() -> Description:
         )
         for entry in entries
     ]
-    columns = ("builder", "what it does", "collectives", "models", "options")
+    columns = ("builder", "construction", "collectives", "models", "options")
     notes = (
-        "'treecast builders COLLECTIVE NETWORK' says what each takes for a job, which one is the default, and why.",
+        "'treecast builders COLLECTIVE NETWORK' says the cost of each for a job, which one is the default, and why.",
     )
     figures = [dict(zip(columns, row, strict=True)) for row in rows]
     return Description(figures, tables=(Table(columns=columns, rows=rows, of="builders"),), notes=notes)

@@ -24,18 +24,18 @@ VARIABLES = (
     (
         "TREECAST_SECRET",
         "launch --tcp, you",
-        "what ranks over sockets prove to know; or TREECAST_SECRET_FILE, where it stands",
+        "the secret that ranks over sockets prove to know; or TREECAST_SECRET_FILE, where it stands",
     ),
     (
         "RANK",
         "launch --tcp",
-        "with WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT: what torch.distributed reads",
+        "with WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT: the variables of torch.distributed",
     ),
     ("TREECAST_SURVIVE", "you", "how many ranks of a process group of PyTorch may fail in a call; 1 by default"),
     ("TREECAST_DEADLINE", "you", "seconds after which a silent rank of such a group is out, or none; 30 by default"),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
 )
-"""Their names, who sets them, and what they say."""
+"""Their names, who sets them, and their meaning."""
 
 
 def topic() -> Description:

@@ -1,4 +1,4 @@
-"""What the exit status says."""
+"""The exit statuses and their meaning."""
 
 from treecast.description import Description, Table
 

@@ -1,4 +1,4 @@
-"""What a fault does, how it is written, and which verbs take it."""
+"""Faults: their effect, how they are written, and which verbs take them."""
 
 from typing import Any, get_type_hints
 
@@ -7,7 +7,7 @@ from treecast.description import Description, Table
 
 
 def topic() -> Description:
-    """Return the options that name faults, read from the command line, and what a fault means."""
+    """Return the options that name faults, read from the command line, and the meaning of a fault."""
     from treecast.cli.arguments import BrokenParts, LiarOptions, RandomFaultOptions
 
     rows = [
@@ -18,11 +18,11 @@ def topic() -> Description:
     notes = (
         "A fault carries nothing from its step on; without @STEP, from the start. No node is told of it.",
         "A living node sends a chunk if it holds it, whichever way it came, and leaves out the row otherwise.",
-        f"--survive F plans F + 1 disjoint ways; --against says what may fail: {', '.join(AGAINST)}.",
-        "Ways that share no node share no link and no arc. Where ways meet, a sweep tells what they survive.",
+        f"--survive F plans F + 1 disjoint ways; --against says which parts may fail: {', '.join(AGAINST)}.",
+        "Ways that share no node share no link and no arc. Where ways meet, a sweep tells which faults they survive.",
         "'verify --sweep nodes|links|arcs' replays a schedule under every set of so many faults.",
     )
-    columns = ("option", "what it says")
+    columns = ("option", "meaning")
     figures = [dict(zip(columns, row, strict=True)) for row in rows]
     return Description(figures, tables=(Table(columns=columns, rows=rows, of="options"),), notes=notes)
 

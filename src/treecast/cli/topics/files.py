@@ -1,4 +1,4 @@
-"""Which files treecast writes and reads, and what their names end in."""
+"""The files that treecast writes and reads, and the endings of their names."""
 
 from treecast.description import Description, Table
 
@@ -18,11 +18,11 @@ def topic() -> Description:
         )
         for name in sorted({*writes, *reads})
     ]
-    columns = ("format", "suffix", "written", "read", "what it is")
+    columns = ("format", "suffix", "written", "read", "description")
     notes = (
         "'plan -o' and 'export -o' choose the format by the end of the name; another name is text.",
         "- is standard input, and standard output where text or a table is written; pictures need a name.",
-        "A file is read by what is in it, whatever its name. A loaded schedule is verified again.",
+        "A file is read by its contents, whatever its name. A loaded schedule is verified again.",
         "Networks: file:NAME, or a name that ends in .graphml, .edges or .edgelist. The graph goes into the plan.",
     )
     figures = [dict(zip(columns, row, strict=True)) for row in rows]

@@ -18,7 +18,7 @@ def topic() -> Description:
         )
     columns = ("network", "for example", "its nodes")
     notes = (
-        "A node may also be written as its number, from 0 to N - 1. What could be both is a label.",
+        "A node may also be written as its number, from 0 to N - 1. A text that could be both is a label.",
         "Several nodes: spaces between them. NODE@STEP: from that step on.",
         "Links: A-B both ways, 'A>B' one way (in quotes), A-B#0 the first of parallel cables.",
         "Less its broken parts: 'torus:4x4 without links 0,0-0,1 nodes 3,3', or --cut-links and --dead-nodes.",

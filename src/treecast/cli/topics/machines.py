@@ -10,11 +10,11 @@ def topic() -> Description:
     kinds = sorted((each["0"], each["what"]) for each in decorators("treecast.networks", "reader"))
     known = sorted((f"machine:{each['0']}", each["what"]) for each in decorators("treecast.networks", "known"))
     options = [(f"--{name}", each.what) for name, each in OPTIONS.items()]
-    notes = ("The first bytes of a file tell what it is; --format decides where two kinds would do.",)
+    notes = ("The first bytes of a file tell its kind; --format decides where two kinds would do.",)
     figures = {"files": dict(kinds), "options": dict(options), "machines": dict(known)}
     tables = (
-        Table(columns=("kind of file", "what prints it"), rows=kinds, of="kinds"),
-        Table(columns=("option", "what it says"), rows=options, of="options"),
-        Table(columns=("machine", "what it is"), rows=known, of="machines"),
+        Table(columns=("kind of file", "printed by"), rows=kinds, of="kinds"),
+        Table(columns=("option", "meaning"), rows=options, of="options"),
+        Table(columns=("machine", "description"), rows=known, of="machines"),
     )
     return Description(figures, tables=tables, notes=notes)

@@ -1,4 +1,4 @@
-"""What a node and a link can do in one step, by model."""
+"""The models: the powers of a node and a link in one step."""
 
 from treecast.description import Description, Table
 from treecast.models import MODELS

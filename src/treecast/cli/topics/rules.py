@@ -1,4 +1,4 @@
-"""What the rules ask that 'verify' names in a report."""
+"""The rules that 'verify' names in a report."""
 
 import ast
 import re
@@ -19,12 +19,12 @@ _ABOUT = {
     "calling": "copies, sparing schedules",
     "wormhole": "wormhole switching",
     "bufferless": "no buffers",
-    "verifier": "what the builder says",
+    "verifier": "the builder's claims",
 }
 
 
 class Rule(NamedTuple):
-    """A rule: its name, where it applies, what it asks in a sentence, what else there is to say, and the file that judges it."""
+    """A rule: its name, where it applies, its demand in a sentence, more to say of it, and the file that judges it."""
 
     name: str
     of: str

@@ -1,4 +1,4 @@
-"""What the words of reports mean: one word for each concept."""
+"""The words of reports: one word for each concept."""
 
 import re
 from pathlib import Path

@@ -20,7 +20,7 @@ def advise(
     rate_per: Annotated[
         Literal["link", "node"], Parameter(help="Whether each link carries the whole rate, or a node's links share it.")
     ] = "link",
-    sort: Annotated[Literal["time", "links"], Parameter(help="What the options are sorted by.")] = "time",
+    sort: Annotated[Literal["time", "links"], Parameter(help="The order of the options.")] = "time",
     ports: Annotated[
         int | None,
         Parameter(
@@ -59,7 +59,7 @@ def advise(
         raise TreecastError("--costs and --chunk are for one plan: leave them out, networks are compared by one cost")
     if amount.size is None or amount.latency is None or amount.rate is None:
         raise TreecastError(
-            "say how much data there is and what sends cost: --bytes 16MiB --latency 1us --rate 12.5GB/s"
+            "say how much data there is and how much sends cost: --bytes 16MiB --latency 1us --rate 12.5GB/s"
         )
     if (ports is not None or wire) and (ports is None or len(wanted) > 1):
         raise TreecastError("--wire wants one number of machines, and their ports: --nodes 6 --ports 2 --wire")

@@ -30,7 +30,7 @@ def bounds(
     a schedule whose ways meet may survive as many faults, and take less. Of an allreduce it is that each sum is complete at
     one rank, its owner, before anybody hears of it.
 
-    Under wormhole switching also what the default builder reaches, and whether that is known to be the minimum.
+    Under wormhole switching also the value that the default builder reaches, and whether that is known to be the minimum.
 
     Example: treecast bounds broadcast star:5 --messages 400 --survive 2
     """

@@ -13,7 +13,7 @@ def builders(
     broken: BrokenOptions = BrokenOptions(),
     as_json: Json = False,
 ) -> int:
-    """List the builders of a collective on a network: what each takes, which one is the default, and why.
+    """List the builders of a collective on a network: the cost of each, which one is the default, and why.
 
     Example: treecast builders broadcast torus:4x4x4 --messages 600
 

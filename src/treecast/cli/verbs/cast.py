@@ -21,7 +21,7 @@ def cast(
 
     Hosts are started by ssh; on each the same Python and treecast are at the same path. Or a launcher has started this verb on
     all of them (srun, torchrun, treecast launch --tcp): rank 0 has the file. Pieces are checked by SHA-256, written beside the
-    target as NAME.part, and renamed in the end. What is there already is not sent again, also after a try that was cut off.
+    target as NAME.part, and renamed in the end. Pieces that are there already are not sent again.
 
     The exit status is 0 when every host that lives has all of it.
 

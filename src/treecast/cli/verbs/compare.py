@@ -13,7 +13,7 @@ from treecast.papers.compare import PROBLEMS
 def compare(
     *specs: Spec,
     collective: Annotated[
-        str | None, Parameter(help=f"What is compared; else the problems of the paper: {', '.join(PROBLEMS)}.")
+        str | None, Parameter(help=f"The collective to compare; else the problems of the paper: {', '.join(PROBLEMS)}.")
     ] = None,
     messages: Messages = 1,
     copies: Copies = None,

@@ -10,7 +10,7 @@ from treecast.cli import console
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell to print it for.")], /
 ) -> int:
-    """Print what makes a shell complete treecast's verbs and options.
+    """Print the script by which a shell completes treecast's verbs and options.
 
     Example: treecast completion bash > ~/.local/share/bash-completion/completions/treecast
     """

@@ -5,11 +5,11 @@ from treecast.cli.arguments import File, Json
 
 
 def diff(before: File, after: File, /, *, as_json: Json = False) -> int:
-    """Say what two plans have in common: which rows are kept, moved, new or gone, and which nodes must be told.
+    """Compare two plans: which rows are kept, moved, new or gone, and which nodes must be told.
 
     Example: treecast diff plan.tc new.tc
 
-    Nodes are the same if they have the same labels, so the second plan may be on what faults have left of the network.
+    Nodes are the same if they have the same labels, so the second plan may be on the network without its broken parts.
     """
     from treecast import api, formats
     from treecast.description import describe

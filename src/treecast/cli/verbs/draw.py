@@ -21,7 +21,8 @@ def draw(
     *,
     output: Output = None,
     kind: Annotated[
-        str | None, Parameter(show_default=False, help=f"What to draw: {_KINDS}; by default the first that fits.")
+        str | None,
+        Parameter(show_default=False, help=f"The kind of picture: {_KINDS}; by default the first that fits."),
     ] = None,
     tree: int | None = None,
     failing: FaultOptions = FaultOptions(),
@@ -49,13 +50,13 @@ def draw(
     dark
         Draw a figure light on a dark ground.
     transparent
-        Let what lies behind a figure show through.
+        Let the page behind a figure show through.
     size
         The width and height of a figure in inches, as in 13.3x7.5, or 30x17cm; or its width alone. Letters grow with it.
     steps
         Draw the steps A:B only (B not included).
     title
-        What stands above a figure, instead of what it says of itself.
+        The title of a figure, instead of its own.
     """
     from treecast.drawing import pictures
     from treecast.drawing.look import Look, read_size

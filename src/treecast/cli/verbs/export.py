@@ -13,7 +13,7 @@ from treecast.formats.registry import Setting, exporter_named, exporters, format
 
 
 def _settings() -> list[tuple[Setting, str]]:
-    """Return what exporters can be told, each with a sentence of help that names the formats."""
+    """Return the settings of exporters, each with a sentence of help that names the formats."""
     known = {setting.keyword: setting for entry in exporters().values() for setting in entry.settings}
     names = {key: [entry.name for entry in exporters().values() if known[key] in entry.settings] for key in known}
     return [(setting, f"{setting.what} For {', '.join(names[key])}.") for key, setting in sorted(known.items())]
@@ -22,7 +22,7 @@ def _settings() -> list[tuple[Setting, str]]:
 if TYPE_CHECKING:
 
     class Settings:
-        """What exporters can be told."""
+        """The settings of exporters."""
 
 else:
     Settings = options_class(

@@ -16,13 +16,13 @@ _TOPICS = {module.name: import_module(f"{topics.__name__}.{module.name}") for mo
 
 def help(  # noqa: A001
     topic: Annotated[
-        str | None, Parameter(show_default=False, help=f"What to explain: {', '.join(_TOPICS)}, or a verb.")
+        str | None, Parameter(show_default=False, help=f"The topic: {', '.join(_TOPICS)}, or a verb.")
     ] = None,
     /,
     *,
     as_json: Json = False,
 ) -> int:
-    """Explain a topic: what the rules ask, what models and builders there are, how nodes, faults and files are written.
+    """Explain a topic: the rules, the models and builders, how nodes, faults and files are written.
 
     Example: treecast help rules
     """
@@ -30,7 +30,7 @@ def help(  # noqa: A001
 
     if topic is None:
         lines: dict[str, object] = {name: module.__doc__ or name for name, module in _TOPICS.items()}
-        verbs = f"What a verb does: {', '.join(find_verbs())}."
+        verbs = f"The help of a verb: {', '.join(find_verbs())}."
         return console.show(Description(lines, lines={**lines, "VERB": verbs}), as_json)
     if topic in _TOPICS:
         return console.show(_TOPICS[topic].topic(), as_json)

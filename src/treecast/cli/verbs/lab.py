@@ -14,8 +14,10 @@ lab = App(name="lab", help_format="plaintext")
 def run(
     network: Annotated[str, Parameter(help="The network: at most 64 nodes, as in hypercube:3 or star:4.")],
     /,
-    *command: Annotated[str, Parameter(allow_leading_hyphen=True, help="What each host runs; write it behind --.")],
-    rate: Annotated[str, Parameter(help="What each link carries, each way: 100Mbit/s, 2.5Gbit/s.")] = "100Mbit/s",
+    *command: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="The command of each host; write it behind --.")
+    ],
+    rate: Annotated[str, Parameter(help="The rate of each link, each way: 100Mbit/s, 2.5Gbit/s.")] = "100Mbit/s",
     cut: Annotated[
         tuple[str, ...],
         Parameter(

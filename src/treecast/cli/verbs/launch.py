@@ -25,7 +25,7 @@ def launch(
     They are Open MPI's, started by its mpirun, or with --tcp ranks of treecast.tcp on this machine, for which no MPI is needed.
 
     Also as root, and with more ranks than cores. A rank that fails ends the job, with its status. So do the time limit, Ctrl-C,
-    SIGTERM and SIGHUP, and the end of this process by SIGKILL (with --tcp where --tie is given). They end what was started, and
+    SIGTERM and SIGHUP, and the end of this process by SIGKILL (with --tcp where --tie is given). They end these processes, and
     nothing else. When not all ranks have ended with 0, a line says who ended how. The exit status is then that of the first rank
     that failed, 128 + n when signal n killed all of them, and 0 when the others have survived.
 

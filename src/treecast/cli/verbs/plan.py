@@ -13,7 +13,7 @@ from treecast.plans import Option, all_builders, all_options
 
 
 def builder_options() -> list[tuple[Option, str]]:
-    """Return what builders can be told, each with a sentence of help that names the builders."""
+    """Return the options of builders, each with a sentence of help that names the builders."""
     found = list[tuple[Option, str]]()
     for option in all_options().values():
         names = sorted({entry.name for entry in all_builders() if option in entry.options})
@@ -60,8 +60,8 @@ def plan(
     builder
         The construction, where there are several; an unknown name is answered with those that there are.
     compare_with
-        A network, the whole one where NETWORK has lost something: say what the same takes there. 'whole' is the fabric of a file
-        with what is missing put back.
+        A network, the whole one where NETWORK has lost something: say how long it takes there. 'whole' is the fabric of a file
+        with its missing parts put back.
     output
         Write the schedule to this file: binary when it ends in .tcb, else text; - is standard output.
     """

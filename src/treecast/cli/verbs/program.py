@@ -24,7 +24,7 @@ def program(
     options: BuilderOptions = BuilderOptions(),
     as_json: Json = False,
 ) -> int:
-    """Print what one node sends and receives, from its label alone: in networks of any size, without planning all of it.
+    """Print the sends and receipts of one node, from its label alone: in networks of any size, without planning all of it.
 
     Example: treecast program broadcast mesh:1000x1000x1000 999,0,5 --messages 600
 

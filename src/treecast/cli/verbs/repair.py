@@ -20,13 +20,13 @@ def repair(
     output: Output = None,
     as_json: Json = False,
 ) -> int:
-    """Plan again after faults that are known: keep what still hangs together, and say whom the change concerns.
+    """Plan again after known faults: keep the parts of the plan that still hang together, and say whom the change concerns.
 
     Example: treecast repair plan.tc --cut-links 0,0,0-0,0,1 -o new.tc
 
     Of a schedule of one copy, rows that still carry stay in their steps, and free arcs bring the rest; of one with sums, where
     nothing that stays has to begin later. Of a broadcast down trees the parts that still hang from the root are kept, where that
-    takes fewer steps. Other schedules are planned anew on what is left of the network, and with fewer copies where it has no more
+    takes fewer steps. Other schedules are planned anew on the rest of the network, and with fewer copies where it has no more
     ways. Nodes that are no longer reached are named and left out.
 
     Parameters

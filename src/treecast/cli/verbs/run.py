@@ -39,7 +39,7 @@ def run(
 ) -> int:
     """Carry out a schedule on a real file: move its bytes step by step between one buffer per node, faults and all.
 
-    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled. Scatterv
+    With nodes or links that lie, each node elects the value of most of its copies, and the report tells who is fooled. Scatterv
     and gatherv take a folder with a file for each node, and move it flit by flit; allgatherv takes a file or such a folder.
     With --mpi every node is a process of its own, which mpirun starts, and whoever is to be killed is killed.
 
@@ -51,7 +51,7 @@ def run(
         The file: the data of all nodes, one behind the other, cut into as many chunks as the schedule has. For sums each node
         adds one part of it, byte by byte. - is standard input. Of scatterv and gatherv: the folder, and of allgatherv either.
     output
-        Write what arrives into this new folder, a file for each node. Over MPI: of scatterv and gatherv only.
+        Write the data that arrives into this new folder, a file for each node. Over MPI: of scatterv and gatherv only.
     """
     from treecast.description import describe
     from treecast.execution.on_files import run_on_files

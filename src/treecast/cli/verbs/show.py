@@ -35,7 +35,7 @@ def show(
     Parameters
     ----------
     node
-        Only what this node sends and receives: its program.
+        Only the rows of this node: its program.
     tree
         Only the rows of this tree.
     steps

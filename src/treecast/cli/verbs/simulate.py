@@ -18,16 +18,16 @@ def simulate(
     distributed: Flag = False,
     as_json: Json = False,
 ) -> int:
-    """Replay a schedule under faults and tell what arrives when, and what is lost.
+    """Replay a schedule under faults and print the arrivals and losses.
 
-    With nodes or links that lie, each node elects what most of its copies say, and the report tells who is fooled.
+    With nodes or links that lie, each node elects the value of most of its copies, and the report tells who is fooled.
 
     Example: treecast simulate plan.tc --dead-nodes 21345 32145@5 --cut-links 12345-52341
 
     Parameters
     ----------
     distributed
-        Let every node of a scatterv or gatherv work out on its own what to send, and compare that with the schedule.
+        Let every node of a scatterv or gatherv work out its sends on its own, and compare them with the schedule.
     """
     from treecast import protocols
     from treecast.description import describe

@@ -22,7 +22,7 @@ def times(
     output: Output = None,
     as_json: Json = False,
 ) -> int:
-    """Print what the schemes of the hypercube paper cost: as claimed, in closed form and measured, and where which wins.
+    """Print the costs of the schemes of the hypercube paper: as claimed, in closed form and measured, and where which wins.
 
     Example: treecast times hypercube:6 --bytes 4KiB --latency 10us --rate 1GB/s -o times.svg
 
@@ -31,9 +31,9 @@ def times(
     survive
         How many faults must do no harm; else as many as can be survived, d - 1.
     collective
-        What is to be done.
+        The collective.
     fault_free
-        The cube is declared to be without faults: what serves only when something has failed is left out.
+        The cube is declared to be without faults: steps that serve only under faults are left out.
     output
         Also draw a picture into this file: SVG, PNG or PDF.
     """
@@ -54,7 +54,7 @@ def times(
         r = size * cost.per_byte / cost.startup if cost is not None and cost.startup else None
         draw(found[0].job._replace(r=r or None), output)
     notes = (
-        "times when nothing fails: faults can make messages longer where nodes leave out what was said before",
+        "times when nothing fails: faults can make messages longer where nodes leave out data that was said before",
         "n = 2^d; β: start-up of a send, τ: time of a byte, F: bytes of a node's message",
     )
     status = console.show(describe(found).adding(notes=notes), as_json)

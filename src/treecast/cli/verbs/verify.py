@@ -41,7 +41,7 @@ def verify(
     most
         The most faults of a set; else as many as the schedule claims to survive.
     liars
-        Besides, at most so many others lie; each node elects what most of its copies say.
+        Besides, at most so many others lie; each node elects the value of most of its copies.
     sample
         Instead of all sets, this many random ones of exactly that size.
     keep_going
@@ -67,7 +67,7 @@ def verify(
             "--workers": workers != 1,
         }
         if idle := [name for name, used in given.items() if used]:
-            raise TreecastError(f"{idle[0]} says how to sweep: name what fails as well, as in --sweep nodes")
+            raise TreecastError(f"{idle[0]} says how to sweep: name the parts that fail as well, as in --sweep nodes")
     verdict, schedule_of = formats.judge(file, told.read(), model, "expanded" if expanded else "fast")
     if sweep is not None and isinstance(verdict, formats.FileVerdict):
         raise TreecastError("--sweep is for schedules: write one with -o, and verify that")

@@ -14,7 +14,7 @@ def warm_up() -> int:
     Example: treecast warm-up
 
     Compiled code goes where numba keeps it: NUMBA_CACHE_DIR, or beside treecast, or the user's cache folder. Nothing needs this:
-    small work runs without compiled code, and large work compiles what it needs when it needs it.
+    small work runs without compiled code, and large work compiles its kernels when it needs them.
     """
     from treecast.cli import main
     from treecast.cli.jobs import COMMANDS

@@ -1,4 +1,4 @@
-"""What an explorer's page knows of a schedule: its columns and what people call things, packed into text.
+"""The data of an explorer's page: the columns of a schedule and the names of its nodes and ports, packed into text.
 
 Columns are int32, each as it is or as differences, whichever is shorter deflated. Behind a header in JSON that lists them they
 are deflated together and written in base64. ``unpacked`` reads them again; explorer/data.js does the same in the page.
@@ -23,7 +23,7 @@ from treecast.verification.report import beside_bound
 from treecast.verification.verifier import verify
 
 MOST_NODES = 5_000
-_MOST_CELLS = 2**24  # nodes x atoms: what the page keeps for each
+_MOST_CELLS = 2**24  # nodes x atoms: the page keeps a time for each
 _MOST_ROWS = 300_000
 _MOST_TABLE = 2**21  # entries of the table of neighbours
 Columns = dict[str, NDArray[np.int32]]
@@ -95,7 +95,7 @@ def _routes(part: Schedule) -> dict[str, Any]:
 
 
 def facts_of(schedule: Schedule) -> dict[str, Any]:
-    """Return what the page says in words: what is sent where, the verdict, and the bounds with formula and source."""
+    """Return the words of the page: the job, the verdict, and the bounds with formula and source."""
     network, collective, report = schedule.network, schedule.part, verify(schedule)
     bounds = [bound for bound in report.bounds if bound.of in ("steps", "transmissions", "tcd")]
     least = best(bounds, "steps").value if any(bound.of == "steps" for bound in bounds) else 0

@@ -1,4 +1,4 @@
-"""A page inside a notebook: below what is printed of a schedule, where the schedule is small enough for both."""
+"""A page inside a notebook: below the report of a schedule, where the schedule is small enough for both."""
 
 from treecast.drawing.explorer.data import why_none
 from treecast.drawing.explorer.page import page_of

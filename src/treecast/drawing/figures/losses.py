@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, heading
+from treecast.drawing.style import MARGIN, colour, heading, name_axes
 from treecast.drawing.theme import theme
 from treecast.simulation.curves import Curves
 
@@ -36,12 +36,8 @@ def draw_losses(curves: Curves, view: View) -> None:
         lines = [value for line in axes.lines for value in line.get_ydata()]
         axes.set_ylim(min(lines) / 3, min(1.5, max(lines) * 3))
     axes.axvline(unit, color=theme().pale, linewidth=1, zorder=0)
-    axes.set_xlabel(f"probability that {_one_of(groups[0].kind)} fails", fontsize=9, color=theme().grey)
-    axes.set_ylabel("probability of a loss", fontsize=9, color=theme().grey)
-    axes.tick_params(labelsize=8, colors=theme().grey, which="both")
+    name_axes(axes, f"probability that {_one_of(groups[0].kind)} fails", "probability of a loss")
     axes.grid(visible=True, which="major", color=theme().pale, linewidth=0.4)
-    for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
     _name_all(figure, curves, bands)
 
 
@@ -81,7 +77,7 @@ def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
         words = f"{name}\nx = {one.schedule.copies}: {one.loss.estimate:.3g}"
         words += "" if one.fewest is None else f"\nslope {one.fewest}"
         lines.append(Line2D([], [], color=colour(place), linewidth=3, label=words))
-    legend = figure.legend(
+    figure.legend(
         handles=lines,
         loc="upper left",
         bbox_to_anchor=((_WIDTH - 1.6) / _WIDTH, 1 - 0.85 / _HEIGHT),
@@ -89,9 +85,8 @@ def _name_all(figure: Any, curves: Curves, bands: bool) -> None:
         fontsize=8,
         borderaxespad=0,
         labelspacing=1.0,
+        labelcolor=theme().ink,
     )
-    for text in legend.get_texts():
-        text.set_color(theme().ink)
     if bands:
         words = "bands: between the ends of the intervals; a curve ends where too little is known of so many faults"
         figure.text(MARGIN / _WIDTH, 0.18 / _HEIGHT, words, fontsize=7.5, color=theme().grey, va="bottom")

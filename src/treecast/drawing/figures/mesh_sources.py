@@ -112,7 +112,7 @@ def draw_sources(sides: tuple[int, ...], page: Any = None) -> "Figure":
 
 
 def _distances(grid: Mesh) -> list[tuple[str, Ints]]:
-    """Return the total distances by source of each way of broadcasting, and what parts the ways, each under its name."""
+    """Return the total distances by source of each way of broadcasting, and their difference, each under its name."""
     ours = least_by_source(grid.sides)
     if not len(eyes_of(grid)):
         return [("by bisection", ours)]
@@ -125,7 +125,7 @@ def _distances(grid: Mesh) -> list[tuple[str, Ints]]:
 
 
 def _write_above(axes: Any, name: str, values: Ints, top: float) -> None:
-    """Write above a heat map what it shows, and the least and the most of its values."""
+    """Write above a heat map its name, and the least and the most of its values."""
     reach = f"{_number(int(values.min()))} … {_number(int(values.max()))}"
     for text, above, look in (
         (name, top - 0.12, {"fontsize": 10, "weight": "bold", "color": theme().ink}),

@@ -9,7 +9,7 @@ from treecast.description import count_of
 from treecast.drawing.figures.plane import MOST_AXES, MOST_NODES, WIDEST, Floats, Plane, eyes_of, label_every
 from treecast.drawing.registry import FIGURE, View, picture
 from treecast.drawing.shapes import chosen_rows
-from treecast.drawing.style import MARGIN, colour, empty_figure, title
+from treecast.drawing.style import MARGIN, colour, draw_legend, empty_figure, title
 from treecast.drawing.theme import theme
 from treecast.errors import TreecastError
 from treecast.networks import Grid
@@ -42,7 +42,7 @@ def draw_steps(schedule: Schedule, page: Any = None) -> "Figure":
     """Return a figure of a wormhole broadcast, scatter, …, a panel per step: who has heard anything, and who sends to whom.
 
     A message is an arrow from its sender to its receiver. Where it goes round a torus it is dashed, leaves at one side and
-    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. ``page``: what to draw on
+    enters at the other. Rings are the eyes of a mesh whose sides are the same power of two. ``page``: the page to draw on
     instead of a new figure. Raises TreecastError for any other schedule, and for one too large to draw.
     """
     grid = _grid_of(schedule)
@@ -87,14 +87,14 @@ def _rows_sent_in(schedule: Schedule, step: int) -> Ints:
 
 
 def _caption(schedule: Schedule, step: int) -> str:
-    """Return what stands above the panel of a step, beside the number of the step."""
+    """Return the caption of the panel of a step, beside the number of the step."""
     rows, now = schedule.rows, _rows_sent_in(schedule, step)
     far = schedule.network.distance(rows.src[now], rows.dst[now])
     return f"{count_of(len(now), 'message')}, distance {int(far.sum()):,}"
 
 
 class _Scene(NamedTuple):
-    """What all panels show: ``unit`` inches between two nodes; the step in which each node hears; the eyes."""
+    """The common parts of all panels: ``unit`` inches between two nodes; the step in which each node hears; the eyes."""
 
     schedule: Schedule
     grid: Grid
@@ -229,7 +229,7 @@ def _draw_messages(axes: Any, scene: _Scene, step: int, y: float) -> None:
     codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     plain = [Path(curve * unit, codes) for curve in shafts[~wraps]]
     axes.add_collection(PathCollection(plain, gid=f"arrows-{step}", **look), autolim=False)
-    # what goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends
+    # an arrow that goes round is drawn once as it leaves and once as it arrives, and cut off where the torus ends
     pieces = np.where(gone[0] == 0, grid.coordinates(src)[0], -1) if plane.slices else np.full(len(now), -1)
     for piece in np.unique(pieces[wraps]).tolist():
         copies: list[Floats] = []
@@ -297,16 +297,5 @@ def _draw_legend(figure: Any, rings: bool, wraps: bool) -> None:
     handles = [Line2D([], [], linestyle="none", label=label, **look) for label, look in looks]
     if wraps:
         handles.append(Line2D([], [], linestyle="--", color=colour(_NEW), label="goes round the torus"))
-    width, height = figure.get_size_inches()
-    figure.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(MARGIN / width, 0.08 / height),
-        frameon=False,
-        fontsize=8,
-        ncols=len(handles),
-        handlelength=1.4,
-        handletextpad=0.4,
-        columnspacing=1.3,
-        borderpad=0,
-    )
+    spaces = {"handlelength": 1.4, "handletextpad": 0.4, "columnspacing": 1.3, "borderpad": 0}
+    draw_legend(figure, handles, bottom=0.08, column=1, ncols=len(handles), **spaces)

@@ -1,4 +1,4 @@
-"""The picture of one step on a network: what moves, thick and with its chunks, and what each node has so far."""
+"""The picture of one step on a network: the arcs in use, with their chunks, and the nodes by the data that they have."""
 
 from typing import Any
 

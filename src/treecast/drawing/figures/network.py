@@ -70,8 +70,8 @@ def draw_network(
 ) -> "Figure":
     """Return a figure of a network with the trees of a schedule laid over it, each in its colour and dashes.
 
-    What goes over no tree has the colour of nothing, and lines are thicker the more chunks an arc carries. Under ``faults``
-    the dead and what is cut are crossed out. ``of``: the schedule that the title names. ``page``: what to draw on.
+    Data that goes over no tree has the colour of tree 0, and lines are thicker the more chunks an arc carries. Under ``faults``
+    dead nodes and cut links are crossed out. ``of``: the schedule that the title names. ``page``: the page to draw on.
     """
     figure = empty_figure() if page is None else page
     faults = faults or Faults()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, heading
+from treecast.drawing.style import MARGIN, colour, heading, name_axes
 from treecast.drawing.theme import theme
 from treecast.plans.advice import Advice, Option
 from treecast.units import spell_bytes
@@ -36,14 +36,10 @@ def draw_options(advice: Advice, view: View) -> None:
     axes.yaxis.set_minor_formatter("")
     degrees = sorted({each.degree for each in advice.options})
     axes.set_xlim(degrees[0] - 0.5, degrees[-1] + 0.25 * (degrees[-1] - degrees[0] + 2))  # names stand to the right
-    axes.set_xlabel("links of a node", fontsize=9, color=theme().grey)
-    axes.set_ylabel("time in µs, by steps", fontsize=9, color=theme().grey)
-    axes.tick_params(labelsize=8, colors=theme().grey)
+    name_axes(axes, "links of a node", "time in µs, by steps")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(True, which="major", color=theme().pale, linewidth=0.5)
     axes.set_axisbelow(True)
-    for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
     axes.legend(
         frameon=False, fontsize=9, labelcolor=theme().ink, loc="upper right", handletextpad=0.2, borderaxespad=MARGIN
     )

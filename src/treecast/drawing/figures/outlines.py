@@ -9,7 +9,7 @@ from treecast.networks.core import Ints
 
 
 class Shapes(NamedTuple):
-    """What is drawn: message ``message`` passes the links at distances ``near … far`` from the root, ``flits`` flits wide.
+    """Shapes of messages: ``message`` passes the links at distances ``near … far`` from the root, ``flits`` flits wide.
 
     Its first flit passes the link at ``near`` in ``step``. ``branch``: the child of the root above it. int64.
     """

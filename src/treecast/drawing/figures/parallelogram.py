@@ -44,9 +44,7 @@ _INK = {WAKE_UP: "#222222", TOKEN: "#222222", CERTIFICATE: "#C2185B", ORDER: "#6
 _T = TypeVar("_T", Shapes, Controls)
 
 
-@picture(
-    "space-time", of=Schedule, into=FIGURE, fits=why_no_passages, what="what each link carries at which step", rank=20
-)
+@picture("space-time", of=Schedule, into=FIGURE, fits=why_no_passages, what="the load of each link, by step", rank=20)
 def draw_messages_on(schedule: Schedule, view: View) -> None:
     """Draw the messages of a schedule on their way, and the lower bound of its steps, on a page."""
     schedule = chosen_rows(schedule, view)
@@ -57,7 +55,7 @@ def draw_parallelograms(schedule: Schedule, bound: int | None = None, page: Any 
     """Return a figure of a scatterv or gatherv: steps to the right, distances from the root downwards.
 
     A message is a parallelogram, as many steps wide as it has flits, labelled ``node: flits`` where there is room. Arrows are
-    control flits. What is null stands on the right. Lines: the time taken, and ``bound``. Where messages overlap at the root
+    control flits. Null messages stand on the right. Lines: the time taken, and ``bound``. Where messages overlap at the root
     (several ports), each child of the root has a panel.
     Raises TreecastError when there is too much to draw.
     """
@@ -138,7 +136,7 @@ class _Panel(NamedTuple):
     height: int
 
     def take(self, all_of_them: _T) -> _T:
-        """Return what is in these branches."""
+        """Return the part in these branches."""
         mine = np.isin(all_of_them.branch, self.branches)
         return type(all_of_them)(*(column[mine] for column in all_of_them))
 
@@ -158,7 +156,7 @@ def _panels(streams: Streams, found: Shapes, controls: Controls) -> tuple[list[_
 
 
 def _nulls(streams: Streams, panels: list[_Panel]) -> list[dict[int, str]]:
-    """Return for each panel what to write beside a distance: the nodes there whose messages are null."""
+    """Return for each panel the text beside a distance: the nodes there whose messages are null."""
     walk, network = streams.walk(), streams.schedule.network
     null = np.flatnonzero(streams.flits == 0)
     null = null[null != streams.schedule.part.root]
@@ -296,7 +294,7 @@ def _draw_times(axes: Any, steps: int, bound: int | None) -> dict[str, Any]:
 
 
 def _draw_frame(axes: Any, panel: _Panel, nulls: dict[int, str], scale: _Scale) -> None:
-    """Draw what lies behind: a line for each distance, a column for each step, and what stands beside them."""
+    """Draw the background: a line for each distance, a column for each step, and the texts beside them."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     steps, wide, unit = scale.steps, scale.wide, scale.unit

@@ -27,7 +27,7 @@ def draw_paths_on(paths: Paths, view: View) -> None:
 def draw_paths(paths: Paths, page: Any = None) -> "Figure":
     """Return a figure of node-disjoint paths; calls of the second phase are dashed, each with its time unit.
 
-    ``page``: what to draw on instead of a new figure.
+    ``page``: the page to draw on instead of a new figure.
     """
     network = paths.network
     slot = max(1.0, 0.085 * len(short_label(network, paths.node)) + 0.55)

@@ -29,7 +29,7 @@ class Plane(NamedTuple):
     columns: int
     slices: int
     edge: float
-    """From the outermost nodes to the end of the picture: more on a torus, for the ends of what goes round."""
+    """From the outermost nodes to the end of the picture: more on a torus, for the ends of links that go round."""
     bow: float = 0.0
     """The room above a line, for its arrows."""
 

@@ -13,7 +13,7 @@ from treecast.networks.core import Ints
 from treecast.simulation.replay import Trace
 
 _CELLS = (1000, 1500)  # at most: nodes, steps
-_SCALE, _PAD = 0.05, 0.03  # of the width: the scale of colours, and what lies between
+_SCALE, _PAD = 0.05, 0.03  # of the width: the scale of colours, and the gap between
 Box = tuple[float, float, float, float]
 """Left, bottom, width and height, as fractions of a figure."""
 
@@ -56,7 +56,7 @@ def chunks_by_cell(trace: Trace, line: Ints, steps: int) -> tuple[NDArray[np.flo
 
 
 def draw_raster(axes: Any, beside: Any, trace: Trace, line: Ints, steps: int) -> str:
-    """Draw the number of chunks that nodes receive as shades, and ``beside`` their scale; return what a cell stands for."""
+    """Draw the number of chunks that nodes receive as shades, and ``beside`` their scale; return the unit of a cell, in words."""
     from matplotlib.ticker import StrMethodFormatter
 
     count, tall, wide = chunks_by_cell(trace, line, steps)

@@ -1,4 +1,4 @@
-"""A network on a page: its links, its nodes and what fails, on which pictures lay what moves."""
+"""A network on a page: its links, its nodes and its faults, on which pictures lay the moving data."""
 
 from typing import Any, NamedTuple
 
@@ -112,7 +112,7 @@ def draw_nodes(scene: Scene, schedule: Schedule, fills: dict[int, tuple[str, str
 
 
 def draw_faults(scene: Scene, schedule: Schedule, faults: Faults, by: int | None = None) -> list[Any]:
-    """Cross out what fails, until step ``by`` or at all; return the entries of the legend."""
+    """Cross out faults, until step ``by`` or at all; return the entries of the legend."""
     last = schedule.steps if by is None else by
     dead = [u for u, step in faults.nodes.items() if step <= last]
     cut = [arc for arc, step in faults.arcs.items() if step <= last]

@@ -31,7 +31,7 @@ _APART = 0.3  # inches between stretches of steps
     "space-time",
     of=Schedule,
     into=FIGURE,
-    what="what each node receives over which tree at which step",
+    what="the arrivals at each node, by tree and step",
     rank=30,
     by_step=True,
 )
@@ -57,7 +57,7 @@ def draw_space_time(
     tick: from here on it has all that it wants. ``bound``: a dashed line at that many steps. ``of``: the orbit schedule of
     which this is the part of node 0, for the title. ``steps``: the first step to draw and the one behind the last; by
     default all, but long stretches in which nothing begins or ends. Beyond 200 nodes the picture is a raster: the number of
-    chunks that nodes receive in each step. ``page``: what to draw on instead of a new figure.
+    chunks that nodes receive in each step. ``page``: the page to draw on instead of a new figure.
     """
     figure = empty_figure() if page is None else page
     network = trace.schedule.network
@@ -122,7 +122,7 @@ class _Sheet(NamedTuple):
 
     @staticmethod
     def on(figure: Any, trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> "_Sheet":
-        """Return new axes on a page, whose size becomes what they need."""
+        """Return new axes on a page, whose size becomes theirs."""
         network, small = trace.schedule.network, trace.schedule.network.nodes <= _MOST_LINES
         nodes, steps = len(order), sum(stop - first for first, stop in windows)
         each = max(0.085, min(0.3, 13 / nodes)) if small else 0.0
@@ -152,7 +152,7 @@ class _Sheet(NamedTuple):
 
 
 def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]:
-    """Draw what stands behind the bars, the bars, and on the right what nodes lack; return the entries of the legend."""
+    """Draw the background, the bars, and on the right the missing chunks of nodes; return the entries of the legend."""
     _draw_distances(axes, sheet.distance, 1 + sheet.right if axes is sheet.axes[-1] else None)
     lacks = Counter[int]()
     for node, first, stop in trace.lost if axes is sheet.axes[-1] else ():
@@ -164,7 +164,7 @@ def _draw_lines(axes: Any, sheet: _Sheet, trace: Trace, line: Ints) -> list[Any]
 
 
 def _notes(trace: Trace, order: Ints, windows: list[tuple[int, int]]) -> list[str]:
-    """Return what is left out, in words."""
+    """Return notes on the parts that are left out."""
     network, found = trace.schedule.network, list[str]()
     if len(windows) > 1:
         left_out = ", ".join(f"{a:,} … {b - 1:,}" for (_, a), (b, _) in pairwise(windows))
@@ -272,7 +272,7 @@ class _Lanes(NamedTuple):
 
 
 def _draw_marks(axes: Any, trace: Trace, line: Ints, small: bool, bound: int | None) -> list[Any]:
-    """Draw where nodes die and are complete, what they lack, and the bound; return the entries of the legend."""
+    """Draw where nodes die and are complete, and the bound; return the entries of the legend."""
     handles: list[Any] = []
     start, steps = axes.get_xlim()
     cut = start > 0 or steps < trace.schedule.steps

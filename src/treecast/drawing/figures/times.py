@@ -5,7 +5,7 @@ from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
 from treecast.drawing.registry import FIGURE, View, picture
-from treecast.drawing.style import MARGIN, colour, empty_figure, heading
+from treecast.drawing.style import colour, draw_legend, empty_figure, heading, name_axes
 from treecast.drawing.theme import theme
 from treecast.papers.hypercube.times import MODELS, SCHEMES, Job, crossings, fastest, timings
 
@@ -29,8 +29,8 @@ def draw_times(
     """Return a figure of the schemes' times, by their closed forms, a column per model.
 
     Above: each scheme's time over that of the fastest, by r = Fτ/β, on hypercube:d with ``k`` faults to survive (default
-    d - 1); what the paper claims dashed, crossovers marked. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
-    ``page``: what to draw on instead of a new figure. ``r``: where somebody's machine and messages lie, a line.
+    d - 1); the paper's claims dashed, crossovers marked. Below: the fastest scheme by k and d, d from 1 up to 16 at most.
+    ``page``: the page to draw on instead of a new figure. ``r``: where somebody's machine and messages lie, a line.
     Raises PlanError when there is no such job.
     """
     k = d - 1 if k is None else k
@@ -59,11 +59,7 @@ def _axes(figure: Any, left: float, below: float, width: float, height: float) -
 
 def _plain(axes: Any, heading: str, across: str, up: str) -> None:
     axes.set_title(heading, fontsize=10, color=theme().ink, loc="left")
-    axes.set_xlabel(across, fontsize=9, color=theme().grey)
-    axes.set_ylabel(up, fontsize=9, color=theme().grey)
-    axes.tick_params(labelsize=8, colors=theme().grey)
-    for side, spine in axes.spines.items():
-        spine.set(visible=side in ("left", "bottom"), color=theme().pale)
+    name_axes(axes, across, up)
 
 
 def _draw_curves(axes: Any, job: Job) -> None:
@@ -172,13 +168,4 @@ def _legend(figure: Any, schemes: list[str]) -> None:
     lines = [Line2D([], [], color=colour(SCHEMES.index(name)), linewidth=3, label=name) for name in schemes]
     lines.append(Line2D([], [], color=theme().grey, linewidth=1.1, linestyle="--", label="as the paper claims"))
     lines.append(Line2D([], [], color=theme().ink, marker="o", markersize=5, linewidth=0, label="crossover"))
-    legend = figure.legend(
-        handles=lines,
-        loc="lower left",
-        bbox_to_anchor=(MARGIN / _WIDTH, 0.005),
-        ncols=-(-len(lines) // 2),
-        frameon=False,
-        fontsize=9,
-    )
-    for text in legend.get_texts():
-        text.set_color(theme().ink)
+    draw_legend(figure, lines, bottom=0.04, column=1, ncols=-(-len(lines) // 2), fontsize=9)

@@ -51,7 +51,7 @@ def draw_trees(
     """Return a figure of the trees of a schedule (all, or those named), the root on top and a layer per depth.
 
     Under ``faults`` the dead are crossed out, and an arc is solid, dashed or dotted where all, some or none of its chunks
-    arrive. ``page``: what to draw on instead of a new figure.
+    arrive. ``page``: the page to draw on instead of a new figure.
     Raises ScheduleError when the rows of a tree form none, TreecastError when there are too many arcs to draw.
     """
     figure = empty_figure() if page is None else page
@@ -94,7 +94,7 @@ def draw_trees(
 
 
 def _notes(schedule: Schedule, drawn: list[DrawnTree], sizes: "_Sizes") -> list[str]:
-    """Return in words what the figures on arcs are, and what is left out."""
+    """Return notes on the figures on arcs, and on the parts that are left out."""
     network, found = schedule.network, list[str]()
     there = set[int]().union(*(tree.nodes() for tree in drawn))
     ports = np.unique(schedule.rows.port[schedule.rows.port >= 0]).tolist()
@@ -296,7 +296,7 @@ def _draw_nodes(panel: _Panel, dead: set[int]) -> None:
         (theme().ground, theme().grey, theme().grey),
         (theme().ground, own, theme().ink),
         (colour(max(panel.tree, 0), -0.8), own, theme().ink),
-    )  # by what a node hears
+    )  # by the share that a node hears
     look = [root if above < 0 else looks[hears] for above, hears in zip(layout.above, panel.hears, strict=True)]
     crossed = [i for i, u in enumerate(layout.node) if u in dead]
     x, y = panel.at[crossed].T

@@ -1,4 +1,4 @@
-"""Messages of any length as characters: a line per node with what its link towards the root carries, a column per step."""
+"""Messages of any length as characters: a line per node for its link towards the root, a column per step."""
 
 from typing import NamedTuple
 
@@ -31,9 +31,7 @@ ASCII_MARKS = {WAKE_UP: "v", TOKEN: "v", CERTIFICATE: "^", ORDER: "!"}
 _SEVERAL = "+"
 
 
-@picture(
-    "space-time", of=Schedule, into=TEXT, fits=why_no_passages, what="what each link carries at which step", rank=20
-)
+@picture("space-time", of=Schedule, into=TEXT, fits=why_no_passages, what="the load of each link, by step", rank=20)
 def messages_text(schedule: Schedule, view: View) -> str:
     """Return the messages of a schedule on their way."""
     return lanes_text(chosen_rows(schedule, view), view.ascii)
@@ -42,7 +40,7 @@ def messages_text(schedule: Schedule, view: View) -> str:
 def lanes_text(schedule: Schedule, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002
     """Return a line per node of a scatterv or gatherv, branch by branch, with its distance from the root.
 
-    A node's line shows what its link towards the root carries in each step: flits, of the message with that sign, or a control
+    A node's line shows the load of its link towards the root in each step: flits, of the message with that sign, or a control
     flit. Of more than ``max_steps`` steps several share a column. Of more than ``max_nodes`` nodes the first are shown.
     """
     streams = Streams.of(schedule)

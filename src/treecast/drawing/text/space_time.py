@@ -16,7 +16,7 @@ TREE_SIGNS = "0123456789abcdefghijklmnopqrstuvwyz"
 """The sign of each tree; x is left out, since it marks the dead."""
 
 
-@picture("space-time", of=Schedule, into=TEXT, what="what each node receives over which tree at which step", rank=30)
+@picture("space-time", of=Schedule, into=TEXT, what="the arrivals at each node, by tree and step", rank=30)
 def run_text(schedule: Schedule, view: View) -> str:
     """Return the run of a schedule in space and time."""
     return space_time_text(replay(chosen_rows(schedule, view).of_node_zero(), view.faults), view.ascii)
@@ -25,8 +25,8 @@ def run_text(schedule: Schedule, view: View) -> str:
 def space_time_text(trace: Trace, ascii: bool = False, max_nodes: int = 40, max_steps: int = 100) -> str:  # noqa: A002
     """Return a line per node and a column per step: over which tree the node receives a chunk in that step.
 
-    Only what really arrives is shown. At a line's end: the step from which the node holds all that it wants, what a
-    living node lacks, or the step at which the node died. What lies beyond ``max_nodes`` and ``max_steps`` is left out,
+    Only chunks that arrive are shown. At a line's end: the step from which the node holds all that it wants, the chunks that a
+    living node lacks, or the step at which the node died. Lines and columns beyond ``max_nodes`` and ``max_steps`` are left out,
     and a line says so.
     """
     nothing, cut = (".", "...") if ascii else ("·", "…")
@@ -84,7 +84,7 @@ def _several(count: int, ascii: bool) -> str:  # noqa: A002
 
 
 def _legend(trace: Trace, count: Ints, tree: Ints, ascii: bool) -> list[str]:  # noqa: A002
-    """Return what the signs mean that occur in the picture, in the order of likely questions."""
+    """Return the meanings of the signs in the picture, in the order of likely questions."""
     signs = list(dict.fromkeys(_sign(t) for t in np.unique(tree[count == 1]).tolist()))
     named = [sign for sign in signs if sign not in "*#"]
     several = list(dict.fromkeys(_several(c, ascii) for c in np.unique(count[count > 1]).tolist()))

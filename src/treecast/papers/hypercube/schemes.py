@@ -1,4 +1,4 @@
-"""The schemes of the hypercube paper side by side: what each costs under a model, and where one overtakes another."""
+"""The schemes of the hypercube paper side by side: the cost of each under a model, and where one overtakes another."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ class Schemes:
 
     @property
     def job(self) -> Job:
-        """What is done."""
+        """The collective."""
         return self.timings[0].job
 
 
@@ -42,9 +42,9 @@ def compare_schemes(
     survive : int, optional
         How many faults must do no harm; default: as many as can be survived, d - 1.
     collective : str
-        What is done.
+        The collective.
     fault_free : bool
-        The cube is declared to be without faults: what serves only when something has failed is left out.
+        The cube is declared to be without faults: steps that serve only under faults are left out.
     cost : Cost, optional
         The cost of a send, to tell times in seconds.
     chunk_bytes : int

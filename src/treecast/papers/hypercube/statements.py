@@ -207,7 +207,7 @@ def _fault_sets(d: int) -> Iterator[Faults]:
 
 
 def _shouting(d: int) -> Verdict:
-    """Shouting, where nodes do not answer what they heard."""
+    """Shouting, where nodes do not answer their calls."""
     n, schedule = 1 << d, _planned("allgather", d, d - 1, "shouting")
     sizes, job = schedule.message_sizes.tolist(), Job("allgather", "shouting", d, d - 1)
     theirs = measured("fraigniaud", job)
@@ -277,4 +277,4 @@ STATEMENTS = (
         _shouting,
     ),
 )
-"""The statements of the paper, in its order; where a statement is wrong, what is right."""
+"""The statements of the paper, in its order; where a statement is wrong, the right one."""

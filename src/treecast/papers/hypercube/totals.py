@@ -1,6 +1,6 @@
-"""Statements of Chau & Fu on what broadcast and gossip cost: T = a β + b Fτ, as the planned schedules have it.
+"""Statements of Chau & Fu on the costs of broadcast and gossip: T = a β + b Fτ, as the planned schedules have it.
 
-Where the paper is in error, its own words are checked, and found false; an erratum says what is right.
+Where the paper is in error, its own words are checked, and found false; an erratum is the right statement.
 """
 
 from collections.abc import Iterator

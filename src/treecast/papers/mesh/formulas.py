@@ -95,4 +95,4 @@ STATEMENTS = (
     Statement("Lemma 1", "D_k = f_k + 7a_k + D_(k-1) + 7 OD_(k-1); f_k ≥ 0, 0 at eyes only", 1, 6, 6, _lemma_1),
     Statement("Lemma 2", "D_k = OD_k + Σ f_i, i = 2 … k; 3-D, all sources", 1, 6, 6, _lemma_2),
 )
-"""What the paper says of the total distance of Algorithm 2."""
+"""The statements of the paper on the total distance of Algorithm 2."""

@@ -1,6 +1,6 @@
 """Statements of Cang & Wu: broadcast on meshes of sides 2^k, one-port and wormhole, with little total distance (TCD).
 
-Where the paper is in error, what is right is called an erratum; Theorem 3 also stands here as the paper has it.
+Where the paper is in error, the right statement is called an erratum; Theorem 3 also stands here as the paper has it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ def _closed_form(k: int) -> Verdict:
 
 
 def _paths(k: int) -> Verdict:
-    """Eq. (16) at d = 1: both parts of the fraction are 0 there, and what is right is another formula."""
+    """Eq. (16) at d = 1: both parts of the fraction are 0 there; the right formula is another one."""
     d, n = 1, 2**k
     above = (2**d - 1) * ((2 ** (d * k) - 2**k) * (2**d + 1) + (2 ** (d * k) - (-1) ** k) * (2 ** (d - 1) - 1))
     below = 3 * (2 ** (d - 1) - 1) * (2**d + 1)
@@ -124,7 +124,7 @@ def _planned(k: int, d: int, root: int, builder: str, order: Sequence[int] | Non
 
 
 def _wrong(schedule: Schedule, k: int, d: int, claimed: int) -> str:
-    """Return what is wrong with a broadcast in d k steps that is to have a certain TCD, under either order of routes."""
+    """Return the error of a broadcast in d k steps that is to have a certain TCD, under either order of routes."""
     at = schedule.network.label(schedule.collective.root)
     for name in _MODELS:
         report = verify(schedule, name)
@@ -170,7 +170,7 @@ def _algorithm_3(k: int) -> Verdict:
 
 
 def _bisection_schedules(k: int) -> Verdict:
-    """Whether bisection keeps what it promises from every source, and no two messages of a step share a box."""
+    """Whether bisection keeps its promise from every source, and no two messages of a step share a box."""
     least = _least(k, 2).reshape(-1).tolist()
     for root, claimed in enumerate(least):
         schedule = _planned(k, 2, root, "bisection")
@@ -194,7 +194,7 @@ def _boxes_meet(schedule: Schedule) -> bool:
     return False
 
 
-# --- what is least ---
+# --- minima ---
 
 
 def _theorem_2(k: int) -> Verdict:
@@ -282,7 +282,7 @@ def _theorem_4(k: int) -> Verdict:
 
 
 def _theorem_3(k: int) -> Verdict:
-    """By the paper's words: Algorithm 2, its axes in the one order that it has, against what bisection reaches."""
+    """By the paper's words: Algorithm 2, its axes in the one order that it has, against the value that bisection reaches."""
     claims, least = eyes.claimed_distance(k, _nodes(k, 3)), _least(k, 3)
     for source in np.argwhere(least < claims).tolist():
         true, said = int(least[tuple(source)]), int(claims[tuple(source)])
@@ -350,4 +350,4 @@ STATEMENTS = (
     Statement("… schedules", "2-D: dk steps, no two boxes of a step meet; all sources", 1, 3, 4, _bisection_schedules),
     Statement("torus", "OD_k from every node; 2-D, and 3-D up to k = 2", 1, 3, 4, _torus),
 )
-"""The statements of the paper, where it is in error what is right, and what is known beside it."""
+"""The statements of the paper, where it is in error the right ones, and known facts beside it."""

@@ -1,4 +1,4 @@
-"""Statements of Fragopoulou & Akl, section 4: why translates never collide, and what the other collectives cost."""
+"""Statements of Fragopoulou & Akl, section 4: why translates never collide, and the costs of the other collectives."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,7 +18,7 @@ from treecast.verification.verifier import verify
 
 _SETS = 100  # random ones, for each n
 _TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
-"""What the paper scatters over."""
+"""The trees of the paper's scatters."""
 
 
 @lru_cache(1)

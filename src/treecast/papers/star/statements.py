@@ -158,7 +158,7 @@ def _lemma_6_4(n: int) -> Verdict:
 
 
 _TREES: dict[str, Any] = {"builder": "disjoint-trees", "trees": "paper"}
-"""What the paper broadcasts over."""
+"""The trees of the paper's broadcasts."""
 
 
 def _broadcast_steps(n: int) -> Verdict:

@@ -1,6 +1,6 @@
-"""Statements of Fragopoulou & Akl that are formulas: t_n, the tables, the elections, and what the acknowledged walk costs.
+"""Statements of Fragopoulou & Akl that are formulas: t_n, the tables, the elections, and the cost of the acknowledged walk.
 
-Where the paper is in error, its own words are checked, and found false; an erratum says what is right.
+Where the paper is in error, its own words are checked, and found false; an erratum is the right statement.
 """
 
 from fractions import Fraction

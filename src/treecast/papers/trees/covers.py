@@ -1,4 +1,4 @@
-"""Covers of networks by trees with one root that share no link: which there are, and what they gain.
+"""Covers of networks by trees with one root that share no link: which there are, and their gain.
 
 Communication model: bufferless, multi-port. The paper shows two trees on the 4x4 mesh and two on the 4x4 torus, and says that
 the mesh, the de Bruijn network and the hypercube have covers. Its figures are lost. Nothing here uses the checks of the builder.
@@ -32,7 +32,7 @@ def _networks(n: int) -> Iterator[Network]:
 
 
 def _links(tree: Tree) -> set[frozenset[int]]:
-    """Return the links of a tree, each with its two ends; what does not lead to the root has none."""
+    """Return the links of a tree, each with its two ends; a part that does not lead to the root has none."""
     return {frozenset((v, above)) for v, above in enumerate(tree.parent.tolist()) if above >= 0 and _leads_up(tree, v)}
 
 
@@ -128,4 +128,4 @@ STATEMENTS = (
         "covers", "mesh, torus, de Bruijn, hypercube: from every root; as fast as one tree", 8, 16, 36, _named_covers
     ),
 )
-"""What the paper says of covers."""
+"""The statements of the paper on covers."""

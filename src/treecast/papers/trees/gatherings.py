@@ -1,4 +1,4 @@
-"""All start times of short scatters and gathers, tried one after the other, flit by flit: what is optimal is held against them.
+"""All start times of short scatters and gathers, tried one after the other, flit by flit: the optimal ones are held against them.
 
 Communication model: bufferless, one port. A set of steps is a number, bit s for step s. Nothing here uses the plans.
 """

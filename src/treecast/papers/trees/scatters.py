@@ -151,4 +151,4 @@ STATEMENTS = (
     Statement("… any size", "… and meets a bound of every scatter; random trees, lengths ≤ 9", 2, 12, 40, _of_any_size),
     Statement("… multi-port", "FDF in each branch of the root is the best; all trees", 2, 5, 6, _multiport),
 )
-"""What the paper says of scatters."""
+"""The statements of the paper on scatters."""

@@ -1,7 +1,7 @@
 """Statements of Bhatt, Pucci, Ranade & Rosenberg: scatter and gather on trees without buffers, messages of any length.
 
-Communication model: bufferless; N counts the nodes of a tree, the root among them. Where the paper is in error, or says what
-cannot be so in every reading, what is checked is what is right, and the statement is called an erratum.
+Communication model: bufferless; N counts the nodes of a tree, the root among them. Where the paper is in error, or
+cannot be right in every reading, a right statement is checked, which is called an erratum.
 """
 
 from collections.abc import Sequence
@@ -168,7 +168,7 @@ def _lower(n: int) -> Verdict:
 
 
 def _optimum(n: int) -> Verdict:
-    """What no gather beats, and how far the paper's is from that: every step in which each node is told and begins."""
+    """The bound that no gather beats, and how far the paper's is from that: every step in which each node is told and begins."""
     cases, met, ratio = 0, 0, 1.0
     for parents in rooted_trees(n):
         tree = breadth_first(network_of(parents), 0)
@@ -273,4 +273,4 @@ STATEMENTS = (
     Statement("multi-port", "H, H, and M + 2H - 1 steps, M of the heaviest branch", 2, 24, 60, _multiport),
     *covers.STATEMENTS,
 )
-"""The statements of the paper, where it is in error what is right, and what is known beside it."""
+"""The statements of the paper, where it is in error the right ones, and known facts beside it."""

@@ -16,7 +16,7 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
     if model.routing:
         return _of_wormholes(case)
     of_links = [links.adjacent]
-    if not model.combining:  # else what shares an arc and a step is one message
+    if not model.combining:  # else chunks that share an arc and a step are one message
         of_links += [links.link_once, links.one_chunk]
     if model.ports == "one":
         if not model.combining or model.partner == "any" or case.schedule.network.parallel_arcs:

@@ -1,6 +1,6 @@
 """Rules of bufferless relaying: nothing interrupts a message, and a flit that arrives is sent on in the next step.
 
-What is judged are the pieces of rows (Rows.pieces): a node sends, or receives, consecutive flits one a step, so flit c passes
+The rules judge the pieces of rows (Rows.pieces): a node sends, or receives, consecutive flits one a step, so flit c passes
 in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade &
 Rosenberg.
 """
@@ -32,7 +32,7 @@ class Passing(NamedTuple):
 
 
 class Relays:
-    """What every node sends and receives, in pieces. Combined rows, which another rule refuses, are taken for streams."""
+    """The sends and receipts of every node, in pieces. Combined rows, which another rule refuses, are taken for streams."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -45,12 +45,12 @@ class Relays:
 
     @cached_property
     def sent(self) -> Passing:
-        """What nodes send."""
+        """The sends of nodes."""
         return self._pieces_by(self.case.rows.src)
 
     @cached_property
     def received(self) -> Passing:
-        """What nodes receive."""
+        """The receipts of nodes."""
         return self._pieces_by(self.case.rows.dst)
 
     @cached_property

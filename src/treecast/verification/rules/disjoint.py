@@ -16,7 +16,7 @@ def copies(case: Case) -> Broken:
     """Rule ``copies``: every chunk reaches every node by the claimed number of ways that share no node, link or arc, as claimed.
 
     The ways are those of the trees that the rows name; where every node spreads its data, each root has trees of its own. In
-    each tree every node has one source, and gets what it sends on over the same tree. Then at least one way avoids any
+    each tree every node has one source, and gets the data that it sends on over the same tree. Then at least one way avoids any
     copies - 1 faults.
     """
     if case.part.sums:

@@ -1,4 +1,4 @@
-"""Rules of the machine: what an arc, a link and a node can carry in one step."""
+"""Rules of the machine: the load of an arc, a link and a node in one step."""
 
 from typing import Any
 
@@ -155,7 +155,7 @@ def duplex(case: Case) -> Broken:
         low, high, own = np.minimum(there, back), np.maximum(there, back), np.zeros(len(rows), np.bool_)
         low = low + network.cable(rows.src, rows.port) * case.nodes  # each cable between two nodes is a link
     link = np.unique(low * case.nodes + high, return_inverse=True)[1].reshape(-1)
-    if case.model.combining:  # what goes the same way at once is one message: count it once
+    if case.model.combining:  # chunks that go the same way at once are one message: count it once
         return _both_ways(case, link, np.greater(there, back), own, why)
     count, shown = _busy(case, "duplex", link, np.zeros_like(link), 1, why=why)
     return case.broken("duplex", own, lambda row: why) if own.any() else (count, shown)

@@ -1,4 +1,4 @@
-"""Rules of data that spreads: a node holds what it sends, and gets what it wants."""
+"""Rules of data that spreads: a node holds the chunks that it sends, and gets those that it wants."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def holds(case: Case) -> Broken:
 
 
 def delivered(case: Case) -> Broken:
-    """Rule ``delivered``: after the last step every node holds what the collective wants it to hold."""
+    """Rule ``delivered``: after the last step every node holds all that the collective wants it to hold."""
     from treecast.kernels.rules import undelivered
 
     wanted = case.schedule.part.wanted()

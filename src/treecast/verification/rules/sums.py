@@ -2,9 +2,9 @@
 
 A node adds the contributions that arrive to its own, and sends the sum once, after the last of them. Each node but the owner
 sends exactly once, always after the contributions that it adds. So every contribution goes on without a circle and ends where
-nothing is sent on: at the owner. This is what ``complete``, ``once`` and ``delivered`` check together.
+nothing is sent on: at the owner. ``complete``, ``once`` and ``delivered`` check this together.
 
-Where nobody owns a sum, a node sends on what it has added so far, to several nodes perhaps. Then the sets of contributions are
+Where nobody owns a sum, a node sends on its sum so far, to several nodes perhaps. Then the sets of contributions are
 carried along: two that meet share none, and whoever has all has the finished sum.
 """
 
@@ -52,7 +52,7 @@ def delivered(case: Case) -> Broken:
     sends = case.contributions[1].copy()
     sends[case.owners, np.arange(case.sums)] = 1
     sends[:, ~case.part.is_used(case.atoms.bounds[: case.sums])] = 1
-    if len(relays := list(case.part.relays)):  # they send on what they hear, if they hear anything
+    if len(relays := list(case.part.relays)):  # they send on the data that they hear, if they hear any
         sends[relays] += case.contributions[0][relays] == 0
     count, shown = _broken_sums(case, "delivered", np.argwhere(sends == 0), "never sends its contribution to sum {}")
     if case.part.results:
