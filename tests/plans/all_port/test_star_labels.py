@@ -147,7 +147,9 @@ def test_a_file_that_cannot_be_read_is_an_error(monkeypatch, tmp_path):
     star_labels.known_sets.cache_clear()
 
 
-@pytest.mark.parametrize(("n", "copies"), [(5, 2), *(pytest.param(*case, marks=pytest.mark.long) for case in ((4, 2), (5, 3)))])
+@pytest.mark.parametrize(
+    ("n", "copies"), [(5, 2), *(pytest.param(*case, marks=pytest.mark.long) for case in ((4, 2), (5, 3)))]
+)
 def test_the_search_finds_sets(n, copies):
     star = network(f"star:{n}")
     schedule = plan("allgather", star, copies=copies, search=1)

@@ -31,6 +31,7 @@ VARIABLES = (
         "launch --tcp",
         "with WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT: the variables of torch.distributed",
     ),
+    ("TREECAST_CMA", "you", "0: ranks over sockets on one host do not read each other's memory"),
     ("TREECAST_SURVIVE", "you", "how many ranks of a process group of PyTorch may fail in a call; 1 by default"),
     ("TREECAST_DEADLINE", "you", "seconds after which a silent rank of such a group is out, or none; 30 by default"),
     ("NUMBA_NUM_THREADS", "launch", "1, as OMP_NUM_THREADS: a rank has one core"),
