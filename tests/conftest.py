@@ -26,7 +26,7 @@ settings.register_profile("treecast", deadline=None, suppress_health_check=[Heal
 settings.load_profile("treecast")
 
 
-FEWER = 0.25  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
+FEWER = 0.15  # of the examples of hypothesis are tried by the quick tests; `make test-long` tries all
 
 FIRST = (
     "kernels/test_interpreted",

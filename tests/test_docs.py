@@ -62,7 +62,7 @@ def sooner(arguments):
         pytest.param("docs/one-port.md", 6, marks=pytest.mark.long),
         ("docs/cluster.md", 9),
         ("docs/reliability.md", 5),
-        ("docs/pictures.md", 5),
+        pytest.param("docs/pictures.md", 5, marks=pytest.mark.long),
     ],
 )
 def test_commands_run(name, least, whole, tmp_path, monkeypatch, capsys):

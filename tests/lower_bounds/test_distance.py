@@ -129,6 +129,7 @@ OPEN = {
 }  # fmt: skip
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", OPEN)
 def test_distances_that_are_open(spec):
     """What docs/open.md lists: what is planned, and the bound."""

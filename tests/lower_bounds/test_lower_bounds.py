@@ -256,6 +256,7 @@ STARS = {
 }
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("n", STARS)
 def test_disjoint_ways_on_star_networks(n):
     for copies, least in enumerate(STARS[n], 1):

@@ -86,6 +86,7 @@ SWITCHED = nx.Graph([("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "d"),
 nx.set_node_attributes(SWITCHED, {"s": True, "t": True}, "relay")
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("where", ["path:5", "mesh:3x3", "petersen", "debruijn:2,3", "fat-tree:2", SWITCHED], ids=str)
 def test_every_certificate_holds_by_other_algorithms(where, machine):

@@ -160,6 +160,7 @@ NOT_BEGUN = (
 LONG = pytest.mark.long
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("before", "after", "survive", "status", "says"),
     [(KILL, "0", 1, 1, NOT_BEGUN.format(9)),
@@ -217,6 +218,7 @@ def test_so_it_does_whenever_that_is(seconds):
 IF_1 = "test $OMPI_COMM_WORLD_RANK != 1 || "
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("script", "options", "status", "says"),
     [("kill -9 $$", [], 137, "ranks N were killed (signal 9); 0 of 3 ended with 0"),

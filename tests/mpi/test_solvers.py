@@ -30,6 +30,7 @@ def launched(treecast, folder, program, *options):
         return treecast(*words)
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=LONG) for seed in range(2, 26))])
 @pytest.mark.parametrize("survive", [1, pytest.param(0, marks=LONG)])

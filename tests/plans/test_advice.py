@@ -31,6 +31,7 @@ def test_members_have_the_ranks_that_are_asked_for() -> None:
     assert families()["torus"].with_ranks(61) == []
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(("kind", "survive"), [("broadcast", 1), ("allgather", 0)])
 def test_every_option_takes_what_it_says(kind: str, survive: int) -> None:
     found = advise(kind, [8, 9], Amount(72 * 1000), COSTS, survive=survive, most_degree=4)

@@ -57,6 +57,7 @@ def test_the_least_entry_of_a_matching_is_the_greatest_there_can_be(rows):
     assert left[np.arange(nodes), column_of].min() == least
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("where", ["path:4", "ring:5", "hypercube:3", "tree:2,2", "debruijn:2,2", "fat-tree:2"])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_on_any_network_and_machine(where, machine):
@@ -70,6 +71,7 @@ def test_on_any_network_and_machine(where, machine):
     assert all(bound.value <= schedule.transmissions for bound in report.bounds if bound.of == "transmissions")
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("where", ["ring:5", "hypercube:3", "tree:2,2"])
 def test_equal_demands_are_an_alltoall(where):
     for machine in ("all-port", "one-port"):

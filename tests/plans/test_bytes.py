@@ -176,6 +176,7 @@ def test_an_exported_table_has_the_bytes_of_two_ranks(two: str) -> None:
 # --- any number of bytes ---
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("size", "item"), [(100_000_000, 1), (7, 8), (100, 8), (1, 1), (31, 3)])
 def test_any_number_of_bytes_is_taken_and_kept(kind: str, size: int, item: int, tmp_path: Any) -> None:

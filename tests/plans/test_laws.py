@@ -59,6 +59,7 @@ def check(where, messages, few):
         assert steps("gather", reverse, messages, root) == steps("scatter", where, messages, root)
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("name", FEW)
 def test_no_collective_takes_more_steps_than_others_that_do_its_work(name):
     check(where_of(name), 2, few=True)
@@ -113,6 +114,7 @@ def check_copies(where, messages):
             before = taken
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("name", ["ring:5", "path:5", "tree:2,2", "complete:4", "fat-tree:2"])
 def test_more_cables_are_never_slower_and_more_copies_never_faster(name):
     check_links(where_of(name), 2)

@@ -54,6 +54,7 @@ NVSWITCH = hosts_of(8)
 SLURM = hosts_of(4, 3, 3, 0, above=[(0, 3), (1, 3), (2, 3)])
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("graph", "messages", "steps", "through_a_rank"),
     [

@@ -269,6 +269,7 @@ def test_what_cannot_be(more, words):
 # --- on any network ---
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", ANYWHERE)
 def test_all_ports_meet_the_bound_or_nearly(spec):
     nodes = network(spec).nodes

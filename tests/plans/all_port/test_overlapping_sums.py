@@ -35,6 +35,7 @@ def test_every_multigraph_with_relays_has_a_plan(graph, messages, kind):
     assert run(schedule, bytes(range(99))).holds
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(("weak", "steps"), [(8, 128), (7, 133)])
 def test_one_card_of_eight_lost_costs_4_percent(weak, steps):
     """The least that there can be, and 3.9 % more than without the loss; halves one after the other take 148 steps, 16 % more."""

@@ -8,6 +8,7 @@ from treecast import bounds, network, plan, sweep, verify
 from treecast.errors import PlanError
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", ["torus:3x4", "torus:2x5", "mesh:3x4", "mesh:2x3x3"])
 def test_every_single_fault_is_survived_from_every_root(spec):
     where = network(spec)

@@ -36,6 +36,7 @@ def links_of(trees):
     ]
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_repaired_trees_span_what_is_left_and_keep_what_they_can(seed: int) -> None:
     rng = random.Random(seed)

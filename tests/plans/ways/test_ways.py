@@ -106,6 +106,7 @@ def test_a_list_schedule_is_what_its_definition_says(kind, where, machine, messa
     )
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("where", [*SMALL, "mesh:3x3"])
 def test_in_the_order_of_its_schedule_nothing_is_later(kind, where):

@@ -43,6 +43,7 @@ def test_shorter_than_by_recursion(spec, root, length):
             assert report.holds, report.violations
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", ["mesh:5x5", "mesh:3x3x3"])
 def test_never_longer_than_by_recursion_and_the_same_from_images_of_a_source(spec):
     mesh = network(spec)
