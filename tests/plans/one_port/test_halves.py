@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.plans.one_port.oracle import broadcast_held
 from treecast.lower_bounds import best
-from treecast.plans import builders, plan
+from treecast.plans import plan
+from treecast.plans.one_port import halves
 from treecast.plans.one_port.halves import parts_of_step
-from treecast.plans.request import job_of
 from treecast.verification.verifier import verify
 
 
@@ -50,7 +50,7 @@ def test_plans_of_half_duplex(nodes):
                 assert report.steps == best(list(report.bounds), "steps").value
 
 
-def test_a_circulant_broadcast_takes_two_or_three_steps_for_one():
+def test_a_circulant_broadcast_takes_two_or_three_steps_for_one_at_most():
     """Three where a skip makes odd cycles beside the one that the root cuts: of more nodes than one, and more than one."""
     for nodes in (2, 7, 9, 12, 13, 16):
         one, more = (
@@ -62,7 +62,7 @@ def test_a_circulant_broadcast_takes_two_or_three_steps_for_one():
             skips.append(-(-skips[-1] // 2))
         odd = [gcd(skip, nodes) > 1 and nodes // gcd(skip, nodes) % 2 for skip in skips[1:]]
         each = [1 if nodes == 2 else 3 if is_odd else 2 for is_odd in odd]
-        assert (more.steps - one.steps) * len(each) == 12 * sum(each)
+        assert (more.steps - one.steps) * len(each) <= 12 * sum(each)
 
 
 @pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (5, 2), (9, 3), (12, 2)])
@@ -76,15 +76,24 @@ def test_copies_of_half_duplex(nodes, copies):
                 assert report.steps == best(list(report.bounds), "steps").value
 
 
-@pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (3, 2), (10, 3)])
-def test_claims_of_many_messages_follow_from_few(nodes, copies):
+@pytest.mark.parametrize(("nodes", "copies"), [(2, 1), (7, 1), (12, 1), (16, 1), (24, 1), (3, 2), (10, 3), (16, 2)])
+def test_no_more_steps_than_each_step_cut_in_parts(nodes, copies, monkeypatch):
     for messages in (1, 15, 40):
-        for kind in ("broadcast", "scatter"):
-            asked = {"messages": messages, "copies": copies, "model": "one-port,half"}
-            schedule = plan(kind, f"complete:{nodes}", **asked)
-            found = next(each for each in builders(kind, f"complete:{nodes}") if each.name == schedule.builder)
-            assert found.claims(job_of(schedule)[0]).steps == schedule.steps
+        for kind in ("broadcast", "allgather", "alltoall") if copies > 1 and messages < 40 else ("broadcast",):
+            asked = {"messages": messages, "copies": copies}
+            name = {"broadcast": "circulant" if copies == 1 else "shifted-trees"}.get(kind, "one-by-one")
+            full = plan(kind, f"complete:{nodes}", builder=name, model="one-port", **asked)
+            schedule = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
+            parts = (parts_of_step(sends.src, sends.dst, nodes) for sends in full.plain().expand())
+            cut = sum(int(each.max()) + 1 for each in parts)
+            assert schedule.steps <= cut
+            assert schedule.steps == schedule.claims.steps
             assert verify(schedule).holds
+            with monkeypatch.context() as patch:  # as on large networks
+                patch.setattr(halves, "_MOST_ARCS", 0)
+                large = plan(kind, f"complete:{nodes}", builder=f"halved-{name}", model="one-port,half", **asked)
+            assert large.steps == large.claims.steps == cut
+            assert verify(large).holds
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 13])

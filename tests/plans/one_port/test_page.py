@@ -34,7 +34,7 @@ def test_shapes_are_a_few_steps_above_the_bound(copies):
     ("kind", "nodes", "messages", "copies", "under", "steps", "bound"),
     [
         ("broadcast", 12, 40, 1, "one-port,half", 83, 76),
-        ("broadcast", 32, 7, 2, "one-port,half", 39, 31),
+        ("broadcast", 32, 7, 2, "one-port,half", 37, 31),
         ("scatter", 3, 7, 2, "one-port,half", 42, 42),
         ("allgather", 4, 1, 3, "one-port,combining", 9, 5),
         ("broadcast", 64, 100, 2, "one-port", 209, 205),
