@@ -4,7 +4,7 @@ from treecast.errors import Evicted
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group
 from treecast.mpi.engine.choose import Program
-from treecast.mpi.engine.engine import Engine, Outcome, Part
+from treecast.mpi.engine.engine import Engine, Part
 from treecast.mpi.engine.links import Links
 from treecast.transport.base import Key, Kind, Ticket, Until
 from treecast.transport.sockets import Sockets
@@ -49,11 +49,11 @@ class Lane(Links):
 
         self._group.transport.wait(looked, seconds)
 
-    def run(self, program: Program, part: Part) -> Outcome:
-        """Carry out what this rank does in a plan, as far as it comes."""
+    def hold(self, program: Program, part: Part) -> set[int]:
+        """Carry out what this rank does in a plan, as far as it comes; return the chunks that it holds then."""
         self._direct.forget(self._group.agreement.number, self._group.ident)
         try:
-            return Engine(self, program.transfers, part, self._group.late or _FOREVER).run()
+            return Engine(self, program.transfers, part, self._group.late or _FOREVER).run().held
         except Evicted:
             for seat in self._seats:
                 self._drop(seat)

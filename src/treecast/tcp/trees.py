@@ -10,19 +10,19 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
 from treecast.algorithms.sums import Sums, scratch
-from treecast.execution.layout import Bytes, Layout, even_layout
+from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.table import Algorithm
-from treecast.mpi.comm.trees import Blocks, Memory, bytes_of
+from treecast.mpi.engine import blocks as parts
+from treecast.mpi.engine.blocks import Blocks, bytes_of
 from treecast.mpi.engine.choose import ALL_PORT, Operation, Program, flit_of, messages_of, program_of
-from treecast.mpi.engine.engine import Part
 from treecast.networks import Graph, Network, network
 from treecast.tcp.lane import TAGS, Lane
 from treecast.transport.base import SMALL, Piece, Steps
@@ -119,14 +119,8 @@ class Trees:
             group, Operation(shape.name, where, root, count, 0, self._model), members.index(group.rank)
         )
 
-        def chunks(of: Any) -> list[int]:
-            return [chunk for block in of for chunk in range(block * count, (block + 1) * count)]
-
-        memory = Memory(blocks, count)
-        part = Part(memory, chunks(blocks.held), passing=memory.passing)
-        held = Lane(self._direct, group).run(program, part).held
-        lacking = [chunk for chunk in chunks(blocks.wanted) if chunk not in held]
-        return {members[int(program.collective.source_of(chunk))] for chunk in lacking}
+        lacking = parts.carry(blocks, program, partial(Lane(self._direct, group).hold, program))
+        return {members[rank] for rank in lacking}
 
     def broadcast(self, group: Group, where: bool | None, data: Piece | None, root: int) -> Any:
         """Bring the bytes of the root to all ranks."""
@@ -135,10 +129,9 @@ class Trees:
         return self._broadcast(group, data, root)
 
     def _broadcast(self, group: Group, data: Piece, root: int) -> Steps[Failed]:
-        shape, memory = Shape("broadcast", source=root), bytes_of(data)
-        blocks = Blocks(len(memory), lambda block: memory, [0] if group.rank == root else [], [0])
+        shape, block = Shape("broadcast", source=root), parts.of_one(data, group.rank == root)
         return (
-            yield from self._spread(group, shape, {root: data}, lambda where: self._blocks(group, where, shape, blocks))
+            yield from self._spread(group, shape, {root: data}, lambda where: self._blocks(group, where, shape, block))
         )
 
     def allgather(self, group: Group, where: bool | None, mine: Piece | None, blocks: Sequence[Piece] | None) -> Any:
@@ -157,7 +150,7 @@ class Trees:
             into, me = [bytes_of(blocks[rank]) for rank in members], members.index(group.rank)
             if len({len(block) for block in into}) > 1:
                 return self._unequal(group, where, into, me)
-            return self._blocks(group, where, shape, Blocks(len(into[me]), into.__getitem__, [me], range(len(members))))
+            return self._blocks(group, where, shape, parts.of_all(into, me))
 
         return (yield from self._spread(group, shape, {rank: blocks[rank] for rank in group.agreement.members}, go))
 
@@ -193,15 +186,8 @@ class Trees:
         flit = flit_of(where, sizes, 0, self._rate)
         lengths = tuple(-(-size // flit) for size in sizes)
         program = self._program(group, Operation("allgatherv", where, 0, 1, lengths=lengths), me)
-        collective, begin = program.collective, int(program.collective.begins()[me])
-
-        def view(chunk: int) -> Bytes:
-            block, place = map(int, collective.place_of(chunk))
-            return into[block][place * flit : (place + 1) * flit]
-
-        part = Part(view, range(begin, begin + lengths[me]))
-        held = Lane(self._direct, group).run(program, part).held
-        return {members[int(collective.source_of(chunk))] for chunk in range(collective.chunks) if chunk not in held}
+        lacking = parts.carry_unequal(into, flit, me, program, partial(Lane(self._direct, group).hold, program))
+        return {members[rank] for rank in lacking}
 
     def alltoall(
         self,
@@ -216,14 +202,8 @@ class Trees:
             return _equal(None, [*(outgoing or ()), *(incoming or ())])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
-            out, into = ([bytes_of(part[r]) for r in members] for part in (outgoing or (), incoming or ()))
-            into[me][:], size = out[me], len(members)
-
-            def place(block: int) -> Bytes | None:
-                source, target = divmod(block, size)
-                return out[target] if source == me else into[source] if target == me else None
-
-            return Blocks(len(out[me]), place, range(me * size, (me + 1) * size), range(me, size * size, size))
+            out, into = ([pieces[r] for r in members] for pieces in (outgoing or (), incoming or ()))
+            return parts.of_pairs(out, into, me)
 
         return self._personal(group, Shape("alltoall"), blocks, lambda: personal.alltoall(group, outgoing, incoming))
 
@@ -235,13 +215,7 @@ class Trees:
             return _equal(root, [*(outgoing or ()), *([] if mine is None else [mine])])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
-            out = [] if outgoing is None else [bytes_of(outgoing[r]) for r in members]
-            if out and mine is not None:
-                bytes_of(mine)[:] = out[me]
-            into = out[me] if out else bytes_of(mine)
-            return Blocks(
-                len(into), lambda block: out[block] if out else into if block == me else None, range(len(out)), [me]
-            )
+            return parts.of_root(outgoing and [outgoing[r] for r in members], mine, me, gathers=False)
 
         shape = Shape("scatter", source=root)
         return self._personal(group, shape, blocks, lambda: personal.scatter(group, outgoing, mine, root))
@@ -254,13 +228,7 @@ class Trees:
             return _equal(root, [*(incoming or ()), *([] if mine is None else [mine])])
 
         def blocks(members: Sequence[int], me: int) -> Blocks:
-            into = [] if incoming is None else [bytes_of(incoming[r]) for r in members]
-            if into and mine is not None:
-                into[me][:] = bytes_of(mine)
-            own = into[me] if into else bytes_of(mine)
-            return Blocks(
-                len(own), lambda block: into[block] if into else own if block == me else None, [me], range(len(into))
-            )
+            return parts.of_root(incoming and [incoming[r] for r in members], mine, me, gathers=True)
 
         shape = Shape("gather", target=root)
         return self._personal(group, shape, blocks, lambda: personal.gather(group, mine, incoming, root))
@@ -300,10 +268,6 @@ class Trees:
             given = scratch(len(out))
             spread.copy_here(given, out)
 
-        def add(into: Bytes, contribution: Bytes) -> None:
-            numbers = len(into) // item
-            how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
-
         for agreed in self._plans(group):
             where = yield from agreed
             members, me = group.agreement.members, group.agreement.members.index(group.rank)
@@ -312,15 +276,8 @@ class Trees:
             spread.copy_here(out, given)
             messages = messages_of("allreduce", where, -(-len(received) // len(members)), 0, self._rate)
             program = self._program(group, Operation("allreduce", where, 0, messages), me)
-            total = program.collective.sums
-            layout = even_layout(len(received), total, item)
-
-            def view(chunk: int, layout: Layout = layout, total: int = total) -> Bytes:
-                return received[layout.slice_of(chunk % total, chunk % total + 1)]
-
-            own = {chunk: total + chunk for chunk in range(me * messages, (me + 1) * messages)}
-            held = Lane(self._direct, group).run(program, Part(view, (), program.missing, own, add)).held
-            if any(chunk not in held for chunk in range(total, 2 * total)):
+            run = partial(Lane(self._direct, group).hold, program)
+            if not parts.carry_sum(received, item, how, me, program, run):
                 group.lack(group.rank)
             failed = yield from group.settle(Shape("allreduce", redo=True))
             if failed is not None:

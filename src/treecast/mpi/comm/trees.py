@@ -1,7 +1,7 @@
 """The ways by a schedule: down the trees of a network that a program names, and over one port each between hosts."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,37 +9,26 @@ import numpy as np
 from treecast.algorithms import personal, sums
 from treecast.algorithms.spread import copy_here, scratch
 from treecast.algorithms.sums import Sums, width_of
-from treecast.collectives import COLLECTIVES, Collective
-from treecast.errors import DeliveryError, PlanError
-from treecast.execution.layout import Bytes, even_layout, ranges_at
+from treecast.collectives import COLLECTIVES
+from treecast.errors import DeliveryError
+from treecast.execution.layout import Bytes, ranges_at
 from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State
+from treecast.mpi.comm.table import Failed
+from treecast.mpi.engine import blocks
+from treecast.mpi.engine.blocks import Blocks, bytes_of
 from treecast.mpi.engine.choose import Operation, Program
 from treecast.mpi.engine.communicator import builder_of
-from treecast.mpi.engine.engine import Outcome, Part
+from treecast.mpi.engine.memory import Part
 from treecast.transport.base import Piece, Steps
 
 _BETWEEN_HOSTS = {"Bcast", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Scatter", "Gather", "Allreduce"}
 _DOWN_TREES = {*_BETWEEN_HOSTS, "Reduce"}
 KINDS = {kind.mpi: kind.name for kind in COLLECTIVES.values() if kind.mpi in _DOWN_TREES}
 """The calls that go down trees; all others go straight."""
-Failed = tuple[int, ...]
 _GATHERING = Shape("allgather")
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of ``size`` bytes, as one rank sees them: those that it has (``held``), and those that it must receive (``wanted``).
-
-    ``place(block)``: the memory of a block, None of one that only passes.
-    """
-
-    size: int
-    place: Callable[[int], Bytes | None]
-    held: Iterable[int]
-    wanted: Iterable[int]
 
 
 def trees_of(state: State, name: str, options: Options) -> "Trees | None":
@@ -73,59 +62,39 @@ class Trees:
         shape = Shape("broadcast", source=root)
         if not self._all_take_part(call, shape) or data is None:
             return ()
-        memory, held = bytes_of(data), [0] if call.ours.rank == root else []
-        return self._move(call, shape, Blocks(len(memory), lambda block: memory, held, [0]))
+        return self._move(call, shape, blocks.of_one(data, call.ours.rank == root))
 
-    def allgather(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> Failed:
+    def allgather(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> Failed:
         """Bring the block of every rank to all ranks."""
-        into, me = self._own_among(call, mine, blocks), call.ours.rank
-        if into is None:
-            return ()
-        return self._move(call, _GATHERING, Blocks(len(into[me]), into.__getitem__, [me], range(call.ours.size)))
+        into = self._own_among(call, mine, pieces)
+        return () if into is None else self._move(call, _GATHERING, blocks.of_all(into, call.ours.rank))
 
-    def allgatherv(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> Failed:
+    def allgatherv(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> Failed:
         """Bring the block of every rank, of any length, to all ranks."""
-        into, me = self._own_among(call, mine, blocks), call.ours.rank
+        into, options = self._own_among(call, mine, pieces), self._options
         if into is None:
             return ()
-        what, flit = self._ours.unequal(
-            "allgatherv", tuple(map(len, into)), self._options.survive, self._options.network
-        )
+        what, flit = self._ours.unequal("allgatherv", tuple(map(len, into)), options.survive, options.network)
         program = self._ours.program(what, 0)
-        begins, collective = program.collective.begins().tolist(), program.collective
+        run = partial(self._run, call, what, program)
+        return _settle(call, blocks.carry_unequal(into, flit, call.ours.rank, program, run), _GATHERING)
 
-        def view(chunk: int) -> Bytes:
-            block, place = map(int, collective.place_of(chunk))
-            return into[block][place * flit : (place + 1) * flit]
-
-        held = range(begins[me], begins[me] + (what.lengths or ())[me])
-        outcome = self._run(call, what, program, Part(view, held))
-        return _settle(call, _sources_of_missing(collective, outcome, range(collective.chunks)), _GATHERING)
-
-    def _own_among(self, call: Call, mine: Piece | None, blocks: Sequence[Piece] | None) -> list[Bytes] | None:
+    def _own_among(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> list[Bytes] | None:
         """Return the memory of the blocks of all ranks, this one's with what it sends; None where it does not go on."""
-        if not self._all_take_part(call, _GATHERING) or blocks is None:
+        if not self._all_take_part(call, _GATHERING) or pieces is None:
             return None
         if mine is not None:
-            copy_here(blocks[call.ours.rank], mine)
-        return [bytes_of(block) for block in blocks]
+            copy_here(pieces[call.ours.rank], mine)
+        return [bytes_of(piece) for piece in pieces]
 
     def alltoall(
         self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
     ) -> Failed:
         """Bring a block from every rank to every rank."""
-        shape, me, size = Shape("alltoall"), call.ours.rank, call.ours.size
+        shape = Shape("alltoall")
         if not self._all_take_part(call, shape) or outgoing is None or incoming is None:
             return ()
-        copy_here(incoming[me], outgoing[me])
-        out, into = [bytes_of(piece) for piece in outgoing], [bytes_of(piece) for piece in incoming]
-
-        def place(block: int) -> Bytes | None:
-            source, target = divmod(block, size)
-            return out[target] if source == me else into[source] if target == me else None
-
-        mine, wanted = range(me * size, (me + 1) * size), range(me, size * size, size)
-        return self._move(call, shape, Blocks(len(out[me]), place, mine, wanted))
+        return self._move(call, shape, blocks.of_pairs(outgoing, incoming, call.ours.rank))
 
     def alltoallv(
         self, call: Call, outgoing: Sequence[Piece] | None, incoming: Sequence[Piece] | None, *_: Any
@@ -165,38 +134,22 @@ class Trees:
             [c for a, b in ranges_at(some, me) for c in range(a, b)]
             for some in (collective.given(), collective.wanted())
         ]
-        outcome = self._run(call, what, program, Part(view, chunks[0], passing=passing))
-        return _settle(call, _sources_of_missing(collective, outcome, chunks[1]), shape)
+        held = self._run(call, what, program, Part(view, chunks[0], passing=passing))
+        return _settle(call, blocks.sources_of_missing(collective, held, chunks[1]), shape)
 
     def scatter(self, call: Call, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any) -> Failed:
         """Deal out the root's blocks."""
-        shape, me = Shape("scatter", source=root), call.ours.rank
-        if not self._all_take_part(call, shape) or (outgoing is None and mine is None):
-            return ()
-        out = [] if outgoing is None else [bytes_of(piece) for piece in outgoing]
-        if outgoing is not None and mine is not None:
-            copy_here(mine, outgoing[me])
-        into = out[me] if out else bytes_of(mine)
-
-        def place(block: int) -> Bytes | None:
-            return out[block] if out else into if block == me else None
-
-        return self._move(call, shape, Blocks(len(into), place, range(call.ours.size) if out else (), [me]))
+        return self._of_root(call, Shape("scatter", source=root), outgoing, mine)
 
     def gather(self, call: Call, mine: Piece | None, incoming: Sequence[Piece] | None, root: int, *_: Any) -> Failed:
         """Collect every rank's block at the root."""
-        shape, me = Shape("gather", target=root), call.ours.rank
-        if not self._all_take_part(call, shape) or (incoming is None and mine is None):
+        return self._of_root(call, Shape("gather", target=root), incoming, mine)
+
+    def _of_root(self, call: Call, shape: Shape, pieces: Sequence[Piece] | None, mine: Piece | None) -> Failed:
+        if not self._all_take_part(call, shape) or (pieces is None and mine is None):
             return ()
-        into = [] if incoming is None else [bytes_of(piece) for piece in incoming]
-        if incoming is not None and mine is not None:
-            copy_here(incoming[me], mine)
-        own = into[me] if into else bytes_of(mine)
-
-        def place(block: int) -> Bytes | None:
-            return into[block] if into else own if block == me else None
-
-        return self._move(call, shape, Blocks(len(own), place, [me], range(call.ours.size) if into else ()))
+        gathers = shape.target is not None
+        return self._move(call, shape, blocks.of_root(pieces, mine, call.ours.rank, gathers=gathers))
 
     def allreduce(self, call: Call, mine: Piece | None, out: Piece | None, how: Sums | None) -> Failed:
         """Bring the sum of all contributions to all ranks; it is added along the trees, in the order of the schedule."""
@@ -236,22 +189,8 @@ class Trees:
         received, item, end = bytes_of(work), width_of(work, how) or 1, shape.target
         size = len(received) if end is not None else -(-len(received) // call.ours.size)
         what = self._ours.operation(shape.name, end or 0, size, 0, self._options.network)
-        program, count = self._ours.program(what, end or 0), what.messages
-        total, results = program.collective.sums, program.collective.results
-        # chunks are cut across the whole vector; a finished sum takes the place of the contribution, which is gone by then
-        layout = even_layout(len(received), total, item)
-
-        def view(chunk: int) -> Bytes:
-            return received[layout.slice_of(chunk % total, chunk % total + 1)]
-
-        def add(into: Bytes, contribution: Bytes) -> None:
-            numbers = len(into) // item
-            how.op.Reduce_local([contribution, numbers, how.datatype], [into, numbers, how.datatype])
-
-        own = {c: total + c for c in range(me * count, (me + 1) * count)} if results else {}
-        outcome = self._run(call, what, program, Part(view, (), program.missing, own, add))
-        wanted = range(total, 2 * total) if results else range(total) if me == end else ()
-        is_whole = outcome.held.issuperset(wanted)
+        program = self._ours.program(what, end or 0)
+        is_whole = blocks.carry_sum(received, item, how, me, program, partial(self._run, call, what, program))
         if not self._options.survive:
             if is_whole:
                 return ()
@@ -274,24 +213,18 @@ class Trees:
             _settle(call, set(), shape)
         return not call.refused
 
-    def _move(self, call: Call, shape: Shape, blocks: Blocks) -> Failed:
+    def _move(self, call: Call, shape: Shape, these: Blocks) -> Failed:
         root = next((end for end in (shape.source, shape.target) if end is not None), 0)
-        what = self._ours.operation(shape.name, root, blocks.size, self._options.survive, self._options.network)
-        program, count = self._ours.program(what, root), what.messages
+        what = self._ours.operation(shape.name, root, these.size, self._options.survive, self._options.network)
+        program = self._ours.program(what, root)
+        return _settle(call, blocks.carry(these, program, partial(self._run, call, what, program)), shape)
 
-        def chunks(of: Iterable[int]) -> Iterable[int]:
-            return (chunk for block in of for chunk in range(block * count, (block + 1) * count))
-
-        memory = Memory(blocks, count)
-        outcome = self._run(call, what, program, Part(memory, chunks(blocks.held), passing=memory.passing))
-        return _settle(call, _sources_of_missing(program.collective, outcome, chunks(blocks.wanted)), shape)
-
-    def _run(self, call: Call, what: Operation, program: Program, part: Part) -> Outcome:
+    def _run(self, call: Call, what: Operation, program: Program, part: Part) -> set[int]:
         self._ours.epoch = call.number  # the same at all ranks, whatever each of them has refused before
         outcome = self._ours.run(what, program, part, self._options.deadline)
         for rank in outcome.dead:
             call.group.lose(rank, True)
-        return outcome
+        return outcome.held
 
 
 def _settle(call: Call, lacks: set[int], shape: Shape) -> Failed:
@@ -303,33 +236,3 @@ def _settle(call: Call, lacks: set[int], shape: Shape) -> Failed:
         return (yield from group.settle(shape)) or ()
 
     return call.run(steps(call.group))
-
-
-def bytes_of(piece: Piece) -> Bytes:
-    """Return a piece as an array of bytes in the same memory."""
-    return np.frombuffer(piece, np.uint8) if len(piece) else np.empty(0, np.uint8)
-
-
-def _sources_of_missing(collective: Collective, outcome: Outcome, wanted: Iterable[int]) -> set[int]:
-    return {int(collective.source_of(chunk)) for chunk in wanted if chunk not in outcome.held}
-
-
-class Memory:
-    """Where chunks lie, each block cut into ``count`` of them."""
-
-    def __init__(self, blocks: Blocks, count: int) -> None:
-        self._place, self._count, self._layout = blocks.place, count, even_layout(blocks.size, count)
-
-    def __call__(self, chunk: int) -> Bytes:
-        """Return the bytes of a chunk."""
-        block, place = divmod(chunk, self._count)
-        memory = self._place(block)
-        if memory is None:
-            raise PlanError(f"chunk {chunk} only passes, and has no place")
-        return memory[self._layout.slice_of(place, place + 1)]
-
-    def passing(self, chunk: int) -> int | None:
-        """Return how many bytes a chunk has that only passes; None of one that has a place."""
-        block, place = divmod(chunk, self._count)
-        where = self._layout.slice_of(place, place + 1)
-        return where.stop - where.start if self._place(block) is None else None
