@@ -5,12 +5,13 @@ ranks.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from functools import reduce as fold
-from typing import Any
+from typing import Any, cast
 
 from treecast.algorithms import personal, spread
 from treecast.mpi.comm.call import Call
-from treecast.mpi.comm.table import Failed, ObjectJob, Rank, check_root, of_objects
+from treecast.mpi.comm.table import Algorithm, Failed, ObjectJob, Rank, check_root, of_objects
 from treecast.transport.base import Piece
 
 _HEAD = 8  # bytes that tell how long an object is
@@ -29,26 +30,40 @@ def _length(head: Piece) -> int:
     return int.from_bytes(bytes(head), "little")
 
 
-def _heads(ours: Rank) -> list[Piece]:
-    heads = [ours.mpi.buffer.allocate(_HEAD) for _ in range(ours.size)]
+def _bring(call: Call, algorithm: Algorithm, out: Any, gets: str, *ends: Any) -> tuple[list[Any], Failed]:
+    """Bring objects by two calls of an algorithm, and return those that have come here: of ranks that have failed None.
+
+    ``out``: a pickled object, a list of one for each rank, () where this rank sends none, or None where its arguments were
+    refused.
+    ``gets``: whether the objects of ``all`` ranks come here, ``one``, or ``none``. ``ends``: the root, if there is one.
+    """
+    mpi, size = call.ours.mpi, call.ours.size
+    if out is None:
+        for _ in range(2 if algorithm is personal.scatter else 1):  # of both parts: the others may not know of it
+            call(algorithm, None, None, *ends)
+        return [], ()
+    lengths = (
+        [_head(mpi, len(each)) for each in cast("list[Piece]", out)] if isinstance(out, list) else _head(mpi, len(out))
+    )
+
+    def go(pieces: Any, places: list[Piece], *equal: bool) -> Failed:
+        into = None if gets == "none" else places if gets == "all" else places[0]
+        return call(algorithm, None if out == () else pieces, into, *ends, *equal)
+
+    heads = [mpi.buffer.allocate(_HEAD) for _ in range({"all": size, "one": 1, "none": 0}[gets])]
     for head in heads:
         head[:] = _LOST.to_bytes(_HEAD, "little")
-    return heads
-
-
-def _places(mpi: Any, heads: Sequence[Piece]) -> list[Piece]:
-    """Return memory for objects of the lengths that have come, none for those that have not."""
-    lengths = [_length(head) for head in heads]
-    return [mpi.buffer.allocate(0 if length == _LOST else length) for length in lengths]
-
-
-def _loaded(mpi: Any, pieces: Sequence[Piece], failed: Failed) -> list[Any]:
-    """Return the objects; None of ranks that have failed, or of which not even the length came."""
-    return [None if rank in failed or not len(piece) else mpi.pickle.loads(piece) for rank, piece in enumerate(pieces)]
-
-
-def _gone(pieces: Sequence[Piece], failed: Failed) -> Failed:
-    return tuple(rank for rank, piece in enumerate(pieces) if rank in failed or not len(piece))
+    go(lengths, heads, *(() if algorithm is spread.allgather else (True,)))
+    known = [_length(head) for head in heads]
+    places = [mpi.buffer.allocate(0 if length == _LOST else length) for length in known]
+    failed = go(out, places)
+    if gets == "one":
+        return [mpi.pickle.loads(places[0])], failed
+    gone = {
+        rank for rank, piece in enumerate(places) if rank in failed or not len(piece)
+    }  # or not even the length came
+    things = [None if rank in gone else mpi.pickle.loads(piece) for rank, piece in enumerate(places)]
+    return things, tuple(sorted(gone)) if places else failed
 
 
 @of_objects
@@ -86,13 +101,7 @@ def bcast(ours: Rank, obj: Any, root: int = 0) -> ObjectJob:
 
 
 def _gather_all(call: Call, mine: Any) -> tuple[list[Any], Failed]:
-    heads = _heads(call.ours)
-    call(spread.allgather, None if mine is None else _head(call.ours.mpi, len(mine)), heads)
-    if mine is None:
-        return [], ()
-    places = _places(call.ours.mpi, heads)
-    failed = call(spread.allgather, mine, places)
-    return _loaded(call.ours.mpi, places, failed), _gone(places, failed)
+    return _bring(call, spread.allgather, mine, "all")
 
 
 @of_objects
@@ -103,30 +112,15 @@ def allgather(ours: Rank, sendobj: Any) -> ObjectJob:
 
 def _gather_at(call: Call, mine: Any, root: int) -> tuple[list[Any] | None, Failed]:
     here = call.ours.rank == root
-    heads = _heads(call.ours) if here else None
-    call(
-        personal.gather,
-        None if mine is None else _head(call.ours.mpi, len(mine)),
-        heads if mine is not None else None,
-        root,
-        True,
-    )
-    if mine is None:
-        return None, ()
-    places = None if heads is None else _places(call.ours.mpi, heads)
-    failed = call(personal.gather, mine, places, root)
-    return (None, failed) if places is None else (_loaded(call.ours.mpi, places, failed), _gone(places, failed))
+    things, failed = _bring(call, personal.gather, mine, "all" if here else "none", root)
+    return things if here else None, failed
 
 
 @of_objects
 def gather(ours: Rank, sendobj: Any, root: int = 0) -> ObjectJob:
     """Collect every rank's object at the root."""
     root = check_root(ours, root)
-
-    def carry(call: Call, mine: Any) -> tuple[Any, Failed]:
-        return _gather_at(call, mine, root)
-
-    return ObjectJob(lambda: _pickled(ours.mpi, sendobj), carry, root)
+    return ObjectJob(lambda: _pickled(ours.mpi, sendobj), partial(_gather_at, root=root), root)
 
 
 @of_objects
@@ -135,16 +129,8 @@ def scatter(ours: Rank, sendobj: Any, root: int = 0) -> ObjectJob:
     root = check_root(ours, root)
 
     def carry(call: Call, out: Any) -> tuple[Any, Failed]:
-        here = call.ours.rank == root
-        if out is None:
-            call(personal.scatter, None, None, root)
-            call(personal.scatter, None, None, root)
-            return None, ()
-        head = call.ours.mpi.buffer.allocate(_HEAD)
-        call(personal.scatter, [_head(call.ours.mpi, len(each)) for each in out] if here else None, head, root, True)
-        data = call.ours.mpi.buffer.allocate(_length(head))
-        call(personal.scatter, out if here else None, data, root)
-        return call.ours.mpi.pickle.loads(data), ()
+        things, failed = _bring(call, personal.scatter, out, "one", root)
+        return things[0] if things else None, failed
 
     return ObjectJob(lambda: _all_pickled(ours, sendobj) if ours.rank == root else (), carry)
 
@@ -161,14 +147,7 @@ def alltoall(ours: Rank, sendobj: Any) -> ObjectJob:
     """Bring an object from every rank to every rank."""
 
     def carry(call: Call, out: Any) -> tuple[Any, Failed]:
-        if out is None:
-            call(personal.alltoall, None, None)
-            return None, ()
-        heads = _heads(call.ours)
-        call(personal.alltoall, [_head(call.ours.mpi, len(each)) for each in out], heads, True)
-        places = _places(call.ours.mpi, heads)
-        failed = call(personal.alltoall, out, places)
-        return _loaded(call.ours.mpi, places, failed), _gone(places, failed)
+        return _bring(call, personal.alltoall, out, "all")
 
     return ObjectJob(lambda: _all_pickled(ours, sendobj), carry)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial, wraps
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from mpi4py import MPI
 
@@ -24,6 +24,10 @@ from treecast.transport.base import Steps
 
 _LISTS = frozenset({list, tuple})
 _IN_PLACE: Any = MPI.IN_PLACE
+_MAKERS = (
+    *("Dup", "Dup_with_info", "Clone", "Idup", "Idup_with_info"),
+    *("Create", "Create_group", "Split", "Split_type", "Shrink"),
+)
 
 
 class Comm(MPI.Intracomm):
@@ -85,39 +89,20 @@ class Comm(MPI.Intracomm):
         alike = made.size == self.size  # another number of ranks is joined otherwise
         return type(self)(made).with_options(self._options if alike else self._options._replace(network=None))
 
-    def Dup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Dup(info))
+    @staticmethod
+    def _making_method(name: str) -> Callable[..., Any]:
+        """Return a method that makes another communicator."""
+        parent = getattr(MPI.Intracomm, name)
 
-    def Dup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Dup_with_info(info))
+        @wraps(parent)
+        def method(self: Comm, *arguments: Any, **named: Any) -> Any:
+            made = parent(self, *arguments, **named)
+            if isinstance(made, tuple):  # with a request, before the end of which it cannot be used
+                made[0]._options = self._options
+                return cast("Any", made)
+            return self._like_this(made)
 
-    def Clone(self) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Clone())
-
-    def Idup(self, info: MPI.Info | None = None) -> Any:  # noqa: N802, D102
-        made, request = super().Idup(info)
-        made._options = self._options  # it cannot be used before the request is over
-        return made, request
-
-    def Idup_with_info(self, info: MPI.Info) -> Any:  # noqa: N802, D102
-        made, request = super().Idup_with_info(info)
-        made._options = self._options
-        return made, request
-
-    def Create(self, group: MPI.Group) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Create(group))
-
-    def Create_group(self, group: MPI.Group, tag: int = 0) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Create_group(group, tag))
-
-    def Split(self, color: int = 0, key: int = 0) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Split(color, key))
-
-    def Split_type(self, split_type: int, key: int = 0, info: MPI.Info = MPI.INFO_NULL) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Split_type(split_type, key, info))
-
-    def Shrink(self) -> Any:  # noqa: N802, D102
-        return self._like_this(super().Shrink())
+        return method
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -206,7 +191,9 @@ class Comm(MPI.Intracomm):
 
     @classmethod
     def add_methods(cls) -> None:
-        """Give the class a method for each collective."""
+        """Give the class a method for each collective, and for each way to make another communicator."""
+        for name in _MAKERS:
+            setattr(cls, name, cls._making_method(name))
         for name, row in ROWS.items():
             setattr(cls, name, cls._own_method(row))
             setattr(cls, f"I{name.lower()}", cls._nonblocking_method(row))
@@ -375,11 +362,7 @@ def is_short(argument: Any, least: int) -> bool:
             return bool(argument[0].nbytes < least and argument[-1].is_predefined)
         return bool(argument.nbytes < least)
     except (AttributeError, IndexError):
-        return _is_short_otherwise(argument, least)
-
-
-def _is_short_otherwise(argument: Any, least: int) -> bool:
-    buffer = argument
+        buffer = argument
     if type(argument) in _LISTS and len(argument) > 1:
         buffer, *_, last = argument
         if isinstance(last, MPI.Datatype) and not last.is_predefined:
