@@ -17,7 +17,7 @@ from treecast.formats.registry import Setting, exporter
 from treecast.formats.settings import BYTES, RATE, link_cost
 from treecast.networks import Network
 from treecast.networks.flows import arcs_of
-from treecast.programs.messages import Messages, chunk_places, messages_of, parcels
+from treecast.programs.messages import Messages, chunk_places, messages_of, parcels, spell_ranges
 from treecast.ragged import Ints, places
 from treecast.schedule import Schedule
 from treecast.schedule.costs import rate_of
@@ -182,12 +182,12 @@ def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float,
         src, dst, step = int(messages.src[m]), int(messages.dst[m]), int(messages.step[m])
         if not steps[m] or not (nodes[src] or nodes[dst]):
             continue
-        ranges = [pair for each in which for pair in fates.ranges(int(each))]
+        ranges = [pair for each in which for pair in fates.carried.ranges(int(each))]
         trees = {int(messages.tree[each]) for each in which}
         said = {"step": step, "src": label[src], "dst": label[dst], "port": int(messages.port[m])}
         event = {
             "ph": "X",
-            "name": f"chunks {', '.join(_spell(pair) for pair in ranges)}" if ranges else "control",
+            "name": f"chunks {spell_ranges(ranges, ', ')}" if ranges else "control",
             "cat": f"tree {min(trees)}" if len(trees) == 1 else "several trees",
             "ts": round(step * microseconds, 3),
             "dur": long,
@@ -200,10 +200,6 @@ def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float,
             if nodes[node] and (node == src or fates.arrived[m]):
                 yield event | {"pid": node, "tid": thread}
     yield from _arrows(messages, fates, arriving, microseconds, shown)
-
-
-def _spell(pair: tuple[int, int]) -> str:
-    return f"{pair[0]}-{pair[1] - 1}" if pair[1] > pair[0] + 1 else str(pair[0])
 
 
 def _arrows(messages: Messages, fates: Fates, arriving: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:

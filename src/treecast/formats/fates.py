@@ -24,23 +24,14 @@ class Fates:
         What fails.
     sent, arrived : bool (messages,)
         Which messages are sent, and which of them arrive.
-    start : int64 (messages + 1,)
-        Where the ranges of each message begin, and the end.
-    first, stop : int64 (ranges,)
-        The chunks that are really sent.
+    carried : Payloads
+        The chunks that are really sent, message by message.
     """
 
     faults: Faults
     sent: NDArray[np.bool_]
     arrived: NDArray[np.bool_]
-    start: Ints
-    first: Ints
-    stop: Ints
-
-    def ranges(self, message: int) -> list[tuple[int, int]]:
-        """Return the ranges (first, stop) of chunks that are sent of one message, in order."""
-        part = slice(self.start[message], self.start[message + 1])
-        return list(zip(self.first[part].tolist(), self.stop[part].tolist(), strict=True))
+    carried: Payloads
 
 
 def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[str]) -> Fates:
@@ -52,25 +43,16 @@ def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[
         For what does not exist, and when the root is dead from the start.
     """
     faults = parse_faults(messages.schedule.network, dead_nodes, cut_links)
-    count = len(messages)
+    count, payloads = len(messages), Payloads(messages.start, messages.first, messages.stop)
     if not len(faults):
         every = np.ones(count, np.bool_)
-        return Fates(faults, every, every, messages.start, messages.first, messages.stop)
+        return Fates(faults, every, every, payloads)
     if bool((np.diff(messages.start) == 0).any()):
         raise FormatError("control flits have no timeline under faults: leave the faults out")
-    columns = {
-        "step": messages.step,
-        "src": messages.src,
-        "dst": messages.dst,
-        "port": messages.port,
-        "tree": messages.tree,
-    }
-    payloads = Payloads(messages.start, messages.first, messages.stop)
+    columns = {name: getattr(messages, name) for name in ("step", "src", "dst", "port", "tree")}
     rows = Rows.of(payloads, **columns, steps=np.ones(count, np.int64), payload=np.arange(count))
     trace = replay(replace(messages.schedule, rows=rows, claims=None), faults)
-    order = np.empty(
-        count, np.int64
-    )  # the message that each row is: rows of one arc and step have an order of their own
+    order = np.empty(count, np.int64)  # the message of each row: rows of one arc and step have an order of their own
     order[_order(trace.schedule.rows)] = _order(messages)
     atom = trace.moves.atom[trace.moved]
     message = order[trace.moves.row[trace.moved]]
@@ -80,7 +62,7 @@ def fates_of(messages: Messages, dead_nodes: Sequence[str], cut_links: Sequence[
     sent, arrived = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     sent[message] = True
     arrived[order[trace.moves.row[trace.arrived]]] = True
-    return Fates(faults, sent, arrived, start, first, stop)
+    return Fates(faults, sent, arrived, Payloads(start, first, stop))
 
 
 def _order(these: Messages | Rows) -> Ints:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from treecast.description import spell_range
 from treecast.errors import FormatError, ScheduleError
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import Rows, Schedule
@@ -69,7 +70,7 @@ class Messages:
         if which is not None:
             entry = explode(begin, which)[1]
             begin, first, stop = starts(np.diff(begin)[which]), first[entry], stop[entry]
-        parts = [_spell(a, b) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
+        parts = [spell_range(a, b) for a, b in zip(first.tolist(), stop.tolist(), strict=True)]
         if len(parts) == len(begin) - 1 and bool((np.diff(begin) == 1).all()):
             return parts
         return [between.join(parts[a:b]) for a, b in pairwise(begin.tolist())]
@@ -216,11 +217,7 @@ def spell_ranges(ranges: list[tuple[int, int]], between: str = ",") -> str:
     >>> spell_ranges([(4, 6), (0, 1)])
     '4-5,0'
     """
-    return between.join(_spell(first, stop) for first, stop in ranges)
-
-
-def _spell(first: int, stop: int) -> str:
-    return f"{first}-{stop - 1}" if stop > first + 1 else str(first)
+    return between.join(spell_range(first, stop) for first, stop in ranges)
 
 
 def _count(rows: Rows) -> Ints:

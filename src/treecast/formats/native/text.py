@@ -24,6 +24,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError
 from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, schedule_of, shorten, split_word
 from treecast.formats.registry import begins_with, exporter, importer
@@ -71,17 +72,13 @@ def _digest_line(version: int, first: bytes, body: bytes) -> bytes:
 def lines(schedule: Schedule) -> Iterator[str]:
     """Yield the rows of a schedule as they stand in a file, a line each, without line ends."""
     rows, table = schedule.rows, schedule.rows.payloads
-    chunks = [",".join(_spell(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
+    chunks = [",".join(spell_range(a, b) for a, b in table.ranges(p)) or _NOTHING for p in range(len(table))]
     nodes = np.union1d(rows.src, rows.dst)
     label = dict(zip(nodes.tolist(), schedule.network.labels(nodes), strict=True))
     columns = [column.tolist() for column in rows.columns().values()]
     for step, steps, src, dst, port, tree, payload in zip(*columns, strict=True):
         of_tree = f" tree={tree}" if tree >= 0 else ""
         yield f"{step}+{steps} {label[src]}>{label[dst]} port={port}{of_tree} {chunks[payload]}"
-
-
-def _spell(first: int, stop: int) -> str:
-    return str(first) if stop == first + 1 else f"{first}-{stop - 1}"
 
 
 def _as_written(data: bytes) -> bytes:
