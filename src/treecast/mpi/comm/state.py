@@ -10,8 +10,8 @@ from mpi4py import MPI
 from treecast.groups.group import Group
 from treecast.mpi.arguments.reader import Reader
 from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
+from treecast.mpi.comm.requests import Worker
 from treecast.mpi.comm.table import Rank
-from treecast.mpi.comm.worker import Worker
 from treecast.mpi.engine.communicator import Communicator
 from treecast.mpi.transport import MpiTransport, Together
 from treecast.transport.base import Kind, Steps, T, carry_out

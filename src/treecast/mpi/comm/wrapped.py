@@ -9,14 +9,13 @@ from mpi4py import MPI
 
 from treecast.errors import PlanError
 from treecast.groups.group import Group, Shape
-from treecast.mpi.comm.again import Again
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.collectives import OBJECTS, ROWS, least_bytes
 from treecast.mpi.comm.last import Last
 from treecast.mpi.comm.missing import tell_failed
 from treecast.mpi.comm.options import Options, check_options
-from treecast.mpi.comm.pending import Pending
 from treecast.mpi.comm.quick import QUICK, go_quickly
+from treecast.mpi.comm.requests import Again, Pending
 from treecast.mpi.comm.state import State, state_of
 from treecast.mpi.comm.table import Failed, Given, Job, Row, job_of
 from treecast.mpi.comm.trees import Trees, trees_of

@@ -6,7 +6,7 @@ are touched. A rank reads no more of the input than it brings.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -146,17 +146,13 @@ def _read_into(source: Source, memory: Bytes, first: int, stop: int) -> None:
 def _piece(path: Path, start: int, length: int, exact: bool = False) -> bytes:
     try:
         with path.open("rb") as file:
-            data = _read_at(file, start, length)
+            file.seek(start)
+            data = file.read(length)
     except OSError as error:
         raise FormatError(f"{spell_path(path)} cannot be read: {error.strerror}") from None
     if exact and len(data) != length:
         raise FormatError(f"{spell_path(path)} cannot be read: it has become shorter")
     return data
-
-
-def _read_at(file: BinaryIO, start: int, length: int) -> bytes:
-    file.seek(start)
-    return file.read(length)
 
 
 def write_arrived(prepared: Prepared, rank: int, held: set[int], folder: str) -> None:

@@ -27,6 +27,7 @@ ENVIRONMENT = {
 FAULT_TOLERANT = ("--with-ft", "ulfm", "--mca", "async_mpi_finalize", "1")
 """ULFM; and MPI_Finalize does not wait for the dead, or some runs would hang there."""
 TIMED_OUT = 124
+_PROGRAM = str(Path(__file__).with_name("program.py"))
 _OPEN_MPI = 5  # the first with fault tolerance that one can rely on
 _PYTHON = re.compile(r"python[0-9.]*")
 _LOOK = 0.1  # seconds between two looks at a job
@@ -73,10 +74,10 @@ def ending_the_job(program: Sequence[str]) -> list[str]:
     ['program.py', 'exec', 'hostname']
     """
     words = [*_interpreter_of(program[0]), *program] if program else []
-    at, watch = _place_of_program(words), str(Path(__file__).with_name("program.py"))
+    at = _place_of_program(words)
     if at:
-        return [*words[:at], watch, *words[at:]]
-    return [sys.executable, "-I", "-S", watch, "exec", *program] if program else []
+        return [*words[:at], _PROGRAM, *words[at:]]
+    return [sys.executable, "-I", "-S", _PROGRAM, "exec", *program] if program else []
 
 
 def _interpreter_of(name: str) -> list[str]:
@@ -147,7 +148,7 @@ def launch(
         reads = _standard_input()
         try:
             child = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *line],
+                [sys.executable, "-I", "-S", _PROGRAM, "tied", str(os.getpid()), *line],
                 env={
                     **torch_place("127.0.0.1"),
                     **inherited,

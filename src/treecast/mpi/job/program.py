@@ -2,6 +2,7 @@
 
     program.py SCRIPT ARGUMENTS …      also -m MODULE …, -c CODE …, or - for standard input: by this Python
     program.py exec COMMAND …          any other program
+    program.py tied PARENT COMMAND …   a program that is asked to end (SIGTERM) when PARENT does, which starts this: mpirun
 
 Under fault tolerance the others live on when a rank ends, and what waits for it may wait for ever, also after MPI_Abort. So the
 process that mpirun starts only watches its child, which is the rank. It notes how the rank ends beside the file that TREECAST_JOB
@@ -33,6 +34,9 @@ _TORCH = {"RANK": "RANK", "WORLD_SIZE": "SIZE", "LOCAL_RANK": "LOCAL_RANK", "LOC
 
 def main(words: list[str]) -> None:
     """Start the program in a child, and watch that."""
+    if words[0] == "tied":
+        end_with(int(words[1]), signal.SIGTERM)
+        execute(words[2:])
     if launcher := os.environ.pop("TREECAST_TIE", ""):
         end_with(int(launcher))
     for name, theirs in _TORCH.items():
@@ -72,10 +76,10 @@ def watch(child: int) -> NoReturn:
     os._exit(0)
 
 
-def end_with(parent: int) -> None:
-    """Have this process killed when its parent ends."""
+def end_with(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have this process killed when its parent ends, even by SIGKILL; or sent another signal."""
     with contextlib.suppress(OSError, AttributeError):  # only Linux has it
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
