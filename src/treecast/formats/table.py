@@ -14,12 +14,11 @@ from treecast.errors import FormatError, TreecastError
 from treecast.formats.native.header import (
     Header,
     header_of,
-    is_word,
     number,
     one_line,
+    read_word,
     schedule_of,
     shorten,
-    split_word,
 )
 from treecast.formats.native.text import read_ranges
 from treecast.formats.registry import begins_with, exporter, importer
@@ -102,12 +101,10 @@ def _header(lines: Iterator[str]) -> tuple[Header, int]:
         if line == _HEAD:
             return header, place
         mark, _, rest = line.partition(" ")
-        word, value = split_word(rest)
-        if mark != "#" or not (is_word(word) or word == "bytes") or word in header:
+        if mark != "#" or not read_word(header, rest, "bytes"):
             raise FormatError(
                 f"line {place}: {shorten(line)!r} is neither '# WORD VALUE', each word once, nor the line {_HEAD}"
             )
-        header[word] = value
     raise FormatError(f"a table of messages has a line {_HEAD}")
 
 

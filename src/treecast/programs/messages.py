@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from treecast.collectives import Collective
 from treecast.description import spell_range
 from treecast.errors import FormatError, ScheduleError
 from treecast.ragged import Ints, explode, places, starts
@@ -204,6 +205,11 @@ def chunk_places(schedule: Schedule, size: int | None = None) -> Ints:
                 f"{size:,} bytes cannot be cut into {chunks:,} chunks: give more, or plan with fewer messages"
             )
         begins = chunk_bounds(collective, chunks * EACH if size is None else size)
+    return with_results(collective, begins)
+
+
+def with_results(collective: Collective, begins: Ints) -> Ints:
+    """Return where chunks begin, and behind them the finished sums, which are as long; where there are none, ``begins``."""
     return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
 
 

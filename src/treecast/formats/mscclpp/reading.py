@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -38,6 +40,15 @@ class WrongError(Exception):
     """What cannot be read as part of a plan."""
 
 
+@contextmanager
+def _noting(found: Findings, where: Where) -> Generator[None]:
+    """Note what cannot be read at a place, and go on behind it."""
+    try:
+        yield
+    except WrongError as error:
+        note(found, "shape", where, str(error))
+
+
 def read_plan(data: bytes, found: Findings) -> Program | None:
     """Return the plan, or None where its shape is wrong; judge ``shape``.
 
@@ -46,24 +57,19 @@ def read_plan(data: bytes, found: Findings) -> Program | None:
     FormatError
         When it is no JSON, or passes a limit.
     """
-    plan = _parse(data)
-    gpus = list[Gpu]()
-    try:
+    plan, tables = _parse(data), list[_Table]()
+    with _noting(found, ()):
         listed = _items(plan, "gpus")
         if not 1 <= len(listed) <= _MOST_GPUS:
             raise WrongError(f"gpus has {len(listed):,} entries: it has 1 to {_MOST_GPUS:,}")
         collective, name = (one_line(_word(plan, key)) for key in ("collective", "name"))
         protocol = _word(plan, "protocol", ("Simple", "LL"))
         flags = [_flag(plan, key) for key in ("inplace", "reuse_resources")]
-        tables = [_Table(gpu, g, len(listed)) for g, gpu in enumerate(listed)]
-    except WrongError as error:
-        note(found, "shape", (), str(error))
-        return None
-    for g, (gpu, table) in enumerate(zip(listed, tables, strict=True)):
-        gpus.append(_read_gpu(gpu, g, table, found))
-    if not found.judged("shape"):
-        return None
-    return Program(name[:80], collective, flags[0], flags[1], protocol == "LL", tuple(gpus), _pair(tables))
+        tables += [_Table(gpu, g, len(listed)) for g, gpu in enumerate(listed)]
+        gpus = tuple(_read_gpu(gpu, g, tables[g], found) for g, gpu in enumerate(listed))
+        if found.judged("shape"):
+            return Program(name[:80], collective, flags[0], flags[1], protocol == "LL", gpus, _pair(tables))
+    return None
 
 
 def _parse(data: bytes) -> _Object:
@@ -190,17 +196,14 @@ def _pair(tables: list[_Table]) -> dict[End, End]:
 
 def _read_gpu(gpu: _Object, g: int, table: _Table, found: Findings) -> Gpu:
     blocks = list[tuple[Op, ...]]()
-    try:
-        for t, block in enumerate(_objects(gpu, "threadblocks")):
-            blocks.append(_read_block(block, (g, t), table, found))
-    except WrongError as error:
-        note(found, "shape", (g,), str(error))
+    with _noting(found, (g,)):
+        blocks += [_read_block(block, (g, t), table, found) for t, block in enumerate(_objects(gpu, "threadblocks"))]
     return Gpu((table.chunks[0], table.chunks[1], table.chunks[2]), tuple(table.semaphores), tuple(blocks))
 
 
 def _read_block(block: _Object, where: Where, table: _Table, found: Findings) -> tuple[Op, ...]:
     ops = list[Op]()
-    try:
+    with _noting(found, where):
         if block.get("id") != where[1]:
             raise WrongError(f"its id is not {where[1]}: ids are positions")
         reader = _Ops(block, where[0], table)
@@ -208,14 +211,9 @@ def _read_block(block: _Object, where: Where, table: _Table, found: Findings) ->
         count = sum(1 + len(_items(op, "ops")) for op in listed)
         if count > MOST_OPS:
             raise WrongError(f"{count} operations: {MOST_OPS} at most, a pipeline and those in it included")
-    except WrongError as error:
-        note(found, "shape", where, str(error))
-        return ()
-    for k, op in enumerate(listed):
-        try:
-            ops.append(reader.read(op, (*where, k)))
-        except WrongError as error:
-            note(found, "shape", (*where, k), str(error))
+        for k, op in enumerate(listed):
+            with _noting(found, (*where, k)):
+                ops.append(reader.read(op, (*where, k)))
     return tuple(ops)
 
 

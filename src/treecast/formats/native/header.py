@@ -133,6 +133,15 @@ def split_word(text: str) -> tuple[str, str]:
     return word, value.strip()
 
 
+def read_word(header: Header, text: str, other: str) -> bool:
+    """Take a line's word and value into a header; return whether it is a word, or the ``other`` one, and not there yet."""
+    word, value = split_word(text)
+    if not (is_word(word) or word == other) or word in header:
+        return False
+    header[word] = value
+    return True
+
+
 def is_word(word: str) -> bool:
     """Return whether a header has such a word."""
     return (word in WORDS and word != OPTION.strip()) or word.startswith(OPTION)

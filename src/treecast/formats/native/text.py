@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from treecast.description import spell_range
 from treecast.errors import FormatError, TreecastError
-from treecast.formats.native.header import VERSION, WORDS, Header, header_of, is_word, schedule_of, shorten, split_word
+from treecast.formats.native.header import VERSION, WORDS, Header, header_of, read_word, schedule_of, shorten
 from treecast.formats.registry import begins_with, exporter, importer
 from treecast.networks import Network
 from treecast.schedule import COLUMNS, Payloads, Rows, Schedule
@@ -119,12 +119,10 @@ def decode(data: bytes) -> Schedule:
     )
     header: Header = {}
     for number, line in numbered:
-        word, value = split_word(line)
-        if not (is_word(word) or word == "rows") or word in header:
+        if not read_word(header, line, "rows"):
             known = ", ".join(_WORDS)
             raise FormatError(f"line {number}: {shorten(line)!r} is none of the lines {known}, each at most once")
-        header[word] = value
-        if word == "rows":
+        if "rows" in header:
             break
     else:
         raise FormatError("there is no line 'rows N' before the rows")

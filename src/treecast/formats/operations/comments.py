@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from treecast.errors import FormatError
-from treecast.formats.native.header import Header, header_of, is_word, shorten, split_word
+from treecast.formats.native.header import Header, header_of, read_word, shorten
 from treecast.formats.native.text import read_ranges
 from treecast.programs.messages import Messages
 from treecast.ragged import Ints
@@ -45,17 +45,17 @@ class Comments:
     waiting: list[Carried] = field(default_factory=list[Carried])
     carried: dict[int, tuple[Carried, ...]] = field(default_factory=dict[int, tuple[Carried, ...]])
 
-    def take(self, text: str) -> None:
-        """Take in a comment, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
+    def take(self, text: str, line: int) -> None:
+        """Take in a comment of a line, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
         if found := _CARRIED.fullmatch(text):
             step, port, tree = (int(number) for number in found.groups()[:3])
-            ranges = tuple(read_ranges(found[4].replace(";", ",")))
+            try:
+                ranges = tuple(read_ranges(found[4].replace(";", ",")))
+            except FormatError as error:
+                raise FormatError(f"line {line}: {error}") from None
             self.waiting.append(Carried(step, port, tree, ranges))
-        elif text.startswith(_MARK):
-            word, value = split_word(text.removeprefix(_MARK))
-            if not (is_word(word) or word == "bytes") or word in self.header:
-                raise FormatError(f"{shorten(text)!r} is no 'treecast WORD VALUE', each word once")
-            self.header[word] = value
+        elif text.startswith(_MARK) and not read_word(self.header, text.removeprefix(_MARK), "bytes"):
+            raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
 
     def sent(self, operation: int) -> None:
         """Give what is said of the next send to this one."""

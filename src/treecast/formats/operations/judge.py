@@ -19,6 +19,7 @@ from treecast.networks import Network
 from treecast.programs.arcs import figures_of, find_network, judge_arcs, judge_links
 from treecast.programs.contents import find_contents
 from treecast.programs.flows import judge_flows
+from treecast.programs.messages import with_results
 from treecast.programs.order import Order, find_order, judge_order
 from treecast.programs.pairing import Pairs, find_pairs, judge_pairs
 from treecast.programs.to_schedule import bounds_of
@@ -148,8 +149,7 @@ def _begins(collective: Collective, told: Told) -> Ints:
     chunks = blocks_of(collective) * collective.messages
     if told.size is not None and told.size < chunks:
         raise FormatError(f"{told.size:,} bytes cannot be cut into {chunks:,} chunks: give more, or fewer messages")
-    begins = chunk_bounds(collective, told.size or chunks)
-    return np.concatenate([begins, begins[-1] + begins[1:]]) if collective.results else begins
+    return with_results(collective, chunk_bounds(collective, told.size or chunks))
 
 
 def _collective_of(where: Network, told: Told) -> Collective | None:

@@ -58,10 +58,7 @@ def read_traces(data: bytes) -> Listed:
     for line, raw in enumerate(text_of(data, "trace").split("\n"), 1):
         text = raw.strip()
         if text.startswith("#"):
-            try:
-                reading.comments.take(text[1:].strip())
-            except FormatError as error:
-                raise FormatError(f"line {line}: {error}") from None
+            reading.comments.take(text[1:].strip(), line)
         elif text:
             _read(reading, ranks, text.split(), line)
     if sorted(ranks) != list(range(len(ranks))) or not ranks:
