@@ -186,7 +186,9 @@ class Trees:
         flit = flit_of(where, sizes, 0, self._rate)
         lengths = tuple(-(-size // flit) for size in sizes)
         program = self._program(group, Operation("allgatherv", where, 0, 1, lengths=lengths), me)
-        lacking = parts.carry_unequal(into, flit, me, program, partial(Lane(self._direct, group).hold, program))
+        lacking = parts.carry_unequal(
+            into.__getitem__, (sizes, flit), me, program, partial(Lane(self._direct, group).hold, program)
+        )
         return {members[rank] for rank in lacking}
 
     def alltoall(

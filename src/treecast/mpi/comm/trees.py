@@ -11,7 +11,7 @@ from treecast.algorithms.spread import copy_here, scratch
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
-from treecast.execution.layout import Bytes, ranges_at
+from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.options import Options
@@ -71,13 +71,10 @@ class Trees:
 
     def allgatherv(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> Failed:
         """Bring the block of every rank, of any length, to all ranks."""
-        into, options = self._own_among(call, mine, pieces), self._options
+        into = self._own_among(call, mine, pieces)
         if into is None:
             return ()
-        what, flit = self._ours.unequal("allgatherv", tuple(map(len, into)), options.survive, options.network)
-        program = self._ours.program(what, 0)
-        run = partial(self._run, call, what, program)
-        return _settle(call, blocks.carry_unequal(into, flit, call.ours.rank, program, run), _GATHERING)
+        return self._move_unequal(call, _GATHERING, into.__getitem__, tuple(map(len, into)))
 
     def _own_among(self, call: Call, mine: Piece | None, pieces: Sequence[Piece] | None) -> list[Bytes] | None:
         """Return the memory of the blocks of all ranks, this one's with what it sends; None where it does not go on."""
@@ -105,37 +102,14 @@ class Trees:
             return call.run(personal.alltoall(call.group, outgoing, incoming))
         if not self._all_take_part(call, shape) or outgoing is None or incoming is None:
             return ()
-        copy_here(incoming[me], outgoing[me])
-        out, into = [bytes_of(piece) for piece in outgoing], [bytes_of(piece) for piece in incoming]
-        sizes = np.empty((size, size), np.int64)
-        self._ours.comm.Allgather(np.array([len(piece) for piece in out]), sizes)
+        place, sizes = blocks.of_pairs(outgoing, incoming, me).place, np.empty((size, size), np.int64)
+        self._ours.comm.Allgather(np.array([len(piece) for piece in outgoing]), sizes)
         np.fill_diagonal(sizes, 0)
-        for source in (u for u, piece in enumerate(into) if len(piece) < sizes[u, me]):
+        for source in (u for u, piece in enumerate(incoming) if len(piece) < sizes[u, me]):
             raise DeliveryError(
                 f"alltoallv: {sizes[source, me]} bytes come from rank {source}, and there is room for less"
             )
-        what, flit = self._ours.unequal("alltoallv", tuple(sizes.ravel().tolist()), 0, self._options.network)
-        program = self._ours.program(what, 0)
-        collective = program.collective
-
-        def span(chunk: int) -> tuple[int, int, slice]:
-            block, place = map(int, collective.place_of(chunk))
-            return *divmod(block, size), slice(place * flit, min((place + 1) * flit, int(sizes.flat[block])))
-
-        def view(chunk: int) -> Bytes:
-            source, target, part = span(chunk)
-            return (out[target] if source == me else into[source])[part]
-
-        def passing(chunk: int) -> int | None:
-            source, target, part = span(chunk)
-            return None if me in (source, target) else part.stop - part.start
-
-        chunks = [
-            [c for a, b in ranges_at(some, me) for c in range(a, b)]
-            for some in (collective.given(), collective.wanted())
-        ]
-        held = self._run(call, what, program, Part(view, chunks[0], passing=passing))
-        return _settle(call, blocks.sources_of_missing(collective, held, chunks[1]), shape)
+        return self._move_unequal(call, shape, place, tuple(sizes.ravel().tolist()))
 
     def scatter(self, call: Call, outgoing: Sequence[Piece] | None, mine: Piece | None, root: int, *_: Any) -> Failed:
         """Deal out the root's blocks."""
@@ -218,6 +192,14 @@ class Trees:
         what = self._ours.operation(shape.name, root, these.size, self._options.survive, self._options.network)
         program = self._ours.program(what, root)
         return _settle(call, blocks.carry(these, program, partial(self._run, call, what, program)), shape)
+
+    def _move_unequal(
+        self, call: Call, shape: Shape, place: Callable[[int], Bytes | None], sizes: tuple[int, ...]
+    ) -> Failed:
+        what, flit = self._ours.unequal(f"{shape.name}v", sizes, self._options.survive, self._options.network)
+        program = self._ours.program(what, 0)
+        run = partial(self._run, call, what, program)
+        return _settle(call, blocks.carry_unequal(place, (sizes, flit), call.ours.rank, program, run), shape)
 
     def _run(self, call: Call, what: Operation, program: Program, part: Part) -> set[int]:
         self._ours.epoch = call.number  # the same at all ranks, whatever each of them has refused before

@@ -8,7 +8,7 @@ import numpy as np
 from treecast.algorithms.sums import Sums
 from treecast.collectives import Collective
 from treecast.errors import PlanError
-from treecast.execution.layout import Bytes, even_layout
+from treecast.execution.layout import Bytes, even_layout, ranges_at
 from treecast.mpi.engine.choose import Program
 from treecast.mpi.engine.memory import Part
 from treecast.transport.base import Piece
@@ -103,17 +103,34 @@ def carry(blocks: Blocks, program: Program, run: Run) -> set[int]:
     return sources_of_missing(program.collective, held, chunks(blocks.wanted))
 
 
-def carry_unequal(into: Sequence[Bytes], flit: int, me: int, program: Program, run: Run) -> set[int]:
-    """Carry a plan of blocks of any lengths out, cut into flits of so many bytes; return the ranks whose data this one lacks."""
-    collective = program.collective
-    begins = [*collective.begins().tolist(), collective.chunks]
+def carry_unequal(
+    place: Callable[[int], Bytes | None], cut: tuple[Sequence[int], int], me: int, program: Program, run: Run
+) -> set[int]:
+    """Carry a plan of blocks of any lengths out; return the ranks whose data this one lacks.
+
+    ``place``: as of ``Blocks``. ``cut``: the bytes of each block, and of the flits that it is cut into.
+    """
+    collective, (sizes, flit) = program.collective, cut
+
+    def span(chunk: int) -> tuple[Bytes | None, slice]:
+        block, number = map(int, collective.place_of(chunk))
+        return place(block), slice(number * flit, min((number + 1) * flit, int(sizes[block])))
 
     def view(chunk: int) -> Bytes:
-        block, place = map(int, collective.place_of(chunk))
-        return into[block][place * flit : (place + 1) * flit]
+        memory, where = span(chunk)
+        if memory is None:
+            raise PlanError(f"chunk {chunk} only passes, and has no place")
+        return memory[where]
 
-    held = run(Part(view, range(begins[me], begins[me] - (-len(into[me]) // flit))))
-    return sources_of_missing(collective, held, range(collective.chunks))
+    def passing(chunk: int) -> int | None:
+        memory, where = span(chunk)
+        return where.stop - where.start if memory is None else None
+
+    own, wanted = (
+        [chunk for first, stop in ranges_at(some, me) for chunk in range(first, stop)]
+        for some in (collective.given(), collective.wanted())
+    )
+    return sources_of_missing(collective, run(Part(view, own, passing=passing)), wanted)
 
 
 def carry_sum(received: Bytes, item: int, how: Sums, me: int, program: Program, run: Run) -> bool:
