@@ -49,7 +49,7 @@ class FaultSets:
                     arcs.append((arc, -1))
         self.node = np.array(names + [-1] * (len(arcs) - len(names)), np.int64)
         self.arcs = np.array(arcs, np.int64).reshape(-1, 2)
-        self.elements, self.ports = len(arcs), network.ports
+        self.kind, self.elements, self.ports = kind, len(arcs), network.ports
 
     def sets(self, start: int, stop: int, size: int) -> Ints:
         """Return the sets number ``start … stop-1`` of ``size`` elements, in lexicographic order: int64 (sets, size)."""

@@ -1,13 +1,13 @@
 """Sweeps: a schedule under every set of a few faults, or under many random ones."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecast.description import Described, Description, count_of, describe, list_few
 from treecast.errors import FaultError
@@ -17,7 +17,7 @@ from treecast.schedule import Schedule
 from treecast.simulation.fault_sets import Elements, FaultSets, Kind
 from treecast.simulation.faults import Faults, check_seed
 from treecast.simulation.lies import verdicts
-from treecast.simulation.set_replay import Hit, SetReplay
+from treecast.simulation.set_replay import SetReplay
 from treecast.simulation.spreading import spread
 
 
@@ -151,13 +151,92 @@ def sweep(
     began = time.perf_counter()
     if schedule.collective.sums:
         raise FaultError("a sum has one copy and survives no fault: there are no sets of faults to try")
-    if liars:
-        choice = _Choice(sample, seed, keep_going, executor)
-        return _sweep_lies(schedule, most, kind, liars, choice=choice, progress=progress)
-    most = schedule.copies - 1 if most is None else most
     choices = FaultSets(schedule, kind)
+    if most is None:
+        most = max(0, schedule.copies - 1 - 2 * liars)
+    chosen = _with_liars(schedule, choices, (most, liars), sample, seed) if liars else None
+    total, batches = chosen or _of_faults(schedule, choices, most, sample, seed)
+    with reporting(progress):
+        found = _try_all(batches, total, keep_going, executor)
+    first = found.first or _Failing(None, None, -1, -1)
+    return Sweep(
+        schedule,
+        kind,
+        most,
+        sets=found.tried,
+        exhaustive=sample is None and found.tried == total,
+        sample=sample is not None,
+        failing=found.failing,
+        counterexample=first.dead,
+        node=first.node,
+        chunk=first.chunk,
+        seconds=time.perf_counter() - began,
+        liars=liars,
+        lying=first.lying,
+    )
+
+
+class _Failing(NamedTuple):
+    """A failing set: its liars and its dead, and a node that lacks a chunk under it, or elects wrongly."""
+
+    lying: Faults | None
+    dead: Faults | None
+    node: int
+    chunk: int
+
+
+class _Tally(NamedTuple):
+    """A count of sets: how many there were, how many fail, and the first that does."""
+
+    tried: int
+    failing: int
+    first: _Failing | None
+
+
+class _Batch(NamedTuple):
+    """Sets that are tried together: so many ``sets``, in tasks of ``each``, and the name of the work."""
+
+    trial: Callable[[Any], _Tally]
+    tasks: Sequence[Any]
+    each: int
+    sets: int
+    what: str
+
+
+def _try_all(batches: Iterable[_Batch], total: int, keep_going: bool, executor: Executor | None) -> _Tally:
+    """Try all sets, or those up to the task in which the first one fails."""
+    found = _Tally(0, 0, None)
+    for trial, tasks, each, sets, what in batches:
+        with part_of(before=found.tried, total=total), part_of(each=each, total=sets):
+            done = [found, *spread(trial, tasks, executor, what=what, until=None if keep_going else _fails)]
+        first = next((tally.first for tally in done if tally.first), None)
+        found = _Tally(sum(tally.tried for tally in done), sum(tally.failing for tally in done), first)
+        if first and not keep_going:
+            break
+    return found
+
+
+def _fails(tally: _Tally) -> bool:
+    return tally.first is not None
+
+
+def _check_total(total: int, most: int) -> None:
+    if total > most:
+        raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
+
+
+_BLOCK = 1 << 13
+_MOST_SETS = 10**10
+_Sets = Callable[[int, int], Ints]
+"""Gives the sets number start … stop-1 as rows of elements."""
+
+
+def _of_faults(
+    schedule: Schedule, choices: FaultSets, most: int, sample: int | None, seed: int
+) -> tuple[int, Iterator[_Batch]]:
+    """Return how many sets of faults there are to try, and the sets, by size."""
     if not 0 <= most <= choices.elements:
-        raise FaultError(f"a set cannot have {most} faults: there are {choices.elements} {kind} that can fail")
+        raise FaultError(f"a set cannot have {most} faults: there are {choices.elements} {choices.kind} that can fail")
     if sample is not None:
         if sample < 1 or most < 1:
             raise FaultError(f"a sample needs at least 1 set of at least 1 fault, not {sample} of {most}")
@@ -165,41 +244,30 @@ def sweep(
         parts: list[tuple[int, _Sets]] = [(sample, partial(choices.random_sets, size=most, seed=seed))]
     else:
         parts = [(comb(choices.elements, size), partial(choices.sets, size=size)) for size in range(most + 1)]
-    total = sum(count for count, _ in parts)
-    if total > _MOST_SETS:
-        raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
+    _check_total(total := sum(count for count, _ in parts), _MOST_SETS)
     replay = SetReplay(schedule, choices.node, choices.arcs)
-    tried = failing = 0
-    first: Hit | None = None
-    for count, sets in parts:
-        with reporting(progress), part_of(before=tried, total=total):
-            done, fails, hit = _try_all(_Trial(replay, sets), count, keep_going, executor)
-        tried, failing, first = tried + done, failing + fails, first or hit
-        if first and not keep_going:
-            break
-    node, chunk = (-1, -1) if first is None else (first.node, int(replay.bounds[first.atom]))
-    return Sweep(
-        schedule,
-        kind,
-        most,
-        sets=tried,
-        exhaustive=sample is None and tried == total,
-        sample=sample is not None,
-        failing=failing,
-        counterexample=None if first is None else choices.faults(first.elements),
-        node=node,
-        chunk=chunk,
-        seconds=time.perf_counter() - began,
-    )
+
+    def batches() -> Iterator[_Batch]:
+        for count, sets in parts:
+            block = _BLOCK if count < 10**8 else 8 * _BLOCK
+            tasks = [(start, min(start + block, count)) for start in range(0, count, block)]
+            yield _Batch(_Trial(replay, choices, sets), tasks, block, count, "fault sets")
+
+    return total, batches()
 
 
-class _Choice(NamedTuple):
-    """Which sets are tried: all, or a sample from a seed; whether the first that fails ends it; and who does the work."""
+@dataclass(frozen=True)
+class _Trial:
+    """Tries the sets number start … stop-1: the work of a worker."""
 
-    sample: int | None
-    seed: int
-    keep_going: bool
-    executor: Executor | None
+    replay: SetReplay
+    choices: FaultSets
+    sets: _Sets
+
+    def __call__(self, task: tuple[int, int]) -> _Tally:
+        lacking, hit = self.replay.try_sets(self.sets(*task))
+        first = hit and _Failing(None, self.choices.faults(hit.elements), hit.node, int(self.replay.bounds[hit.atom]))
+        return _Tally(len(lacking), int((lacking > 0).sum()), first)
 
 
 _LYING_BLOCK = 1 << 8
@@ -207,66 +275,29 @@ _BLOCKS = 64  # that are spread over workers at once
 _MOST_LYING_SETS = 10**8
 
 
-def _sweep_lies(
-    schedule: Schedule, most: int | None, kind: Kind, liars: int, *, choice: _Choice, progress: Progress | None
-) -> Sweep:
-    """Sweep over sets of which some elements fail and others lie."""
-    began = time.perf_counter()
-    most = max(0, schedule.copies - 1 - 2 * liars) if most is None else most
-    choices = FaultSets(schedule, kind)
+def _with_liars(
+    schedule: Schedule, choices: FaultSets, sizes: tuple[int, int], sample: int | None, seed: int
+) -> tuple[int, Iterator[_Batch]]:
+    """Return how many sets there are of which some elements fail and others lie, and the sets. ``sizes``: the most of both."""
+    most, liars = sizes
     if most < 0 or liars < 0 or most + liars > choices.elements:
         raise FaultError(
-            f"a set cannot have {most} faults and {liars} liars: there are {choices.elements} {kind} that can fail or lie"
+            f"a set cannot have {most} faults and {liars} liars: there are {choices.elements} {choices.kind} that can fail or lie"
         )
-    sizes = [(c, n) for c in range(most + 1) for n in range(liars + 1)]
-    total = choice.sample or sum(comb(choices.elements, c) * comb(choices.elements - c, n) for c, n in sizes)
-    if choice.sample is not None and choice.sample < 1:
-        raise FaultError(f"a sample needs at least 1 set, not {choice.sample}")
-    if total > _MOST_LYING_SETS:
-        raise FaultError(f"{total:,} sets of faults are too many to try: take fewer faults, or a sample of the sets")
-    check_seed(choice.seed)
-    sets = (
-        choices.lying_sets(sizes)
-        if choice.sample is None
-        else choices.random_lying_sets((most, liars), choice.sample, choice.seed)
-    )
-    tried = failing = 0
-    first: tuple[Faults, Faults, int] | None = None
-    trial = _LyingTrial(schedule, choices)
-    with reporting(progress):
+    every = [(c, n) for c in range(most + 1) for n in range(liars + 1)]
+    total = sample or sum(comb(choices.elements, c) * comb(choices.elements - c, n) for c, n in every)
+    if sample is not None and sample < 1:
+        raise FaultError(f"a sample needs at least 1 set, not {sample}")
+    _check_total(total, _MOST_LYING_SETS)
+    check_seed(seed)
+    sets = choices.lying_sets(every) if sample is None else choices.random_lying_sets(sizes, sample, seed)
+
+    def batches() -> Iterator[_Batch]:
         while more := list(islice(sets, _BLOCKS * _LYING_BLOCK)):
             blocks = [more[start : start + _LYING_BLOCK] for start in range(0, len(more), _LYING_BLOCK)]
-            until = None if choice.keep_going else _fails
-            with part_of(before=tried, total=total), part_of(each=_LYING_BLOCK, total=len(more)):
-                found = spread(trial, blocks, choice.executor, what="sets of faults and liars", until=until)
-            tried, failing = tried + sum(each.tried for each in found), failing + sum(each.failing for each in found)
-            first = first or next((each.first for each in found if each.first), None)
-            if first and not choice.keep_going:
-                break
-    lying, dead, node = first or (None, None, -1)
-    return Sweep(
-        schedule,
-        kind,
-        most,
-        sets=tried,
-        exhaustive=choice.sample is None and tried == total,
-        sample=choice.sample is not None,
-        failing=failing,
-        counterexample=dead,
-        node=node,
-        chunk=-1,
-        seconds=time.perf_counter() - began,
-        liars=liars,
-        lying=lying,
-    )
+            yield _Batch(_LyingTrial(schedule, choices), blocks, _LYING_BLOCK, len(more), "sets of faults and liars")
 
-
-class _LyingTally(NamedTuple):
-    """A count of sets: how many there were, how many fail, and the first: liars, dead, and a node that is wrong."""
-
-    tried: int
-    failing: int
-    first: tuple[Faults, Faults, int] | None
+    return total, batches()
 
 
 @dataclass(frozen=True)
@@ -276,55 +307,11 @@ class _LyingTrial:
     schedule: Schedule
     choices: FaultSets
 
-    def __call__(self, block: list[tuple[Elements, Elements]]) -> _LyingTally:
+    def __call__(self, block: list[tuple[Elements, Elements]]) -> _Tally:
         cases = [(self.choices.faults(lying), self.choices.faults(dead)) for dead, lying in block]
         wrong = [
-            (*case, [*verdict.fooled, *verdict.undecided][0])
+            _Failing(*case, [*verdict.fooled, *verdict.undecided][0], -1)
             for case, verdict in zip(cases, verdicts(self.schedule, cases), strict=True)
             if verdict.fooled or verdict.undecided
         ]
-        return _LyingTally(len(block), len(wrong), wrong[0] if wrong else None)
-
-
-_BLOCK = 1 << 13
-
-
-_MOST_SETS = 10**10
-
-
-_Sets = Callable[[int, int], Ints]
-"""Gives the sets number start … stop-1 as rows of elements."""
-
-
-class _Tally(NamedTuple):
-    """A count of sets: how many there were, how many fail, and the first that does."""
-
-    tried: int
-    failing: int
-    first: Hit | None
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """Tries the sets number start … stop-1: the work of a worker."""
-
-    replay: SetReplay
-    sets: _Sets
-
-    def __call__(self, task: tuple[int, int]) -> _Tally:
-        lacking, hit = self.replay.try_sets(self.sets(*task))
-        return _Tally(len(lacking), int((lacking > 0).sum()), hit)
-
-
-def _fails(found: _Tally | _LyingTally) -> bool:
-    return found.first is not None
-
-
-def _try_all(trial: _Trial, count: int, keep_going: bool, executor: Executor | None) -> _Tally:
-    """Try ``count`` sets: all, or those of the blocks up to the first in which one fails."""
-    block = _BLOCK if count < 10**8 else 8 * _BLOCK
-    tasks = [(start, min(start + block, count)) for start in range(0, count, block)]
-    with part_of(each=block, total=count):
-        found = spread(trial, tasks, executor, what="fault sets", until=None if keep_going else _fails)
-    first = next((each.first for each in found if each.first), None)
-    return _Tally(sum(each.tried for each in found), sum(each.failing for each in found), first)
+        return _Tally(len(block), len(wrong), wrong[0] if wrong else None)
