@@ -49,6 +49,7 @@ def test_every_byte_is_delivered_and_the_judge_agrees(kind, spec):
     assert recognises(data[:512])
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("kind", "spec", "more"),
     [

@@ -38,7 +38,7 @@ def test_arcs_and_links_do_no_more_harm_than_nodes(kind):
     assert found.sets == 1 + elements + comb(elements, 2)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("n", [3, 4, pytest.param(5, marks=pytest.mark.long)])
 def test_as_many_faults_as_copies_can_do_harm_and_the_set_is_shown(n):
     for copies in range(1, n):
         schedule = plan("broadcast", f"star:{n}", messages=n - 1, copies=copies)

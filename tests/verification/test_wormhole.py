@@ -27,7 +27,7 @@ MESHES = ["mesh:1x1", "mesh:2x1", "path:7", "mesh:3x5", "mesh:5x5", "mesh:4x4", 
 KINDS = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(
     "spec", [pytest.param(spec, marks=pytest.mark.long if network(spec).nodes > 15 else ()) for spec in MESHES]
 )
