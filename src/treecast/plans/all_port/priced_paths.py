@@ -31,9 +31,7 @@ from treecast.schedule.recipe import Job
 _TURNS, _TRIES = 12, 6
 _MOST_HOPS, _MOST_OF_ORBIT = 2**22, 2**17  # of all ways; where every node has the same part, orbits do as well
 _MOST_WORK = 2**23  # hops of all tries
-_SEED = (
-    54  # of ways from node 0: with these, list schedules of stars and tori take the fewest steps on other machines, too
-)
+_SEED = 54  # of ways from node 0: with these, list schedules on other machines take the fewest steps
 _MANY_HOPS, _MOST_LOAD = 2**16, 2**12  # of blocks of different lengths: hops of runs; how finely loads are told apart
 UNIT = 2**20
 """The price of an arc that carries what it should."""
@@ -79,7 +77,7 @@ def over_priced_paths(job: Job[Network]) -> Built:
         one_way_each = network.arcs == 2 * (network.nodes - 1)  # a tree: other prices change nothing
         if work > _MOST_WORK or (one_way_each and job.collective.lengths is None):
             break
-    return there_and_back(min(found, key=lambda timed: timed.steps), least=least).built()
+    return there_and_back(*found, least=least).built()
 
 
 def least_load(job: Job[Network], least: int) -> int:

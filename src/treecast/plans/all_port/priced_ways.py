@@ -27,7 +27,7 @@ from treecast.plans.ways.ways import Ways
 from treecast.ragged import starts
 from treecast.schedule.recipe import Job
 
-_TURNS, _TRIES = 12, 4
+_TURNS, _TRIES = 12, 8
 _MOST_WORK = 2**26  # arcs, pairs and copies, multiplied
 _LENGTH = UNIT // 8  # the price of a hop beside what an arc costs for being used
 
@@ -99,8 +99,7 @@ def over_priced_ways(job: Job[Network]) -> Built:
         found += [listed(ways, job.model, keys) for keys in orders(ways, takes(job.model, network), seed)]
         if min(timed.steps for timed in found) == least:
             break
-    fewest = min(found, key=lambda timed: (timed.steps, timed.transmissions))
-    return there_and_back(fewest, least=least).built()
+    return there_and_back(*found, least=least).built()
 
 
 def _ways(job: Job[Network], share: int, seed: int) -> Ways:

@@ -7,6 +7,7 @@ ports on a network has one under every other machine, too: a list schedule of it
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from treecast.schedule.recipe import Job
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
-_FEW = 2**14  # hops of plans of which all are tried, not the first alone
+_FEW = 2**14  # hops of plans of which all are tried, not the first alone, and in more orders
+_TRIES = 20  # of those
 
 
 def _for_all_ports(job: Job[Any]) -> Job[Any]:
@@ -84,9 +86,15 @@ def _scaled(collective: Collective, scale: int) -> Collective:
     return replace(collective, messages=collective.messages * scale, owners=owners)
 
 
-def _orders(ways: Ways) -> list[list[Any]]:
-    """Return the keys of orders in which hops may go, those first that are best most often."""
-    return [[ways.turn - ways.heights], [-ways.below], [np.arange(len(ways))]]
+def _tables(ways: Ways, machine: Model, least: int) -> Iterator[Timed]:
+    """Yield timetables by orders in which hops may go, those first that are best most often, until ``least`` steps are enough."""
+    soonest, count = ways.turn - ways.heights, len(ways)
+    seeds = range(_TRIES if count <= _FEW else 0)
+    chance = ([soonest, np.random.default_rng(seed).permutation(count)] for seed in seeds)
+    for keys in chain([[soonest], [-ways.below], [np.arange(count)]], chance):
+        yield (timed := listed(ways, machine, keys))
+        if timed.steps <= least:
+            return
 
 
 def _machines(machine: Model) -> list[Model]:
@@ -99,9 +107,7 @@ def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, leas
     """Return the schedule of the fewest steps of some ways, which are tried until ``least`` steps are enough."""
     found = list[tuple[Timed, Collective | None]]()
     for (each, collective), own in ((pair, own) for pair in ways for own in _machines(machine)):
-        tried = [listed(each, own, keys) for keys in _orders(each)]
-        quickest = min(tried, key=lambda timed: timed.steps)
-        found.append((there_and_back(quickest, least=least), collective))
+        found.append((there_and_back(*_tables(each, own, least), least=least), collective))
         if found[-1][0].steps <= least:
             break
     timed, collective = min(found, key=lambda each: (each[0].steps, each[0].transmissions))

@@ -159,23 +159,29 @@ def in_turns(ways: Ways, part: Ints) -> Built:
     return min(found, key=lambda timed: timed.steps).built()
 
 
-def there_and_back(timed: Timed, *, least: int = 0, passes: int = 5) -> Timed:
-    """Return a timetable of the same ways with as many steps or fewer: timed from its end, then from its start, and so on.
+def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
+    """Return a timetable with as many steps or fewer: the shortest are timed from their ends, then from their starts, and so on.
 
     Parameters
     ----------
-    timed
-        A timetable.
+    tables
+        Timetables; of the ways of one each is found.
     least
         With how many steps to be content.
     passes
         How often to go there and back; less often where there are many hops.
     """
-    found = now = timed
-    for back in [True, False] * min(passes, _MOST_WORK // max(1, len(timed.ways))):
-        if found.steps <= least:
-            break
-        end = now.step + (1 if timed.model.combining else timed.ways.lengths)
-        now = listed(timed.ways, timed.model, [-end if back else now.step], back=back)
-        found = min(found, now, key=lambda each: each.steps)
+    work, found = _MOST_WORK, min(tables, key=_cost)
+    for now in sorted(tables, key=_cost):
+        for back in [True, False] * passes:
+            if found.steps <= least or work < len(now.ways):
+                break
+            work -= len(now.ways)
+            end = now.step + (1 if now.model.combining else now.ways.lengths)
+            now = listed(now.ways, now.model, [-end if back else now.step], back=back)
+            found = min(found, now, key=_cost)
     return found
+
+
+def _cost(timed: Timed) -> tuple[int, int]:
+    return timed.steps, timed.transmissions
