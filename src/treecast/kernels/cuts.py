@@ -140,3 +140,29 @@ def least_cut(first, head, tail, into, entering, root, v, inside):
     for u in range(n):
         inside[u] = level[u] >= 0
     return found
+
+
+@njit(work=lambda first, head, *others: 40.0 * len(first) * len(head))
+def fill_still(first, head, tail, into, entering, source, wants, room, units, inside):
+    """Return whether each node that ``wants`` units can have so many of the ``source`` nodes; arcs carry ``room`` at most.
+
+    If not, ``inside``, bool (N,), has the fewest nodes to which too few arcs lead. Arcs as in Network.arc_lists.
+    """
+    n = len(first) - 1
+    flow, level, queue = np.zeros(len(head), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
+    begun, path = np.empty(n, np.int64), np.empty(n, np.int64)
+    for v in range(n):
+        left = units if wants[v] and not source[v] else 0
+        while left > 0:
+            _levels(v, first, head, tail, into, entering, flow, room, level, queue)
+            for u in range(n):
+                begun[u] = 0
+            before = left
+            for u in range(n):
+                if source[u] and level[u] >= 0:
+                    left -= _send(u, left, v, first, head, tail, into, entering, flow, room, level, begun, path)
+            if left == before:
+                for u in range(n):
+                    inside[u] = level[u] >= 0
+                return False
+    return True

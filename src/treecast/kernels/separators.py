@@ -5,31 +5,7 @@ each other; those of weight 0 only pass on.
 """
 # pyright: basic
 
-import numpy as np
-
 from treecast.kernels.compiled import njit
-
-
-@njit(work=lambda first, head, *others: 8 * len(head))
-def best_prefix(first, head, tail, into, entering, weight, order):
-    """Return how many of the nodes in some order, from the first on, are the best cut: most pairs for each arc that leads out."""
-    nodes = len(order)
-    inside = np.zeros(nodes, np.bool_)
-    out, best, pairs, arcs, count, total = 0, 0, 0, 1, 0, 0
-    for v in range(nodes):
-        total += weight[v]
-    for i in range(nodes - 1):
-        v = order[i]
-        for a in range(first[v], first[v + 1]):
-            out += not inside[head[a]]
-        for e in range(into[v], into[v + 1]):
-            out -= inside[tail[entering[e]]]
-        inside[v] = True
-        count += weight[v]
-        here = count * (total - count)
-        if out > 0 and here * arcs > pairs * out:
-            best, pairs, arcs = i + 1, here, out
-    return best
 
 
 @njit(work=lambda first, head, *others: 40 * len(head))

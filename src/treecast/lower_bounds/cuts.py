@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
-from treecast.networks.flows import Arcs, arcs_of, fewest_ways
+from treecast.networks.flows import Arcs, arcs_of, away, fewest_ways
 
 _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
 _FEW = 8  # cuts of which the distances are counted, too
@@ -115,8 +115,8 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
     inside = np.zeros(network.nodes, np.bool_)
     least_cut(*arcs[:5], root, found.node, inside)
     crossing = ~inside[arcs.tail] & inside[arcs.head]
-    far = _away(arcs, np.array([root]))[arcs.tail[crossing]]
-    within = _away(arcs, np.flatnonzero(np.bincount(arcs.head[crossing])))[found.node]
+    far = away(arcs, np.array([root]))[arcs.tail[crossing]]
+    within = away(arcs, np.flatnonzero(np.bincount(arcs.head[crossing])))[found.node]
     late = int(far[far >= 0].min() + within)
     value, formula = -(-job.total // found.ways) + late, f"⌈M x / {found.ways:,}⌉" + (f" + {late}" if late else "")
     return [steps(value, formula, f"{found.ways:,} arcs cut {network.label(found.node)} off from the root")]
@@ -177,22 +177,11 @@ def _measure(network: Network, arcs: Arcs, inside: Mask, flits: NDArray[np.int64
     """Return a cut by its nodes; ``flits``: what each node has, instead of one message for each rank."""
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     tails, heads = (np.flatnonzero(np.bincount(ends[crossing])) for ends in (arcs.tail, arcs.head))
-    away, within = _away(arcs, np.flatnonzero(inside), back=True), _away(arcs, heads)
+    beside, within = away(arcs, np.flatnonzero(inside), back=True), away(arcs, heads)
     there = inside[network.ranks]
     outside = network.ranks[~there]
-    count = np.bincount(away[outside], None if flits is None else flits[outside]).astype(np.int64)[1:]
+    count = np.bincount(beside[outside], None if flits is None else flits[outside]).astype(np.int64)[1:]
     beyond = np.cumsum(count[::-1])[::-1]
     depth = int(within[network.ranks[there]].max())
     ranks, entering = int(np.count_nonzero(there)), int(np.count_nonzero(crossing))
     return Cut(ranks, entering, len(tails), len(heads), tuple(beyond.tolist()), depth)
-
-
-def _away(arcs: Arcs, nodes: NDArray[Any], back: bool = False) -> NDArray[np.int32]:
-    """Return how many arcs each node is from the nearest of some nodes, or ``back`` to it: int32 (N,), -1 where no way leads."""
-    from treecast.kernels.flows import distances as fill
-    from treecast.kernels.views import read_only
-
-    far = np.empty(len(arcs.first) - 1, np.int32)
-    first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
-    fill(first, head, read_only(nodes, np.int32), -1, far)
-    return far

@@ -6,7 +6,7 @@ import numpy as np
 
 from treecast.networks import Network
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
+from treecast.networks.flows import arcs_of, away
 
 _FAR = 2**30
 _MOST = 2**24  # arcs of the root times arcs of the network: of more only the eccentricity counts
@@ -36,9 +36,6 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     >>> least_depth(network("torus:4x4x4"), 0, 6), least_depth(network("mesh:4x4"), 0, 2)
     (7, 6)
     """
-    from treecast.kernels.flows import distances
-    from treecast.kernels.views import read_only
-
     ecc = network.eccentricity(root)
     if trees == 1 or network.degree_at(root) * network.arcs > _MOST:
         return ecc
@@ -46,9 +43,7 @@ def least_depth(network: Network, root: int, trees: int) -> int:
     starts = arcs.head[arcs.first[root] : arcs.first[root + 1]].tolist()
     shortest = np.empty((len(starts), len(arcs.head)), np.int64)  # from each arc of the root, over each last arc
     for way, start in zip(shortest, starts, strict=True):
-        far = np.empty(network.nodes, np.int32)
-        distances(arcs.first, arcs.head, read_only(np.array([start]), np.int32), root, far)
-        last = far[arcs.tail]
+        last = away(arcs, [start], avoided=root)[arcs.tail]
         way[:] = np.where((last < 0) | (arcs.head == start), _FAR, last + 2)
         way[(arcs.tail == root) & (arcs.head == start)] = 1
     others = network.ranks[(network.ranks != root) & (np.diff(arcs.into)[network.ranks] > 0)]

@@ -74,6 +74,20 @@ def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[
     return Arcs(*(read_only(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
 
+def away(arcs: Arcs, nodes: ArrayLike, *, back: bool = False, avoided: int = -1) -> NDArray[np.int32]:
+    """Return how many arcs each node is from the nearest of some nodes, or ``back`` to it, by ways round node ``avoided``.
+
+    int32 (N,), -1 where no way leads.
+    """
+    from treecast.kernels.flows import distances
+    from treecast.kernels.views import read_only
+
+    far = np.empty(len(arcs.first) - 1, np.int32)
+    first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
+    distances(first, head, read_only(np.asarray(nodes), np.int32), avoided, far)
+    return far
+
+
 def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
     """Return over how few ways some rank can be reached from ``root`` that share none of what may fail.
 

@@ -72,16 +72,15 @@ def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
 
 def _slowest(network: Network, far: Ints, cut: Cut) -> Cut:
     """Return the worst cut at the distance of one that is known, or farther."""
-    from treecast.kernels.over_time import fill_still
+    from treecast.kernels.cuts import fill_still
 
     arcs, source = arcs_of(network), (far >= 0) & (far < cut.distance)
     wants = np.zeros(network.nodes, np.bool_)
     wants[network.ranks] = True
+    inside = np.zeros(network.nodes, np.bool_)
     while True:
-        seen, flow = np.zeros(network.nodes, np.int64), np.zeros(len(arcs.head), np.int64)
-        if fill_still(*arcs[:5], source, wants, cut.nodes, cut.arcs, flow, seen):
+        if fill_still(*arcs[:5], source, wants, cut.nodes, cut.arcs, inside):
             return cut
-        inside = seen == seen.max()
         crossing = int(np.count_nonzero(inside[arcs.head] & ~inside[arcs.tail]))
         cut = Cut(cut.distance, int(np.count_nonzero(inside & wants)), crossing)
 

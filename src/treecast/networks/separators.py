@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints, Network
-from treecast.networks.flows import Arcs, arcs_of
+from treecast.networks.flows import Arcs, arcs_of, away
 from treecast.networks.grid import Grid
 
 _MOST_NODES = 2**12  # of a network that is searched for cuts
@@ -91,10 +91,10 @@ def _orders(network: Network, arcs: Arcs) -> list[Ints]:
 
 
 def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
-    from treecast.kernels.separators import best_prefix, improve
+    from treecast.kernels.separators import improve
 
     inside = np.zeros(len(order), np.bool_)
-    inside[order[: int(best_prefix(*arcs[:5], weight, order))]] = True
+    inside[order[: _best_prefix(arcs, weight, order)]] = True
     nodes, out = improve(*arcs[:5], weight, inside)
     leaving = inside[arcs.tail] & ~inside[arcs.head]
     to_arcs = _between(arcs, inside & (weight > 0), arcs.tail[leaving])
@@ -104,11 +104,17 @@ def _improved(arcs: Arcs, weight: Ints, order: Ints) -> Separator:
     return Separator(int(nodes), int(weight.sum()) - int(nodes), int(out), to_arcs + beyond)
 
 
+def _best_prefix(arcs: Arcs, weight: Ints, order: Ints) -> int:
+    """Return how many of the nodes in some order, from the first on, are the best cut: most pairs for each arc that leads out."""
+    place = np.argsort(order)
+    low, high = place[arcs.tail], place[arcs.head]
+    begin, end = (np.bincount(ends[low < high], minlength=len(order)) for ends in (low, high))
+    out, count = np.cumsum(begin - end)[:-1], np.cumsum(weight[order])
+    pairs = np.where(out > 0, count[:-1] * (count[-1] - count[:-1]), 0)
+    return int(np.argmax(pairs / np.maximum(out, 1))) + 1 if pairs.any() else 0
+
+
 def _between(arcs: Arcs, start: NDArray[np.bool_], ends: NDArray[Any]) -> int:
     """Return how many arcs lead from the nearest of some nodes to the nearest of some others."""
-    from treecast.kernels.flows import distances
-    from treecast.kernels.views import read_only
-
-    far = np.empty(len(start), np.int32)
-    distances(arcs.first, arcs.head, read_only(np.flatnonzero(start), np.int32), -1, far)
-    return int(far[ends][far[ends] >= 0].min(initial=len(start)))
+    far = away(arcs, np.flatnonzero(start))[ends]
+    return int(far[far >= 0].min(initial=len(start)))

@@ -69,11 +69,13 @@ def _is_links(what: Any) -> bool:
 def _of_links(what: "Sequence[tuple[Any, ...]]") -> Parts:
     links = Links()
     for u, v, *more in what:
-        capacity = more[0] if more else None
-        links.join(
-            u, v, cast("Mapping[Any, Any]", capacity).get("capacity", 1) if isinstance(capacity, Mapping) else capacity
-        )
+        links.join(u, v, _capacity(more[0] if more else None))
     return links.parts()
+
+
+def _capacity(said: Any) -> Any:
+    """Return the capacity in attributes, as networkx has them, or what is one itself."""
+    return cast("Mapping[Any, Any]", said).get("capacity", 1) if isinstance(said, Mapping) else said
 
 
 def _of_mapping(what: Mapping[Any, Any]) -> Parts:
@@ -89,9 +91,7 @@ def _of_mapping(what: Mapping[Any, Any]) -> Parts:
         if isinstance(there, Mapping):
             pairs = cast("Mapping[Any, Any]", there).items()
         for v, capacity in pairs:
-            if isinstance(capacity, Mapping):  # as networkx has it
-                capacity = cast("Mapping[Any, Any]", capacity).get("capacity", 1)
-            links.join(u, v, capacity, one_way=True)
+            links.join(u, v, _capacity(capacity), one_way=True)
     return links.parts()
 
 
