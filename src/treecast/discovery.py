@@ -48,7 +48,7 @@ def decorators(package: str, name: str) -> list[dict[str, Any]]:
     package
         The name of the package.
     name
-        The name of the decorator. It stands at the beginning of a line, above a function.
+        The name of the decorator. It stands at the beginning of a line, above a function or a class.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def decorators(package: str, name: str) -> list[dict[str, Any]]:
     """
     spec = find_spec(package)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
-    pattern = re.compile(rf"^@{name}\(.*?^def \w+", re.MULTILINE | re.DOTALL)
+    pattern = re.compile(rf"^@{name}\(.*?^(?:def|class) \w+", re.MULTILINE | re.DOTALL)
     found: list[dict[str, Any]] = []
     for file in sorted(path for folder in folders for path in Path(folder).rglob("*.py")):
         for match in pattern.finditer(file.read_text("utf-8")):
@@ -68,7 +68,7 @@ def decorators(package: str, name: str) -> list[dict[str, Any]]:
 
 
 def _calls(function: ast.stmt, name: str) -> list[ast.Call]:
-    every = function.decorator_list if isinstance(function, ast.FunctionDef) else []
+    every = function.decorator_list if isinstance(function, ast.FunctionDef | ast.ClassDef) else []
     calls = [call for call in every if isinstance(call, ast.Call)]
     return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
 

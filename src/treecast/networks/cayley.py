@@ -30,10 +30,8 @@ class Cayley(Network):
     described: ClassVar[str] = "a network that looks the same from every node: star, hypercube, torus, ring or complete"
     seen_alike: ClassVar[bool] = True
 
-    @property
-    def degree(self) -> int:
-        """The number of arcs that leave each node, one per port."""
-        return self.ports
+    def __init__(self, spec: str, nodes: int, ports: int, diameter: int = 0) -> None:
+        super().__init__(spec, nodes, ports, diameter=diameter, arcs=nodes * ports)
 
     @property
     def views(self) -> range:
@@ -45,22 +43,6 @@ class Cayley(Network):
         """Whether every arc has an arc back; what holds at node 0 holds everywhere."""
         near = self.neighbor(0, np.arange(self.ports))
         return bool((self.port_between(near, 0) >= 0).all())
-
-    @abstractmethod
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
-
-        Arcs keep their ports: ``neighbor(translate(h, u), p) == translate(h, neighbor(u, p))``.
-        """
-
-    @abstractmethod
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return the node that ``translate(h, ·)`` carries to ``u``: the inverse translation."""
-
-    @cached_property
-    def arcs(self) -> int:
-        """The number of arcs, nodes x ports."""
-        return self.nodes * self.ports
 
     def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: one per port."""

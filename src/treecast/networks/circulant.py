@@ -3,16 +3,14 @@
 Source: Boesch & Tindell, "Circulants and their connectivities" (1984).
 """
 
-from functools import cached_property
 from math import gcd, isqrt
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Searched
-from treecast.networks.core import Ints, ints
+from treecast.networks.core import Ints
 from treecast.networks.family import family
 from treecast.networks.members import listing
 
@@ -20,6 +18,15 @@ _MOST_NODES = 1 << 24
 _MOST_STEPS = 1 << 12
 
 
+@family(
+    "circulant",
+    "N,S,…",
+    example="circulant:16,1,5",
+    what="N nodes around a circle, each joined to those S steps on and back",
+    nodes="N",
+    degree="2 per S",
+    members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),
+)
 class Circulant(Searched):
     """The circulant of N ≥ 2 nodes and some steps: node u is joined to u + s and u - s modulo N for each step s.
 
@@ -61,57 +68,15 @@ class Circulant(Searched):
         shared = gcd(nodes, *steps)
         if shared > 1:
             raise NetworkError(f"{spelled} is not connected: {shared} divides its nodes and all its steps")
-        self._nodes, self.steps = nodes, steps
+        self.steps = steps
+        moves = [way * step for step in steps for way in (1, -1) if way > 0 or 2 * step != nodes]
+        self._moves: Ints = np.array(moves, np.int64)  # by how much each port moves a node on
+        super().__init__(spelled, nodes, len(moves))
 
-    @property
-    def spec(self) -> str:
-        """``circulant:N,S,…``."""
-        return f"circulant:{','.join(map(str, (self._nodes, *self.steps)))}"
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes N."""
-        return self._nodes
-
-    @property
-    def ports(self) -> int:
-        """Two for each step, one for the step N/2."""
-        return self._moves.size - 1
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` moved on by the step of ``port``, modulo N."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        return np.where(there, (u + self._moves[np.where(there, port, -1)]) % self.nodes, -1)
+        return (u + self._moves[port]) % self.nodes
 
     def port_name(self, port: int) -> str:
         """Return the way and length of the step, as in +5. Raises NetworkError when there is no such port."""
         return f"{self._moves[self.check_port(port)]:+d}"
-
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``h`` + ``u`` modulo N."""
-        return (ints(h) + ints(u)) % self.nodes
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` - ``h`` modulo N."""
-        return (ints(u) - ints(h)) % self.nodes
-
-    @cached_property
-    def _moves(self) -> Ints:
-        """By how much each port moves a node on; a last entry, of no port, keeps look-ups inside."""
-        both = [way * step for step in self.steps for way in (1, -1) if way > 0 or 2 * step != self._nodes]
-        return np.array([*both, 0], np.int64)
-
-
-@family(
-    "circulant",
-    "N,S,…",
-    example="circulant:16,1,5",
-    what="N nodes around a circle, each joined to those S steps on and back",
-    nodes="N",
-    degree="2 per S",
-    members=listing(lambda ranks: [f"{ranks},1,{isqrt(ranks)}"] if ranks > 8 else []),
-)
-def circulant(nodes: int, *steps: int) -> Circulant:
-    """Return the circulant of so many nodes and some steps."""
-    return Circulant(nodes, *steps)

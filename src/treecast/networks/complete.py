@@ -14,6 +14,16 @@ from treecast.networks.members import any_from
 _MOST = 1 << 20
 
 
+@family(
+    "complete",
+    "N",
+    example="complete:24",
+    what="every node joined to every other: one switch, or one memory",
+    nodes="N",
+    degree="N - 1",
+    diameter="1",
+    members=any_from(2),
+)
 class Complete(Cayley):
     """The complete network of N nodes, 1 ≤ N ≤ 2^20: port p leads p + 1 nodes on, modulo N (the Cayley graph of Z_N).
 
@@ -41,33 +51,11 @@ class Complete(Cayley):
     def __init__(self, nodes: int) -> None:
         if not 1 <= nodes <= _MOST:
             raise NetworkError(f"complete:{nodes} is no network: write complete:N with N from 1 to {_MOST}")
-        self._nodes = nodes
+        super().__init__(f"complete:{nodes}", nodes, nodes - 1, min(1, nodes - 1))
 
-    @property
-    def spec(self) -> str:
-        """``complete:N``."""
-        return f"complete:{self._nodes}"
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes N."""
-        return self._nodes
-
-    @property
-    def ports(self) -> int:
-        """N - 1."""
-        return self._nodes - 1
-
-    @property
-    def diameter(self) -> int:
-        """1, and 0 for a single node."""
-        return min(1, self.ports)
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` + ``port`` + 1 modulo N."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        return np.where(there, (u + port + 1) % self.nodes, -1)
+        return (u + port + 1) % self.nodes
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return how far ``v`` is behind ``u``, modulo N, less 1; -1 where it is the same node."""
@@ -86,26 +74,3 @@ class Complete(Cayley):
         """Return 1, N - 1: all other nodes are one arc away."""
         self.check_node(u)
         return (1, self.ports) if self.ports else (1,)
-
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``h`` + ``u`` modulo N."""
-        return (ints(h) + ints(u)) % self.nodes
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` - ``h`` modulo N."""
-        return (ints(u) - ints(h)) % self.nodes
-
-
-@family(
-    "complete",
-    "N",
-    example="complete:24",
-    what="every node joined to every other: one switch, or one memory",
-    nodes="N",
-    degree="N - 1",
-    diameter="1",
-    members=any_from(2),
-)
-def complete(nodes: int) -> Complete:
-    """Return the complete network of so many nodes."""
-    return Complete(nodes)

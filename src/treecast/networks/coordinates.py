@@ -25,11 +25,6 @@ class Coordinates(Network):
     sides: tuple[int, ...]
     """The number of nodes along each axis."""
 
-    @property
-    def nodes(self) -> int:
-        """The number of nodes: the product of the sides."""
-        return prod(self.sides)
-
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """By how much the node number grows with each coordinate."""
@@ -39,6 +34,11 @@ class Coordinates(Network):
         """Return the coordinates of the nodes ``u``: int64, shape (dimensions, *shape of u)."""
         u = ints(u)
         return np.stack([u // stride % side for side, stride in zip(self.sides, self.strides, strict=True)])
+
+    def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
+        """Return ``u`` moved by the coordinates of ``h``, or with way -1 back, modulo the sides."""
+        axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
+        return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
 
     def label(self, u: int) -> str:
         """Return the coordinates of node ``u``, as in 3,0,2. Raises NetworkError when ``u`` is no node."""

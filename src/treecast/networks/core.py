@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import Described
 from treecast.errors import NetworkError
-from treecast.networks.nodes import Nodes
+from treecast.networks.nodes import Nodes, ints
 from treecast.ragged import Ints
 
 if TYPE_CHECKING:
@@ -84,15 +84,34 @@ class Network(Nodes, Described):
     chunk_rate: float | None = None
     """The bytes a second that an arc carries, where its file says so."""
 
-    @property
-    @abstractmethod
-    def degree(self) -> int:
-        """The largest number of arcs that leave one node."""
+    _degree: int
+    _diameter: int
+
+    def __init__(
+        self,
+        spec: str,
+        nodes: int,
+        ports: int,
+        *,
+        degree: int | None = None,
+        diameter: int = 0,
+        arcs: int | None = None,
+        both_ways: bool | None = None,
+    ) -> None:
+        """Note what is known of the network; the degree is the number of ports if none is given."""
+        said = {"_spec": spec, "_nodes": nodes, "_ports": ports, "_diameter": diameter}
+        known = {"_degree": ports if degree is None else degree, "arcs": arcs, "both_ways": both_ways}
+        vars(self).update(said, **{name: value for name, value in known.items() if value is not None})
 
     @property
-    @abstractmethod
+    def degree(self) -> int:
+        """The largest number of arcs that leave one node."""
+        return self._degree
+
+    @property
     def diameter(self) -> int:
         """The largest distance between two nodes, in arcs."""
+        return self._diameter
 
     @abstractmethod
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
@@ -211,12 +230,25 @@ class Network(Nodes, Described):
         return leave_out(self, nodes, links)
 
     def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return where the translation that carries node 0 to ``h`` carries ``u``. Raises NetworkError if not ``seen_alike``."""
-        raise NetworkError(f"{self.spec} has no translations: it does not look the same from every node")
+        """Return where the translation that carries node 0 to ``h`` carries ``u`` (integer arrays that broadcast).
+
+        Arcs keep their ports: ``neighbor(translate(h, u), p) == translate(h, neighbor(u, p))``. Raises NetworkError if not
+        ``seen_alike``.
+        """
+        return self._translated(u, h, 1)
 
     def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
         """Return the node that ``translate(h, ·)`` carries to ``u``. Raises NetworkError if not ``seen_alike``."""
-        raise NetworkError(f"{self.spec} has no translations: it does not look the same from every node")
+        return self._translated(u, h, -1)
+
+    def _translated(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
+        if not self.seen_alike:
+            raise NetworkError(f"{self.spec} has no translations: it does not look the same from every node")
+        return self._moved(ints(u), ints(h), way)
+
+    def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
+        """Return ``translate``, or with way -1 ``untranslate``: as of the numbers modulo N, where it is not another group."""
+        return (u + way * h) % self.nodes
 
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
         """Return ``u`` with every port moved on by ``times``. Raises NetworkError if not ``ports_alike``."""
@@ -331,12 +363,3 @@ class Network(Nodes, Described):
 
     def __hash__(self) -> int:
         return hash(self.spec)
-
-
-def ints(values: ArrayLike) -> Ints:
-    """Return ``values`` as an int64 array."""
-    if isinstance(values, str):  # which numpy would take for a number
-        raise NetworkError(
-            f"{values!r} is no number of a node, or several: network.node({values!r}) finds that of a label"
-        )
-    return np.asarray(values, dtype=np.int64)

@@ -20,6 +20,16 @@ _MOST_NODES = 1 << 20
 _MOST_ARCS = 1 << 24
 
 
+@family(
+    "dragonfly",
+    "A,H[,P]",
+    example="dragonfly:4,2",
+    what="AH + 1 groups of A routers, joined by H links a router; with P hosts a router, routers are relays",
+    nodes="A (A H + 1) (1 + P)",
+    degree="A - 1 + H + P",
+    diameter="3, between hosts 5",
+    members=counted(lambda h: 2 * h * (2 * h * h + 1), lambda h: f"{2 * h},{h}"),
+)
 class Dragonfly(Graph):
     """The dragonfly of a routers a group and h links of each router to other groups: a h + 1 groups.
 
@@ -101,18 +111,3 @@ def _arcs(routers: int, links: int) -> Ints:
     tail = group * routers + turn // links
     head = there * routers + (groups - 2 - turn) // links
     return np.concatenate([local.reshape(-1, 2), np.stack([tail.ravel(), head.ravel()], axis=1)])
-
-
-@family(
-    "dragonfly",
-    "A,H[,P]",
-    example="dragonfly:4,2",
-    what="AH + 1 groups of A routers, joined by H links a router; with P hosts a router, routers are relays",
-    nodes="A (A H + 1) (1 + P)",
-    degree="A - 1 + H + P",
-    diameter="3, between hosts 5",
-    members=counted(lambda h: 2 * h * (2 * h * h + 1), lambda h: f"{2 * h},{h}"),
-)
-def dragonfly(routers: int, links: int, hosts: int = 0) -> Dragonfly:
-    """Return the dragonfly of so many routers a group, links of each to other groups, and hosts of each."""
-    return Dragonfly(routers, links, hosts)

@@ -1,6 +1,6 @@
-"""Families of networks: how each is spelled, and how its members are made. The entry stands on the function that makes them.
+"""Families of networks: how each is spelled, and how its members are made. The entry stands on what makes them.
 
-A new family is a new file in this folder: a class, and below it a function under ``@family``. Help, error messages and tables
+A new family is a new file in this folder: a class under ``@family``, or a function. Help, error messages and tables
 read the entries; who only lists them reads them as text, by ``discovery.decorators("treecast.networks", "family")``.
 """
 
@@ -119,7 +119,7 @@ _ENTRIES: dict[str, Family] = {}
 
 
 def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
-    """Register the function below as what makes the members of a family; ``more`` are fields of Family."""
+    """Register the class or function below as what makes the members of a family; ``more`` are fields of Family."""
 
     def register(make: _Make) -> _Make:
         _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, **more)

@@ -17,6 +17,16 @@ from treecast.networks.members import counted
 _MOST = 64
 
 
+@family(
+    "fat-tree",
+    "K",
+    example="fat-tree:4",
+    what="hosts below three levels of switches of K ports; switches are relays",
+    nodes="K^3/4 + 5K^2/4",
+    degree="K",
+    diameter="6",
+    members=counted(lambda half: 2 * half**3, lambda half: str(2 * half)),
+)
 class FatTree(Graph):
     """The fat tree of switches with k ports, k even: k³/4 hosts, which are numbered first, and 5k²/4 switches, which are relays.
 
@@ -61,18 +71,3 @@ class FatTree(Graph):
         pairs = np.array([(place[u], place[v]) for u, v in links], np.int64)
         relays = np.arange(len(names)) >= len(hosts)
         super().__init__(f"fat-tree:{ports}", names, np.concatenate([pairs, pairs[:, ::-1]]), relays)
-
-
-@family(
-    "fat-tree",
-    "K",
-    example="fat-tree:4",
-    what="hosts below three levels of switches of K ports; switches are relays",
-    nodes="K^3/4 + 5K^2/4",
-    degree="K",
-    diameter="6",
-    members=counted(lambda half: 2 * half**3, lambda half: str(2 * half)),
-)
-def fat_tree(ports: int) -> FatTree:
-    """Return the fat tree of switches with so many ports."""
-    return FatTree(ports)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
-from treecast.networks.core import Ints, Network, ints
+from treecast.networks.core import Ints, ints
+from treecast.networks.listed import Listed, sorted_keys
 
 if TYPE_CHECKING:
     from treecast.networks.reading.links import Parts
@@ -18,7 +19,7 @@ _AT_ONCE = 1 << 22  # the number of nodes and arcs, over all searches, that are 
 _MOST_SEARCHED = 4096  # nodes of a graph whose diameter takes little time to find
 
 
-class Graph(Network):
+class Graph(Listed):
     """A network given arc by arc.
 
     Nodes are numbered in the order given and labelled with their names; the ports of a node number its arcs
@@ -50,24 +51,18 @@ class Graph(Network):
         are relays, bool (N,). Raises NetworkError if there is no node, or none but relays, a name is empty, holds
         whitespace or is given twice, or an arc leads to no node or to its own source.
         """
-        self._spec, self._names = spec, tuple(names)
+        self._spec, self._nodes, self._names = spec, len(names), tuple(names)
         self.family = spec.partition(":")[0]
         self._numbers = {name: u for u, name in enumerate(self._names)}
         self._check_names()
         pairs = self._check_nodes(np.asarray(arcs, np.int64).reshape(-1, 2))
-        keys = np.sort(pairs[:, 0] * self.nodes + pairs[:, 1])
-        sources, targets = keys // self.nodes, keys % self.nodes
-        # The last entry of each, of no arc, keeps every look-up inside.
-        self._keys, self._targets = np.append(keys, self.nodes**2), np.append(targets, -1).astype(np.int32)
-        self._first = np.searchsorted(sources, np.arange(self.nodes + 1))
-        for array in (self._keys, self._targets, self._first):
-            array.flags.writeable = False
-        for at in np.flatnonzero(sources == targets)[:1]:
-            name = self._names[int(sources[at])]
-            raise NetworkError(f"{self.spec!r} has a link from {name!r} to itself: leave it out")
+        loops = pairs[pairs[:, 0] == pairs[:, 1], 0]
+        for u in np.sort(loops)[:1].tolist():
+            raise NetworkError(f"{self.spec!r} has a link from {self._names[u]!r} to itself: leave it out")
+        self._keys = sorted_keys(pairs[:, 0], pairs[:, 1], self.nodes)
         self.relays = self._check_relays(relays)
-        self.parallel_arcs = bool((keys[1:] == keys[:-1]).any())
-        self._degree = int(np.diff(self._first).max())
+        self.parallel_arcs = bool((self._keys[1:] == self._keys[:-1]).any())
+        super().__init__(spec, self._nodes, int(np.diff(self._first).max()), arcs=len(pairs))
         self._recent: tuple[tuple[tuple[int, bool], NDArray[np.int32]], ...] = ()
         self.connected = self._is_connected()
 
@@ -96,11 +91,6 @@ class Graph(Network):
         return found
 
     @property
-    def spec(self) -> str:
-        """``file:PATH``, or ``graph:N`` when made in memory."""
-        return self._spec
-
-    @property
     def spelled(self) -> bool:
         """Whether ``network(spec)`` finds it again: not when it was made in memory."""
         from treecast.networks.family import families
@@ -113,79 +103,18 @@ class Graph(Network):
         return not self.spelled or self._spec.startswith("file:")
 
     @property
-    def nodes(self) -> int:
-        """The number of nodes."""
-        return len(self._names)
-
-    @property
-    def ports(self) -> int:
-        """The number of different ports: the degree."""
-        return self.degree
-
-    @property
-    def degree(self) -> int:
-        """The largest number of arcs that leave one node."""
-        return self._degree
-
-    @property
     def diameter(self) -> int:
         """The largest distance from a rank to another that it reaches; searched for the first time, then kept."""
-        return self._diameter
+        return self._farthest
 
     @property
     def diameter_is_cheap(self) -> bool:
         """Whether it has been searched for, or the nodes are few."""
-        return "_diameter" in self.__dict__ or self.nodes <= _MOST_SEARCHED
+        return "_farthest" in self.__dict__ or self.nodes <= _MOST_SEARCHED
 
     @cached_property
-    def _diameter(self) -> int:
+    def _farthest(self) -> int:
         return max(int(levels[:, self.ranks].max()) for _, levels in self._blocks(self.ranks))
-
-    @cached_property
-    def both_ways(self) -> bool:
-        """Whether every arc has an arc back; of parallel arcs, each one of its own."""
-        sources, targets = np.divmod(self._keys[:-1], self.nodes)
-        return np.array_equal(np.sort(targets * self.nodes + sources), self._keys[:-1])
-
-    @cached_property
-    def arcs(self) -> int:
-        """The number of arcs."""
-        return self._targets.size - 1
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
-        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
-        u, port = ints(u), ints(port)
-        inside = self._is_node(u)
-        u = np.where(inside, u, 0)
-        first = self._first[u]
-        exists = inside & (port >= 0) & (port < self._first[u + 1] - first)
-        return np.asarray(self._targets[np.where(exists, first + np.where(exists, port, 0), -1)], np.int64)
-
-    def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
-        """Return all arcs, by their source and port: see Network.arc_lists."""
-        port = np.arange(self.arcs) - np.repeat(self._first[:-1], np.diff(self._first))
-        return self._first.astype(np.int64), self._targets[:-1], port.astype(np.int32)
-
-    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
-        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
-        u, v = ints(u), ints(v)
-        inside = self._is_node(u) & self._is_node(v)
-        u, v = np.where(inside, u, 0), np.where(inside, v, 0)
-        key = u * self.nodes + v
-        slot = np.searchsorted(self._keys, key)
-        return np.where(inside & (self._keys[slot] == key), slot - self._first[u], -1)
-
-    def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
-        """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
-        u, port, there = np.broadcast_arrays(ints(u), ints(port), self.neighbor(u, port) >= 0)
-        slot = np.where(there, self._first[np.where(there, u, 0)] + port, 0)
-        return np.where(there, slot - np.searchsorted(self._keys, self._keys[slot]), 0)
-
-    def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:
-        """Return the port by which the arc of a cable leaves ``u`` for ``v``, or -1 (arrays that broadcast)."""
-        first, cable = self.port_between(u, v), ints(cable)
-        port = first + cable  # those to one node come one after another
-        return np.where((first >= 0) & (cable >= 0) & (self.neighbor(u, port) == ints(v)), port, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v``, -1 where no way leads: int64 (arrays that broadcast).
@@ -244,9 +173,6 @@ class Graph(Network):
         levels = _levels(*(self._turned if back else (self._first, self._targets)), np.array([root]))
         self._recent = (((root, back), levels[0]), *recent[: _REMEMBERED - 1])
         return levels
-
-    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
-        return (u >= 0) & (u < self.nodes)
 
     def _check_nodes(self, u: ArrayLike) -> Ints:
         u = ints(u)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Cayley
 from treecast.networks.coordinates import Coordinates
-from treecast.networks.core import Ints, ints
+from treecast.networks.core import Ints, Network
 from treecast.networks.family import family
 from treecast.networks.members import any_from, sides
 from treecast.networks.nodes import NodeName
@@ -49,6 +49,12 @@ class Grid(Coordinates):
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES:
             raise NetworkError(f"a {self.family} of more than 64 sides or 2^40 nodes is out of reach: choose fewer")
         object.__setattr__(self, "sides", sides)
+        nodes, longest = prod(sides), [side // 2 if self.wraps else side - 1 for side in sides]
+        at_node = sum(min(side - 1, 2) for side in sides)
+        cables = sum((side if self.wraps and side > 2 else side - 1) * (nodes // side) for side in sides)
+        known = {"degree": at_node, "diameter": sum(longest), "arcs": 2 * cables}
+        spec = f"{self.family}:{'x'.join(map(str, sides))}"
+        Network.__init__(self, spec, nodes, at_node if self.wraps else 2 * len(sides), **known, both_ways=True)
 
     @classmethod
     def _hint(cls, family: str) -> str:
@@ -57,34 +63,15 @@ class Grid(Coordinates):
         return f"write the sides, each at least 1, as in {family}:8x8x8"
 
     @property
-    def spec(self) -> str:
-        """How the network is spelled: ``mesh:8x8``, ``torus:4x4x4``, ``path:9``, ``ring:8``."""
-        return f"{self.family}:{'x'.join(map(str, self.sides))}"
-
-    @property
-    def ports(self) -> int:
-        """The number of different ports: two per axis, but see Torus."""
-        return len(self._moves)
-
-    @property
     def grid(self) -> "Grid":
         """The network itself: its nodes have coordinates."""
         return self
 
-    @cached_property
-    def both_ways(self) -> bool:
-        """True: every arc has an arc back."""
-        return True
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
-        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
-        u, port = ints(u), ints(port)
-        exists = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        u, port = np.where(exists, u, 0), np.where(exists, port, self.ports)
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         way, stride, side = self._port_columns[:, port]
         here = u // stride % side
         there = (here + way) % side if self.wraps else here + way
-        return np.where(exists & (there >= 0) & (there < side), u + (there - here) * stride, -1)
+        return np.where((there >= 0) & (there < side), u + (there - here) * stride, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast)."""
@@ -204,26 +191,11 @@ class Mesh(Grid):
     _families: ClassVar[tuple[str, str]] = ("mesh", "path")
     wraps: ClassVar[bool] = False
 
-    @property
-    def degree(self) -> int:
-        """The largest number of arcs that leave one node: at most two per axis."""
-        return sum(min(side - 1, 2) for side in self.sides)
-
     def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: two per axis, fewer at the border."""
         here = self.node(u)
         places = (here // stride % side for side, stride in zip(self.sides, self.strides, strict=True))
         return sum((at > 0) + (at < side - 1) for at, side in zip(places, self.sides, strict=True))
-
-    @property
-    def diameter(self) -> int:
-        """The distance between opposite corners."""
-        return sum(side - 1 for side in self.sides)
-
-    @cached_property
-    def arcs(self) -> int:
-        """The number of arcs."""
-        return sum(2 * (side - 1) * (self.nodes // side) for side in self.sides)
 
     def eccentricity(self, root: int) -> int:
         """Return the distance from ``root`` to the corner farthest from it. Raises NetworkError."""
@@ -264,19 +236,6 @@ class Torus(Grid, Cayley):
     _families: ClassVar[tuple[str, str]] = ("torus", "ring")
     wraps: ClassVar[bool] = True
 
-    @property
-    def diameter(self) -> int:
-        """The largest distance: half of each side."""
-        return sum(side // 2 for side in self.sides)
-
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        return self._shift(u, h, 1)
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        return self._shift(u, h, -1)
-
     def types(self) -> dict[int, int]:
         """Return nodes of all distances along the axes, in any order where sides are equal: axes turn round and change places."""
         sides = np.array(self.sides)
@@ -286,10 +245,6 @@ class Torus(Grid, Cayley):
             here[sides == side] = np.sort(here[sides == side], axis=0)
         node, count = np.unique(np.array(self.strides) @ here, return_counts=True)
         return dict(zip(node.tolist(), count.tolist(), strict=True))
-
-    def _shift(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
-        axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
-        return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
 
 
 @family(

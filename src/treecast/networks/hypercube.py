@@ -15,6 +15,16 @@ from treecast.networks.family import family
 from treecast.networks.members import counted
 
 
+@family(
+    "hypercube",
+    "D",
+    example="hypercube:6",
+    what="2^D words of D bits, one flipped",
+    nodes="2^D",
+    degree="D",
+    diameter="D",
+    members=counted(lambda d: 2**d),
+)
 class Hypercube(Rotational):
     """The hypercube of dimension d, 0 ≤ d ≤ 40: 2^d nodes of degree d; port i flips bit i.
 
@@ -46,32 +56,11 @@ class Hypercube(Rotational):
         if not 0 <= d <= 40:
             raise NetworkError(f"hypercube:{d} is no network: write hypercube:D with D from 0 to 40")
         self.d = d
+        super().__init__(f"hypercube:{d}", 1 << d, d, d)
 
-    @property
-    def spec(self) -> str:
-        """``hypercube:d``."""
-        return f"hypercube:{self.d}"
-
-    @property
-    def nodes(self) -> int:
-        """2^d."""
-        return 1 << self.d
-
-    @property
-    def ports(self) -> int:
-        """The number of dimensions d."""
-        return self.d
-
-    @property
-    def diameter(self) -> int:
-        """The number of dimensions d."""
-        return self.d
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` with bit ``port`` flipped."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.d)
-        return np.where(there, u ^ (np.int64(1) << np.where(there, port, 0)), -1)
+        return u ^ (np.int64(1) << port)
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the one bit in which ``u`` and ``v`` differ, or -1."""
@@ -105,13 +94,8 @@ class Hypercube(Rotational):
             chance.shuffle(zeros)
         return (1 << len(ones)) - 1, (*ones, *zeros)
 
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``h`` xor ``u``."""
-        return ints(h) ^ ints(u)
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``h`` xor ``u``: a translation is its own inverse."""
-        return ints(h) ^ ints(u)
+    def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
+        return h ^ u
 
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
         """Return ``u`` with bit i moved to bit i + ``times`` modulo d."""
@@ -133,18 +117,3 @@ def rotate_bits(u: Ints, times: int | Ints, d: int) -> Ints:
     """Return words of d bits with bit i moved to bit i + ``times`` modulo d; the arrays broadcast."""
     times = times % max(d, 1)
     return ((u << times) | (u >> (d - times))) & ((1 << d) - 1)
-
-
-@family(
-    "hypercube",
-    "D",
-    example="hypercube:6",
-    what="2^D words of D bits, one flipped",
-    nodes="2^D",
-    degree="D",
-    diameter="D",
-    members=counted(lambda d: 2**d),
-)
-def hypercube(d: int) -> Hypercube:
-    """Return the hypercube of dimension d."""
-    return Hypercube(d)

@@ -23,6 +23,16 @@ _MOST_PORTS = 1 << 16
 _MOST_SIDES = 64
 
 
+@family(
+    "hyperx",
+    "AxBx…",
+    example="hyperx:4x4x4",
+    what="grid whose rows along every axis are complete graphs",
+    nodes="A B …",
+    degree="A - 1 + B - 1 + …",
+    diameter="1 per side",
+    members=sides(2, 3),
+)
 class HyperX(Coordinates, Cayley):
     """The HyperX of some sides: nodes are joined where they differ in one coordinate. Numbered with the last coordinate fastest.
 
@@ -59,30 +69,13 @@ class HyperX(Coordinates, Cayley):
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES or sum(sides) > _MOST_PORTS:
             raise NetworkError(f"{spelled} is out of reach: choose at most 64 sides, 2^40 nodes and 2^16 ports")
         self.sides = sides
+        super().__init__(spelled, prod(sides), sum(sides) - len(sides), sum(side > 1 for side in sides))
 
-    @property
-    def spec(self) -> str:
-        """How the network is spelled: ``hyperx:4x4x4``."""
-        return f"hyperx:{'x'.join(map(str, self.sides))}"
-
-    @property
-    def ports(self) -> int:
-        """One less than each side, added up."""
-        return sum(self.sides) - len(self.sides)
-
-    @property
-    def diameter(self) -> int:
-        """The number of sides longer than 1."""
-        return sum(side > 1 for side in self.sides)
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return ``u`` moved on along the axis of ``port``."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        u, port = np.where(there, u, 0), np.where(there, port, -1)
         by, stride, side = self._port_columns[:, port]
         at = u // stride % side
-        return np.where(there, u + ((at + by) % side - at) * stride, -1)
+        return u + ((at + by) % side - at) * stride
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
@@ -112,36 +105,9 @@ class HyperX(Coordinates, Cayley):
         by, stride, _ = self._port_columns[:, port].tolist()
         return f"+{by}@{self.strides.index(stride)}"
 
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved by the coordinates of ``h``."""
-        return self._move(u, h, 1)
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved back by the coordinates of ``h``."""
-        return self._move(u, h, -1)
-
-    def _move(self, u: ArrayLike, h: ArrayLike, way: int) -> Ints:
-        axes = zip(self.coordinates(u), self.coordinates(h), self.sides, self.strides, strict=True)
-        return np.asarray(sum((here + way * by) % side * stride for here, by, side, stride in axes))
-
     @cached_property
     def _port_columns(self) -> Ints:
         """How far each port leads, its stride and side, in rows; a last column, of no port, keeps look-ups inside."""
         axes = list(zip(self.sides, self.strides, strict=True))
         moves = [(by, stride, side) for side, stride in axes for by in range(1, side)]
         return np.array([*moves, (0, 1, 1)], np.int64).T
-
-
-@family(
-    "hyperx",
-    "AxBx…",
-    example="hyperx:4x4x4",
-    what="grid whose rows along every axis are complete graphs",
-    nodes="A B …",
-    degree="A - 1 + B - 1 + …",
-    diameter="1 per side",
-    members=sides(2, 3),
-)
-def hyperx(*sides: int) -> HyperX:
-    """Return the HyperX of some sides."""
-    return HyperX(*sides)

@@ -17,31 +17,50 @@ NodeName = int | str | tuple[Any, ...]
 """What people call a node: its number, its label, or its name in networkx, a tuple."""
 
 
+def ints(values: ArrayLike) -> Ints:
+    """Return ``values`` as an int64 array."""
+    if isinstance(values, str):  # which numpy would take for a number
+        raise NetworkError(
+            f"{values!r} is no number of a node, or several: network.node({values!r}) finds that of a label"
+        )
+    return np.asarray(values, dtype=np.int64)
+
+
 class Nodes(ABC):
     """Nodes ``0 … nodes-1`` with labels; ``len``, iteration and ``in`` are those of a sequence of nodes."""
 
+    _spec: str
+    _nodes: int
+    _ports: int
+
     @property
-    @abstractmethod
     def spec(self) -> str:
         """How the network is spelled, in Python and on the command line: ``star:5``, ``mesh:8x8``."""
+        return self._spec
 
     @property
-    @abstractmethod
     def nodes(self) -> int:
         """The number of nodes, N."""
+        return self._nodes
 
     @property
-    @abstractmethod
     def ports(self) -> int:
         """The number of different ports; at least ``degree``."""
+        return self._ports
 
-    @abstractmethod
     def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
         """Return the node at the other end of the arc that leaves ``u`` by ``port``, or -1 where there is none.
 
         ``u`` and ``port`` are integer arrays (or numbers) that broadcast against each other; so is the result. A number that
         is no node or no port leads nowhere: -1.
         """
+        u, port = np.broadcast_arrays(ints(u), ints(port))
+        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        return np.where(there, self._beyond(np.where(there, u, 0), np.where(there, port, 0)), -1)
+
+    @abstractmethod
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
+        """Return ``neighbor`` of nodes and ports that there are; where there are none, u and port are 0."""
 
     def label(self, u: int) -> str:
         """Return node ``u`` as people write it. Raises NetworkError when ``u`` is no node."""

@@ -15,6 +15,16 @@ from treecast.networks.graph import Graph
 from treecast.networks.members import listing
 
 
+@family(
+    "petersen",
+    "",
+    example="petersen",
+    what="Petersen's graph: ten nodes, three links each",
+    nodes="10",
+    degree="3",
+    diameter="2",
+    members=listing(lambda ranks: [""] if ranks == 10 else []),
+)
 class Petersen(Graph):
     """Petersen's graph: a ring 0 … 4, a star 5 … 9 inside it, where i is joined to i ± 2, and spokes from i to i + 5.
 
@@ -35,18 +45,3 @@ class Petersen(Graph):
     def drawn_at(self) -> NDArray[np.float64]:
         """A pentagon around a pentagram."""
         return np.concatenate([2 * circle(5), circle(5)])
-
-
-@family(
-    "petersen",
-    "",
-    example="petersen",
-    what="Petersen's graph: ten nodes, three links each",
-    nodes="10",
-    degree="3",
-    diameter="2",
-    members=listing(lambda ranks: [""] if ranks == 10 else []),
-)
-def petersen() -> Petersen:
-    """Return Petersen's graph."""
-    return Petersen()

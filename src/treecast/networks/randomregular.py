@@ -17,6 +17,15 @@ _MOST_LINKS = 1 << 22
 _DRAWS = 64  # of a graph that is connected, before there is said to be none
 
 
+@family(
+    "random-regular",
+    "N,D,SEED",
+    example="random-regular:24,4,1",
+    what="a random graph whose nodes have D links each",
+    nodes="N",
+    degree="D",
+    members=listing(lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1]),
+)
 class RandomRegular(Graph):
     """A random graph of N nodes, all of degree D, drawn with a seed; drawn again until it is connected.
 
@@ -63,17 +72,3 @@ def _draw(spec: str, nodes: int, degree: int, seed: int) -> Any:
             links = np.array(graph.edges, np.int64).reshape(-1, 2)
             return np.concatenate([links, links[:, ::-1]])
     raise NetworkError(f"{spec}: none of {_DRAWS} draws is connected: try another seed, or a higher degree")
-
-
-@family(
-    "random-regular",
-    "N,D,SEED",
-    example="random-regular:24,4,1",
-    what="a random graph whose nodes have D links each",
-    nodes="N",
-    degree="D",
-    members=listing(lambda ranks: [f"{ranks},{d},1" for d in (3, 4, 6) if ranks * d % 2 == 0 and ranks > d + 1]),
-)
-def random_regular(nodes: int, degree: int, seed: int) -> RandomRegular:
-    """Return the connected random regular graph of a seed."""
-    return RandomRegular(nodes, degree, seed)

@@ -22,6 +22,16 @@ from treecast.networks.members import counted
 _MOST = 128
 
 
+@family(
+    "slim-fly",
+    "Q",
+    example="slim-fly:5",
+    what="two halves of Q² routers, at most two links apart; Q a prime power",
+    nodes="2 Q²",
+    degree="(3Q - δ)/2, Q = 4w + δ",
+    diameter="2",
+    members=counted(lambda q: 2 * q * q),
+)
 class SlimFly(Graph):
     """The slim fly of a prime power q, 3 ≤ q ≤ 128: 2q² nodes, diameter 2.
 
@@ -124,18 +134,3 @@ def _arcs(field: _Field) -> NDArray[np.int64]:
         across = np.stack([x * q + field.plus[field.times[m, x], y], q * q + m * q + y], axis=1)
         parts += [across, across[:, ::-1]]
     return np.concatenate(parts)
-
-
-@family(
-    "slim-fly",
-    "Q",
-    example="slim-fly:5",
-    what="two halves of Q² routers, at most two links apart; Q a prime power",
-    nodes="2 Q²",
-    degree="(3Q - δ)/2, Q = 4w + δ",
-    diameter="2",
-    members=counted(lambda q: 2 * q * q),
-)
-def slim_fly(q: int) -> SlimFly:
-    """Return the slim fly of a prime power."""
-    return SlimFly(q)

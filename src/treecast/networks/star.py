@@ -25,6 +25,16 @@ from treecast.networks.members import counted
 _SMALL = 7  # so many symbols make tables of words and neighbours that are worth keeping
 
 
+@family(
+    "star",
+    "N",
+    example="star:5",
+    what="the N! permutations, swapped with their first symbol (not K(1,N))",
+    nodes="N!",
+    degree="N - 1",
+    diameter="⌊3(N - 1)/2⌋",
+    members=counted(factorial),
+)
 class Star(Rotational):
     """The star network on n symbols, 2 ≤ n ≤ 15: n! nodes of degree n-1; node number = lexicographic rank.
 
@@ -57,26 +67,7 @@ class Star(Rotational):
         if not 2 <= n <= perm.MAX_SYMBOLS:
             raise NetworkError(f"star:{n} is no network: write star:N with N from 2 to {perm.MAX_SYMBOLS}")
         self.n = n
-
-    @property
-    def spec(self) -> str:
-        """``star:n``."""
-        return f"star:{self.n}"
-
-    @property
-    def nodes(self) -> int:
-        """n!."""
-        return factorial(self.n)
-
-    @property
-    def ports(self) -> int:
-        """n - 1."""
-        return self.n - 1
-
-    @property
-    def diameter(self) -> int:
-        """⌊3(n-1)/2⌋."""
-        return 3 * (self.n - 1) // 2
+        super().__init__(f"star:{n}", factorial(n), n - 1, 3 * (n - 1) // 2)
 
     def words(self, u: ArrayLike) -> Ints:
         """Return the permutations of the nodes ``u`` as words (see treecast.networks.permutations)."""
@@ -86,14 +77,11 @@ class Star(Rotational):
     def _all_words(self) -> Ints:
         return perm.unrank(np.arange(self.nodes), self.n)
 
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return the node over dimension ``port`` + 2."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        u, port = np.where(there, u, 0), np.where(there, port, 0)
-        if self.n <= _SMALL:
-            return np.where(there, self._all_neighbors[u, port], -1)
-        return np.where(there, perm.rank(perm.swap(self.words(u), port + 1), self.n), -1)
+        return (
+            self._all_neighbors[u, port] if self.n <= _SMALL else perm.rank(perm.swap(self.words(u), port + 1), self.n)
+        )
 
     @cached_property
     def _all_neighbors(self) -> Ints:
@@ -201,13 +189,10 @@ class Star(Rotational):
         """Return ``tree``: the paper's order of children in T_k is dimension k, k+1, …, n, 2, …"""
         return tree
 
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``T_h(u)``: every symbol s of ``u`` becomes the s-th symbol of ``h`` (Definition 2, Lemma 1)."""
-        return perm.rank(perm.compose(self.words(h), self.words(u), self.n), self.n)
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return the node that ``T_h`` carries to ``u``."""
-        return perm.rank(perm.compose(perm.inverse(self.words(h), self.n), self.words(u), self.n), self.n)
+    def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
+        """Return ``T_h(u)``: every symbol s of ``u`` becomes the s-th symbol of ``h`` (Definition 2, Lemma 1); or its inverse."""
+        by = self.words(h) if way > 0 else perm.inverse(self.words(h), self.n)
+        return perm.rank(perm.compose(by, self.words(u), self.n), self.n)
 
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
         """Return ``R^times(u)``: the symbols 2 … n and their positions all move on by one, cyclically (Definition 3).
@@ -278,18 +263,3 @@ def _partitions(total: int, most: int) -> Iterator[tuple[int, ...]]:
     for first in range(min(total, most), 0, -1):
         for rest in _partitions(total - first, first):
             yield (first, *rest)
-
-
-@family(
-    "star",
-    "N",
-    example="star:5",
-    what="the N! permutations, swapped with their first symbol (not K(1,N))",
-    nodes="N!",
-    degree="N - 1",
-    diameter="⌊3(N - 1)/2⌋",
-    members=counted(factorial),
-)
-def star(n: int) -> Star:
-    """Return the star network on n symbols."""
-    return Star(n)

@@ -2,7 +2,6 @@
 
 import operator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,15 @@ from treecast.ragged import starts
 _MOST_NODES = 2**40
 
 
+@family(
+    "tree",
+    "ARITY,DEPTH",
+    example="tree:3,2",
+    what="complete tree, root 0",
+    nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)",
+    degree="ARITY + 1",
+    diameter="2 DEPTH",
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree(Network):
     """The complete tree of the given arity and depth, numbered breadth-first from its root, 0.
@@ -58,56 +66,18 @@ class Tree(Network):
             raise NetworkError("a tree has an arity of at least 1 and a depth of at least 0, as in tree:3,2")
         object.__setattr__(self, "arity", arity)
         object.__setattr__(self, "depth", depth)
-        # The depth is looked at first: the power in `nodes` could take for ever.
+        # The depth is looked at first: the power could take for ever.
         deep = arity > 1 and depth > _MOST_NODES.bit_length()
-        if deep or arity > _MOST_NODES or self.nodes > _MOST_NODES:
+        if deep or arity > _MOST_NODES or (nodes := _nodes(arity, depth)) > _MOST_NODES:
             raise NetworkError("a tree has at most 2^40 nodes, and an arity of at most 2^40")
+        degree, far = (0, arity, arity + 1)[min(depth, 2)], depth if arity == 1 else 2 * depth
+        known = {"degree": degree, "diameter": far, "arcs": 2 * (nodes - 1)}
+        super().__init__(f"tree:{arity},{depth}", nodes, arity + 1, **known, both_ways=True)
 
-    @property
-    def spec(self) -> str:
-        """How the network is spelled: ``tree:3,2`` (arity, depth)."""
-        return f"tree:{self.arity},{self.depth}"
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes: the sum of arity^i for i = 0 … depth."""
-        if self.arity == 1:
-            return self.depth + 1
-        return (self.arity ** (self.depth + 1) - 1) // (self.arity - 1)
-
-    @property
-    def ports(self) -> int:
-        """The number of different ports: one per child and one for the parent."""
-        return self.arity + 1
-
-    @property
-    def degree(self) -> int:
-        """The largest number of arcs that leave one node; from depth 2, some have children and a parent."""
-        return (0, self.arity, self.arity + 1)[min(self.depth, 2)]
-
-    @property
-    def diameter(self) -> int:
-        """The distance between two leaves whose only common ancestor is the root."""
-        return self.depth if self.arity == 1 else 2 * self.depth
-
-    @cached_property
-    def arcs(self) -> int:
-        """The number of arcs: two for each node but the root."""
-        return 2 * (self.nodes - 1)
-
-    @cached_property
-    def both_ways(self) -> bool:
-        """True: every arc has an arc back."""
-        return True
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
-        """Return the node to which an arc leaves ``u`` by ``port``, or -1: int64 (arrays that broadcast)."""
-        u, port = ints(u), ints(port)
-        down = self._is_node(u) & (u < self._inner) & (port >= 0) & (port < self.arity)
-        up = self._is_node(u) & (u > 0) & (port == self.arity)
-        # Elsewhere the product could overflow.
-        child = np.where(down, u, 0) * self.arity + 1 + np.where(down, port, 0)
-        return np.where(down, child, np.where(up, self._parent(u), -1))
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
+        down = (u < self._inner) & (port < self.arity)
+        child = np.where(down, u, 0) * self.arity + 1 + port  # elsewhere the product could overflow
+        return np.where(down, child, np.where((u > 0) & (port == self.arity), self._parent(u), -1))
 
     def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
         """Return all arcs, by their source and port: see Network.arc_lists."""
@@ -173,15 +143,6 @@ class Tree(Network):
         return (np.maximum(u, 0) - 1) // self.arity
 
 
-@family(
-    "tree",
-    "ARITY,DEPTH",
-    example="tree:3,2",
-    what="complete tree, root 0",
-    nodes="(ARITY^(DEPTH+1) - 1)/(ARITY - 1)",
-    degree="ARITY + 1",
-    diameter="2 DEPTH",
-)
-def tree(arity: int, depth: int) -> Tree:
-    """Return the complete tree of an arity and depth."""
-    return Tree(arity, depth)
+def _nodes(arity: int, depth: int) -> int:
+    """Return the sum of arity^i for i = 0 … depth."""
+    return depth + 1 if arity == 1 else (arity ** (depth + 1) - 1) // (arity - 1)

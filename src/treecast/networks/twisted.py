@@ -8,12 +8,11 @@ from math import prod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
 from treecast.networks.cayley import Searched
 from treecast.networks.coordinates import Coordinates
-from treecast.networks.core import Ints, ints
+from treecast.networks.core import Ints
 
 _MOST_NODES = 1 << 24
 
@@ -56,42 +55,24 @@ class Twisted(Coordinates, Searched):
                 f"torus:{spelled} is no network: write sides of n and of 2n nodes, as in torus:4x4x8,twisted, "
                 f"with at most {_MOST_NODES:,} nodes"
             )
-        self._spec = f"torus:{spelled}"
+        super().__init__(f"torus:{spelled}", prod(sides), 2 * len(sides))
         self._long = np.array([side > short for side in sides])
 
-    @property
-    def spec(self) -> str:
-        """``torus:AxBx…,twisted``."""
-        return self._spec
-
-    @property
-    def ports(self) -> int:
-        """Two for each axis."""
-        return 2 * len(self.sides)
-
-    def neighbor(self, u: ArrayLike, port: ArrayLike) -> Ints:
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return the node one step up (even ports) or down (odd ports) an axis, or -1."""
-        u, port = np.broadcast_arrays(ints(u), ints(port))
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
-        at = self.coordinates(np.where(there, u, 0))
+        at = self.coordinates(u)
         by = np.where(port % 2, -1, 1)
         for axis in range(len(self.sides)):
             at[axis] += np.where(port // 2 == axis, by, 0)
-        return np.where(there, self._number(at), -1)
+        return self._number(at)
 
     def port_name(self, port: int) -> str:
         """Return the axis and way of a port, as in +0. Raises NetworkError when there is no such port."""
         return f"{'-' if self.check_port(port) % 2 else '+'}{port // 2}"
 
-    def translate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        h, u = np.broadcast_arrays(ints(h), ints(u))
-        return self._number(self.coordinates(u) + self.coordinates(h))
-
-    def untranslate(self, h: ArrayLike, u: ArrayLike) -> Ints:
-        """Return ``u`` moved back by the coordinates of ``h`` (nodes, in arrays that broadcast): int64."""
-        h, u = np.broadcast_arrays(ints(h), ints(u))
-        return self._number(self.coordinates(u) - self.coordinates(h))
+    def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
+        u, h = np.broadcast_arrays(u, h)
+        return self._number(self.coordinates(u) + way * self.coordinates(h))
 
     def _number(self, at: Ints) -> Ints:
         """Return the nodes of coordinates that may lie outside: each way round a short side goes half round all long ones."""

@@ -1,0 +1,84 @@
+"""Networks whose arcs stand in a list, which need not be made before it is asked for."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treecast.networks.core import Ints, Network, ints
+
+
+class Listed(Network):
+    """A network whose ports number the arcs of a node in ascending order of the nodes that they lead to.
+
+    The last entry of each list is of no arc, and keeps every look-up inside.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> network([("a", "b", 2), ("a", "c")]).port_between(0, [1, 2]).tolist()
+    [0, 2]
+    """
+
+    @cached_property
+    def _keys(self) -> Ints:
+        """The arcs as ``sorted_keys`` has them."""
+        raise NotImplementedError
+
+    @cached_property
+    def _targets(self) -> NDArray[np.int32]:
+        return _fixed(np.append(self._keys[:-1] % self.nodes, -1).astype(np.int32))
+
+    @cached_property
+    def _first(self) -> Ints:
+        return _fixed(np.searchsorted(self._keys[:-1], np.arange(self.nodes + 1) * self.nodes))
+
+    @cached_property
+    def both_ways(self) -> bool:
+        """Whether every arc has an arc back; of parallel arcs, each one of its own."""
+        sources, targets = np.divmod(self._keys[:-1], self.nodes)
+        return np.array_equal(np.sort(targets * self.nodes + sources), self._keys[:-1])
+
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
+        first = self._first[u]
+        return np.asarray(self._targets[np.where(port < self._first[u + 1] - first, first + port, -1)], np.int64)
+
+    def arc_lists(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """Return all arcs, by their source and port: see Network.arc_lists."""
+        port = np.arange(self.arcs) - np.repeat(self._first[:-1], np.diff(self._first))
+        return self._first.astype(np.int64), self._targets[:-1], port.astype(np.int32)
+
+    def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
+        """Return the port by which an arc leaves ``u`` for ``v``, or -1: int64 (arrays that broadcast)."""
+        u, v = ints(u), ints(v)
+        inside = self._is_node(u) & self._is_node(v)
+        u, v = np.where(inside, u, 0), np.where(inside, v, 0)
+        key = u * self.nodes + v
+        slot = np.searchsorted(self._keys, key)
+        return np.where(inside & (self._keys[slot] == key), slot - self._first[u], -1)
+
+    def cable(self, u: ArrayLike, port: ArrayLike) -> Ints:
+        """Return which of the parallel arcs leaves ``u`` by ``port``, counted from 0 (arrays that broadcast)."""
+        u, port, there = np.broadcast_arrays(ints(u), ints(port), self.neighbor(u, port) >= 0)
+        slot = np.where(there, self._first[np.where(there, u, 0)] + port, 0)
+        return np.where(there, slot - np.searchsorted(self._keys, self._keys[slot]), 0)
+
+    def port_of_cable(self, u: ArrayLike, v: ArrayLike, cable: ArrayLike) -> Ints:
+        """Return the port by which the arc of a cable leaves ``u`` for ``v``, or -1 (arrays that broadcast)."""
+        first, cable = self.port_between(u, v), ints(cable)
+        port = first + cable  # those to one node come one after another
+        return np.where((first >= 0) & (cable >= 0) & (self.neighbor(u, port) == ints(v)), port, -1)
+
+    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
+        return (u >= 0) & (u < self.nodes)
+
+
+def sorted_keys(sources: Ints, targets: Ints, nodes: int) -> Ints:
+    """Return source x nodes + target of each arc, ascending, and nodes^2: int64 (arcs + 1,), not to be written."""
+    return _fixed(np.append(np.sort(sources * nodes + targets), nodes**2))
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
