@@ -12,7 +12,7 @@ from typing import Any
 from treecast.description.notebook import show_also as _show_also
 
 _NAMES = {
-    # nouns: where, what, on which machine, and how
+    # nouns: places, jobs, machines, and looks
     "networks": ("Network", "network", "families"),
     "networks.wired": ("Machine", "machine"),
     "collectives": ("Collective",),

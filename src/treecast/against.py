@@ -1,4 +1,4 @@
-"""Against what copies are good: the faults that can stop a way, and so what the ways of a chunk must not share.
+"""The faults that copies are good against: they stop a way, so no two ways of a chunk may share such a part.
 
 Ways that share no node but their ends share no link, and ways that share no link share no arc. So copies against nodes are good
 against links, and those against links are good against arcs.
@@ -7,9 +7,9 @@ against links, and those against links are good against arcs.
 from typing import Literal
 
 Against = Literal["nodes", "links", "arcs"]
-"""What may fail: nodes, links (both arcs between two nodes at once), or single arcs."""
+"""The parts that may fail: nodes, links (both arcs between two nodes at once), or single arcs."""
 AGAINST: tuple[Against, ...] = ("nodes", "links", "arcs")
-"""All of them: what is good against one is good against those behind it."""
+"""All of them: copies against one are good against those behind it."""
 
 
 def covers(strong: Against, weak: Against) -> bool:
@@ -24,7 +24,7 @@ def covers(strong: Against, weak: Against) -> bool:
 
 
 def apart(against: Against) -> str:
-    """Return what such ways are called.
+    """Return the name of such ways.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What people ask of a file beside its name: what the ranks are, which part, in which unit. It stands in a network's spelling.
+"""Options of a file beside its name: which parts are ranks, which part, in which unit. They stand in a network's spelling.
 
-``file:net.xml with links all part 2`` is what ``--links all --part 2`` says on the command line.
+``file:net.xml with links all part 2`` is ``--links all --part 2`` on the command line.
 """
 
 import re
@@ -16,14 +16,14 @@ _WITH = re.compile(r"\s+with\s+(?=[a-z-]+\s)")
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What people ask of a file.
+    """The options of a file.
 
     Parameters
     ----------
     format
         The kind of file, where its bytes do not tell.
     ranks
-        What takes part: ``hosts``, ``hcas``, ``gpus``, ``numa``; "" leaves it to the file.
+        The ranks: ``hosts``, ``hcas``, ``gpus``, ``numa``; "" leaves it to the file.
     links
         Of one node's GPUs: ``gpu`` for NVLink and XGMI alone, ``all`` for PCIe and NUMA nodes, too.
     part
@@ -31,13 +31,13 @@ class Asked:
     unit, rounding
         The Gbit/s of a capacity of 1 (0: as rates suit), and by how much of itself a rate may be rounded.
     pcie_rate, gpu
-        Of a matrix: the Gbit/s of what PCIe joins, and the name of the GPU, from which follows that of NVLink.
+        Of a matrix: the Gbit/s of PCIe, and the name of the GPU, from which follows that of NVLink.
     uplinks
         How many cables a line of Slurm's between switches stands for.
     node
         Pairs of a pattern of hosts and the file of such a node, as ``PATTERN=FILE``, or ``FILE``.
     keep_relays, undirected, whole
-        Whether relays that do nothing stay, all arcs lead both ways, and what is missing is put back.
+        Whether relays that do nothing stay, all arcs lead both ways, and missing parts are put back.
     """
 
     format: str = ""
@@ -98,27 +98,29 @@ class Option:
 
 
 OPTIONS: Mapping[str, Option] = {
-    "format": Option("format", str, "What kind of file it is, where its bytes do not tell."),
+    "format": Option("format", str, "The kind of file, where its bytes do not tell."),
     "ranks": Option(
-        "ranks", _one_of("hosts", "hcas", "gpus", "numa"), "Of a file: what takes part: hosts, hcas, gpus, numa."
+        "ranks", _one_of("hosts", "hcas", "gpus", "numa"), "Of a file: its ranks: hosts, hcas, gpus, numa."
     ),
     "links": Option(
         "links", _one_of("gpu", "all"), "Of a node's file: GPU links alone (gpu), or PCIe and NUMA nodes, too (all)."
     ),
     "part": Option("part", str, "Of a file with several networks: the number, the name or a node of one."),
-    "unit": Option("unit", _gbits, "Of a file with rates: what a capacity of 1 carries, as in 400Gbit/s."),
+    "unit": Option("unit", _gbits, "Of a file with rates: the rate of a capacity of 1, as in 400Gbit/s."),
     "rounding": Option(
         "rounding", _share, "Of a file with rates: by how much they may be rounded, as in 1%; 5% by default."
     ),
-    "pcie-rate": Option("pcie_rate", _gbits, "Of a matrix: what PCIe carries, as in 126Gbit/s."),
-    "gpu": Option("gpu", str, "Of a matrix: the GPU, as in H100, which says what its links carry."),
+    "pcie-rate": Option("pcie_rate", _gbits, "Of a matrix: the rate of PCIe, as in 126Gbit/s."),
+    "gpu": Option("gpu", str, "Of a matrix: the GPU, as in H100, which tells the rate of its links."),
     "uplinks": Option("uplinks", _count, "Of a Slurm file: how many cables a line between switches stands for."),
     "node": Option(
         "node", str, "Of a fabric's file: the file of a node, or PATTERN=FILE for some hosts.", several=True
     ),
     "keep-relays": Option("keep_relays", _yes, "Of a node's file: keep relays that do nothing.", flag=True),
     "undirected": Option("undirected", _yes, "Of a graph's file: all links lead both ways.", flag=True),
-    "whole": Option("whole", _yes, "Of a fabric's file: put back what is missing beside what is alike.", flag=True),
+    "whole": Option(
+        "whole", _yes, "Of a fabric's file: put back parts that are missing beside parts that are alike.", flag=True
+    ),
 }
 """The options of files, by the words that spellings and the command line have for them."""
 
@@ -142,7 +144,7 @@ def spell_asked(given: Mapping[str, Any]) -> str:
 
 
 def read_asked(spelling: str) -> tuple[str, Asked]:
-    """Return the path in a spelling, and what is asked of it.
+    """Return the path in a spelling, and its options.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def _of_others() -> tuple[str, ...]:
 
 
 def decorators(package: str, name: str) -> list[dict[str, Any]]:
-    """Return what the decorators of one name say in all files of a package, without importing any of them.
+    """Return the arguments of the decorators of one name in all files of a package, without importing any of them.
 
     Parameters
     ----------

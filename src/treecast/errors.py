@@ -1,6 +1,6 @@
-"""What treecast raises when it cannot do what it was asked.
+"""The errors of treecast.
 
-Every message is one line that says what is wrong and what would be right; the command line prints it behind
+Every message is one line that names the error and its remedy; the command line prints it behind
 ``error:`` and exits with 2.
 """
 
@@ -46,11 +46,11 @@ class FaultError(TreecastError):
 
 
 class ProtocolError(TreecastError):
-    """A node that says what the machine cannot carry, or keeps what it has to pass on."""
+    """A node that says more than the machine can carry, or keeps data that it has to pass on."""
 
 
 class LabError(TreecastError):
-    """A lab that cannot be built here, or is asked for what it cannot do."""
+    """A lab that cannot be built here, or is asked for more than it can do."""
 
 
 class DeliveryError(TreecastError):

@@ -15,7 +15,7 @@ from treecast.errors import FormatError
 def write_whole(path: str | os.PathLike[str], *parts: bytes | memoryview) -> None:
     """Write ``parts`` to ``path``, all or nothing. Raises FormatError when the file cannot be written.
 
-    A link is followed, and an existing file keeps its permissions. What is no file (a pipe, ``/dev/null``) is written to.
+    A link is followed, and an existing file keeps its permissions. A pipe or device (``/dev/null``) is written to.
     """
     try:
         target = Path(os.path.realpath(path))

@@ -1,4 +1,4 @@
-"""Models of the machine: what a node and a link can do in one step, and what a step costs. Schedules know none of it."""
+"""Models of the machine: the powers of a node and a link in one step, and the cost of a step. Schedules know none of it."""
 
 from dataclasses import dataclass, replace
 from itertools import product
@@ -25,7 +25,7 @@ class Model:
     Parameters
     ----------
     name : str
-        What people call it.
+        Its name.
     ports : {"all", "one"}
         Whether a node uses all its links in a step, or one.
     duplex : {"full", "half"}
@@ -43,7 +43,7 @@ class Model:
         mesh or torus: the first axis first, the last, or all by turns. A node sends one message in a step, or receives one.
         Empty: store-and-forward.
     buffered : bool
-        Whether a node may keep what it relays. Else a flit that arrives in a step is sent on in the next, and the flits of a
+        Whether a node may keep data that it relays. Else a flit that arrives in a step is sent on in the next, and the flits of a
         message follow one another without a gap.
 
     Examples
@@ -87,7 +87,7 @@ class Model:
         return next(name for name in names if _known(name) == self.normal)
 
     def __le__(self, other: "Model") -> bool:
-        """Return whether what fits in a step under this model fits under the other."""
+        """Return whether all sends that fit in a step under this model fit under the other."""
         mine, its = self.normal, other.normal
         return (
             mine.routing == its.routing
@@ -173,7 +173,7 @@ MODELS = {
         Model(
             "bufferless",
             "one",
-            what="one-port; what arrives is sent on in the next step, a message is not interrupted (tree paper)",
+            what="one-port; a flit that arrives is sent on in the next step, a message is not interrupted (tree paper)",
             buffered=False,
         ),
         Model("bufferless-multiport", "all", what="as bufferless, over all links at once", buffered=False),
@@ -241,7 +241,7 @@ def _known(name: str) -> Model | None:
 
 
 class Takes(NamedTuple):
-    """What a send over each arc takes in a step: resources, each under a key. All sends that take a resource have the same key.
+    """The resources that a send over each arc takes in a step, each under a key. Sends that share a resource have the same key.
 
     ``resource``: int64 (arcs, width), numbers below ``resources``. ``key``: int64 (arcs, width); -1 where each send has a key of
     its own.
@@ -253,14 +253,14 @@ class Takes(NamedTuple):
 
 
 def takes(machine: Model, network: "Network") -> Takes:
-    """Return what a send over each arc of a network takes in a step, arcs as ``arcs_of`` numbers them.
+    """Return the resources of a send over each arc of a network in a step, arcs as ``arcs_of`` numbers them.
 
     Whoever makes schedules or times them asks this. The verifiers do not: they have rules of their own.
 
     Parameters
     ----------
     machine : Model
-        A machine whose nodes keep what they relay.
+        A machine whose nodes keep data that they relay.
     network : Network
         Where. The arcs there and back of each cable are a link.
 
@@ -287,7 +287,7 @@ def takes(machine: Model, network: "Network") -> Takes:
     tail, head = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
     low, high = np.minimum(tail, head), np.maximum(tail, head)
     each, every = np.full(len(tail), -1), np.arange(len(tail))
-    message = every if normal.combining else each  # what combines is one message, however many sends it is
+    message = every if normal.combining else each  # combined sends are one message, however many they are
     if normal.ports == "one":
         columns = [(tail, message), (head + (0 if normal.duplex == "half" else nodes), message)]
         if normal.partner == "same" and normal.duplex == "full":

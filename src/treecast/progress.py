@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Progress = Callable[[int, int, str], None]
-"""Called with how much is done, of how much (0 where nobody knows), and of what."""
+"""Called with how much is done, of how much (0 where nobody knows), and the name of the work."""
 
 
 def nobody(done: int, total: int, what: str) -> None:
@@ -34,7 +34,7 @@ def report(done: int, total: int, what: str = "") -> None:
     total
         Of how much; 0 where that is not known.
     what
-        What is counted: ``"steps"``.
+        The name of the work: ``"steps"``.
     """
     _watching.get()(done, total, what)
 
@@ -46,7 +46,7 @@ def reporting(progress: Progress | None) -> Generator[None]:
     Parameters
     ----------
     progress
-        What each report is passed to. It is called in the thread that does the work, and should return soon.
+        The function that each report is passed to. It is called in the thread that does the work, and should return soon.
     """
     if progress is None:
         yield
@@ -69,9 +69,9 @@ def part_of(what: str = "", before: int = 0, total: int = 0, each: int = 1) -> G
     before
         How much was done before this part.
     total
-        How much there is in all; what the part says itself when it is 0. No more than that is told.
+        How much there is in all; the part's own number when it is 0. No more than that is told.
     each
-        How much each of what the part counts stands for.
+        How much each count of the part stands for.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def explode(start: ArrayLike, which: ArrayLike) -> tuple[Ints, Ints]:
 def ranks(start: ArrayLike, *columns: ArrayLike) -> Ints:
     """Return the rank of each row of a table whose rows begin at ``start``, int64 (rows,); equal rows have equal ranks.
 
-    An entry is what stands in the ``columns`` at its place. Rows are compared entry by entry, as Python compares tuples: a row
+    An entry is a row of the ``columns`` at its place. Rows are compared entry by entry, as Python compares tuples: a row
     comes before the longer rows that begin with it. There are as many ranks as different rows.
 
     >>> ranks([0, 1, 3, 3, 4], [5, 5, 6, 5]).tolist()

@@ -40,7 +40,7 @@ def parse_bytes(text: str | int) -> int:
     Parameters
     ----------
     text : str or int
-        What people write; a number counts bytes.
+        The text; a number counts bytes.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def parse_seconds(text: str | float) -> float:
     Parameters
     ----------
     text : str or float
-        What people write; a number counts seconds.
+        The text; a number counts seconds.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def parse_rate(text: str | float) -> float:
     Parameters
     ----------
     text : str or float
-        What people write; a number counts bytes a second.
+        The text; a number counts bytes a second.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def parse_share(text: str) -> float:
 
 
 def parse_count(text: str) -> int:
-    """Return how many messages people mean by ``400``, ``64k`` (10^3 each) or ``1e6``; what is below 0 is taken, too.
+    """Return how many messages people mean by ``400``, ``64k`` (10^3 each) or ``1e6``; numbers below 0 are taken, too.
 
     Raises
     ------

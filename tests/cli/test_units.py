@@ -84,7 +84,7 @@ def test_bytes_are_read_alike_in_every_verb(size: str, capsys: pytest.CaptureFix
         ("plan broadcast ring:4 --chunk 64KiB", "as in --bytes 16MiB"),
         ("plan broadcast ring:4 --latency 1us --rate 1GB/s", "as in --bytes 16MiB"),
         ("plan broadcast ring:4 --bytes 1MB", "say --latency 1us, --rate 12.5GB/s, or messages"),
-        ("plan broadcast ring:4 --bytes 1MB --costs none.csv", "say what the others cost, by --latency and --rate"),
+        ("plan broadcast ring:4 --bytes 1MB --costs none.csv", "say the cost of the others, by --latency and --rate"),
         ("plan allgatherv ring:4 --bytes 1MB", "needs lengths: how many flits for each node, as in --lengths 3"),
         ("bounds broadcast ring:4 --bytes 1MB", "write --bytes 16MiB --latency 1us --rate 12.5GB/s, all three"),
         ("simulate plain.tc --latency 1us --rate 1GB/s", "say --bytes 16MiB, or --chunk 64KiB"),

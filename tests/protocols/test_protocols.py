@@ -1,4 +1,4 @@
-"""Nodes that know only their neighbours say together what the schedule has."""
+"""Nodes that know only their neighbours say together the sends of the schedule."""
 
 from dataclasses import replace
 
@@ -241,7 +241,7 @@ def file(tmp_path):
 def test_simulate_distributed(file, ask, answer):
     status, out, _ = ask("simulate", file, "--distributed")
     assert status == 0
-    assert "what the schedule has, send by send" in out
+    assert "the sends of the schedule, one by one" in out
     assert "6 tokens, 6 certificates, 6 orders" in out
     found = answer("simulate", file, "--distributed")
     assert (found["not_said"], found["not_planned"], found["control"], found["data"]) == (0, 0, 18, 39)
@@ -252,7 +252,7 @@ def test_simulate_distributed_that_differs(tmp_path, ask):
     treecast.save(plan("scatterv", "tree:2,2", lengths=range(7), model="bufferless", first="nearest"), path)
     status, out, _ = ask("simulate", path, "--distributed")
     assert status == 1
-    assert "NOT what the schedule has" in out
+    assert "NOT the sends of the schedule" in out
     assert "not said: flit" in out
     assert "not planned: flit" in out
 

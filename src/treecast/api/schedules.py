@@ -236,7 +236,7 @@ def sweep(
     most : int, optional
         The most faults of a set. The default is as many as the schedule claims to survive.
     kind : {"nodes", "arcs", "links", "nodes+arcs", "nodes+links"}, optional
-        The parts that fail. A link is both arcs between two nodes. The default is what copies are against: nodes as a rule.
+        The parts that fail. A link is both arcs between two nodes. By default those that copies are against: nodes as a rule.
     liars : int
         Besides, at most so many others lie, and every honest living node is to elect everything as it is. The default of
         ``most`` is then copies - 1 - 2 liars.
@@ -250,7 +250,7 @@ def sweep(
         Who does the work: threads, processes (started by spawn), or the ranks of an ``mpi4py.futures.MPIPoolExecutor``. The
         result is the same for all and for any number of workers. By default threads of this process.
     progress : callable, optional
-        Told how many sets are done, how many there are, and what is counted.
+        Told how many sets are done, how many there are, and their name.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def run(schedule: Planned, data: Data, faults: Failing = None, *, progress: Prog
     faults : Faults, str or sequence of str, optional
         The faults, as ``simulate`` takes them.
     progress : callable, optional
-        Told how many steps are done, how many there are, and what is counted.
+        Told how many steps are done, how many there are, and their name.
 
     Returns
     -------
@@ -355,7 +355,7 @@ def elect(
     faults : Faults, str or sequence of str, optional
         The faults besides, as ``simulate`` takes them.
     progress : callable, optional
-        Told how many steps are done, how many there are, and what is counted.
+        Told how many steps are done, how many there are, and their name.
 
     Returns
     -------

@@ -70,7 +70,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _in_options(text: str) -> str:
-    """Return an error in which what Python writes as ``least_chunk='4KiB'`` is written as on the command line.
+    """Return an error in which a setting that Python writes as ``least_chunk='4KiB'`` is written as on the command line.
 
     >>> _in_options("say both, as in latency='1us', least_chunk='4KiB'")
     'say both, as in --latency 1us, --least-chunk 4KiB'

@@ -83,7 +83,7 @@ Several = Parameter(consume_multiple=1, show_default=False)
 if TYPE_CHECKING:
 
     class FileOptions:
-        """What people ask of the file of a network."""
+        """The options of the file of a network."""
 
 else:
     FileOptions = options_class(
@@ -234,7 +234,7 @@ class TimeOptions:
             rate = network.chunk_rate
         usual = costs_of(self.latency, rate)
         if usual is None and self.costs is not None:
-            raise TreecastError("--costs names arcs that differ: say what the others cost, by --latency and --rate")
+            raise TreecastError("--costs names arcs that differ: say the cost of the others, by --latency and --rate")
         return usual
 
     def read(self, network: "Network") -> "Costs | None":

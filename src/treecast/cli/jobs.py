@@ -1,6 +1,6 @@
 """Small jobs that between them run every kernel, in an order in which files are written before they are read.
 
-'treecast warm-up' has them compiled, and the tests compare what they do interpreted and compiled.
+'treecast warm-up' has them compiled, and the tests compare their results, interpreted and compiled.
 """
 
 JOBS = """

@@ -31,7 +31,7 @@ class Table:
     most : int, optional
         The most rows to show. Of a longer table the rows that are marked good are left out, then the last ones.
     of : str
-        What the rows are, in the plural.
+        The name of the rows, in the plural.
     """
 
     columns: tuple[str, ...]
@@ -170,7 +170,7 @@ def node_table(
     marks : mapping from str to Mark
         The mark of each verdict: rows with a good one are left out where there are too many.
     of : str
-        What the rows are, in the plural.
+        The name of the rows, in the plural.
     """
     return Table(columns, rows, marks=marks, most=MOST_ROWS, of=of)
 

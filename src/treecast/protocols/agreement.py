@@ -40,9 +40,9 @@ def _(found: Agreement) -> Description:
         "not_said": len(found.missing),
         "not_planned": len(found.more),
     }
-    verdict = "what the schedule has, send by send"
+    verdict = "the sends of the schedule, one by one"
     if not found.holds:
-        verdict = f"NOT what the schedule has: {len(found.missing):,} not said, {len(found.more):,} not planned"
+        verdict = f"NOT the sends of the schedule: {len(found.missing):,} not said, {len(found.more):,} not planned"
     control = ", ".join(f"{kinds[kind]:,} {kind}s" for kind in _KINDS if kinds[kind])
     lines = {
         "nodes say": verdict,

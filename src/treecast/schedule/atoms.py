@@ -1,8 +1,8 @@
 """Atoms: chunks that travel together, so that a stream of a million chunks is judged as one.
 
 The chunk numbers are cut where the range of a payload begins or ends, and where the chunks that a node has or wants do.
-All chunks of an atom are then in the same payloads, and in a stream each follows the one before by one step: what holds
-for the first chunk of the atom holds for all.
+All chunks of an atom are then in the same payloads, and in a stream each follows the one before by one step: a fact
+about the first chunk of the atom holds for all.
 """
 
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ def seconds_by_steps(schedule: Schedule, costs: Costs) -> float:
     schedule : Schedule
         With the sizes of its chunks. All chunks count as long as the longest.
     costs : Costs
-        What a send costs, by arc.
+        The costs of sends, by arc.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def seconds_by_events(schedule: Schedule, costs: Costs) -> float:
     schedule : Schedule
         With the sizes of its chunks.
     costs : Costs
-        What a send costs, by arc.
+        The costs of sends, by arc.
 
     Raises
     ------

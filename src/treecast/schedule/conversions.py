@@ -19,7 +19,7 @@ def to_networkx(schedule: "Schedule") -> "nx.MultiDiGraph[Any]":
     Parameters
     ----------
     schedule : Schedule
-        The schedule. Of an orbit, what happens to node 0's data.
+        The schedule. Of an orbit, the part of node 0's data.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def to_pandas(schedule: "Schedule") -> Any:
     Parameters
     ----------
     schedule : Schedule
-        The schedule. Of an orbit, what happens to node 0's data.
+        The schedule. Of an orbit, the part of node 0's data.
 
     Returns
     -------

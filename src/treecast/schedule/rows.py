@@ -7,8 +7,8 @@ A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``st
   which a node tells its neighbour when to begin, and combines nothing.
 - Any other row is **combined**: it sends several chunks in one step.
 
-``Rows.streaming`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists what
-rows carry. A pipelined broadcast of a million messages has one row per arc of its trees.
+``Rows.streaming`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists the
+chunks that rows carry. A pipelined broadcast of a million messages has one row per arc of its trees.
 """
 
 from collections.abc import Iterator

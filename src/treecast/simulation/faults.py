@@ -156,7 +156,7 @@ def parse_faults(network: Network | str, nodes: str | Iterable[str] = (), links:
     Raises
     ------
     FaultError, NetworkError
-        For what does not exist.
+        For nodes and links that do not exist.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def read_faults(network: Network, texts: Iterable[str]) -> Faults:
     Raises
     ------
     FaultError, NetworkError
-        For what does not exist.
+        For nodes and links that do not exist.
     """
     nodes, links = list[str](), list[str]()
     for text in texts:

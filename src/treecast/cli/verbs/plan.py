@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treecast.schedule import Schedule
 
     class BuilderOptions:
-        """What builders can be told."""
+        """The options of builders."""
 
 else:
     BuilderOptions = options_class(
