@@ -4,64 +4,74 @@ Other programs skip comments. With them a file is a schedule; without them its s
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.native.header import Header, header_of, read_word, shorten
 from treecast.formats.native.text import read_ranges
 from treecast.programs.messages import Messages
 from treecast.ragged import Ints
+from treecast.schedule import Payloads
 
 _MARK = "treecast "
 _NOTHING = "-"
 _CARRIED = re.compile(r"step (\d{1,9}) port (-?\d{1,9}) tree (-?\d{1,9}) chunks (\S+)")
 
 
-@dataclass(frozen=True)
-class Carried:
-    """What a comment says of a message: its step, port and tree, and the ranges of its chunks."""
+class Said(NamedTuple):
+    """What comments say of messages: each one's operation, step, port, tree and payload, int64 (messages,); and the payloads."""
 
-    step: int
-    port: int
-    tree: int
-    ranges: tuple[tuple[int, int], ...]
+    operation: Ints
+    step: Ints
+    port: Ints
+    tree: Ints
+    payload: Ints
+    payloads: Payloads
+
+    def each(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Yield the operation of each message, and the ranges of its chunks."""
+        for operation, payload in zip(self.operation.tolist(), self.payload.tolist(), strict=True):
+            yield operation, self.payloads.ranges(payload)
 
 
 @dataclass
 class Comments:
-    """What the comments of a file say.
-
-    Parameters
-    ----------
-    header : dict from str to str
-        The job, in the words of treecast's own formats; empty where the file does not say it.
-    waiting : list of Carried
-        What is said of the next send.
-    carried : dict from int to tuple of Carried
-        What is said of each send, by the number of its operation.
-    """
+    """What the comments of a file say; ``header``: the job, in the words of treecast's own formats, or nothing."""
 
     header: Header = field(default_factory=dict[str, str])
-    waiting: list[Carried] = field(default_factory=list[Carried])
-    carried: dict[int, tuple[Carried, ...]] = field(default_factory=dict[int, tuple[Carried, ...]])
+    _known: dict[str, int] = field(default_factory=dict[str, int])  # chunks as they were written, and the payload
+    _ranges: list[list[tuple[int, int]]] = field(default_factory=list[list[tuple[int, int]]])
+    _numbers: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    _waiting: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])  # what is said of the next send
 
     def take(self, text: str, line: int) -> None:
         """Take in a comment of a line, without the marks that make it one. Raises FormatError for a wrong one of treecast's."""
         if found := _CARRIED.fullmatch(text):
-            step, port, tree = (int(number) for number in found.groups()[:3])
+            *numbers, chunks = found.groups()
+            payload = self._known.setdefault(chunks, len(self._ranges))
             try:
-                ranges = tuple(read_ranges(found[4].replace(";", ",")))
+                self._ranges += [read_ranges(chunks.replace(";", ","))] if payload == len(self._ranges) else []
             except FormatError as error:
                 raise FormatError(f"line {line}: {error}") from None
-            self.waiting.append(Carried(step, port, tree, ranges))
+            self._waiting.append((*map(int, numbers), payload))
         elif text.startswith(_MARK) and not read_word(self.header, text.removeprefix(_MARK), "bytes"):
             raise FormatError(f"line {line}: {shorten(text)!r} is no 'treecast WORD VALUE', each word once")
 
     def sent(self, operation: int) -> None:
         """Give what is said of the next send to this one."""
-        if self.waiting:
-            self.carried[operation] = tuple(self.waiting)
-            self.waiting = []
+        self._numbers += [(operation, *numbers) for numbers in self._waiting]
+        self._waiting = []
+
+    @cached_property
+    def said(self) -> Said:
+        """What is said of the messages of a file that was read to its end."""
+        operation, step, port, tree, payload = np.array(self._numbers, np.int64).reshape(-1, 5).T
+        return Said(operation, step, port, tree, payload, Payloads.of(self._ranges))
 
 
 def comments_of_job(messages: Messages, begins: Ints) -> list[str]:
@@ -79,12 +89,3 @@ def comments_of(messages: Messages, which: Ints) -> list[str]:
         f"step {step} port {port} tree {tree} chunks {chunks or _NOTHING}"
         for step, port, tree, chunks in zip(*(column.tolist() for column in columns), spelled, strict=True)
     ]
-
-
-def sizes_said(carried: tuple[Carried, ...], begins: Ints) -> int:
-    """Return how many bytes the chunks have that some messages carry."""
-    total, last = 0, len(begins) - 1
-    for message in carried:
-        for first, stop in message.ranges:
-            total += int(begins[min(stop, last)] - begins[min(first, last)])
-    return total

@@ -7,14 +7,14 @@ import numpy as np
 
 from treecast.errors import FormatError
 from treecast.formats.native.header import number, schedule_of
-from treecast.formats.operations.comments import sizes_said
 from treecast.formats.operations.reading import Listed
 from treecast.networks import Network
 from treecast.programs.messages import chunk_places
 from treecast.programs.order import Order, receives_before, waits_of
 from treecast.programs.pairing import Pairs
 from treecast.ragged import Ints
-from treecast.schedule import Payloads, Rows, Schedule
+from treecast.schedule import Rows, Schedule
+from treecast.steps import NEVER
 
 _MOST_VISITS = 10_000_000
 
@@ -24,26 +24,25 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
 
     Raises FormatError when they say nothing of some send, or what is not there.
     """
-    comments, program = listed.comments, listed.program
-    if not comments.header and not comments.carried:
+    said, program = listed.comments.said, listed.program
+    if not listed.comments.header and not len(said.operation):
         return None
-    header = dict(comments.header)
+    header = dict(listed.comments.header)
     size = header.pop("bytes", None)
     if not {"network", "collective"} <= set(header):
         raise FormatError("the comments of this file say what messages carry, and not of which network and collective")
-    carried = sum(
-        stop - first for several in comments.carried.values() for one in several for first, stop in one.ranges
-    )
-    if carried > _MOST_VISITS:
+    if sum(stop - first for _, ranges in said.each() for first, stop in ranges) > _MOST_VISITS:
         raise FormatError(f"more than {_MOST_VISITS:,} chunks are moved: that is too many to judge one by one")
-    silent = [send for send in pairs.send.tolist() if send not in comments.carried]
-    if silent:
-        raise FormatError(f"the comments of this file do not say what {program.spell(silent[0])} carries")
+    silent = np.setdiff1d(pairs.send, said.operation)
+    if len(silent):
+        raise FormatError(f"the comments of this file do not say what {program.spell(int(silent[0]))} carries")
 
     def rows(network: Network) -> Rows:
         if network.nodes != program.ranks:
             raise FormatError(f"{network.spec} has {network.nodes:,} nodes, and the file {program.ranks:,} ranks")
-        return _rows(listed, pairs)
+        columns = {name: getattr(said, name) for name in ("payload", "step", "port", "tree")}
+        columns |= {"src": program.rank[said.operation], "dst": program.to[said.operation]}
+        return Rows.of(said.payloads, steps=np.ones_like(said.step), **columns)
 
     schedule = schedule_of(header, rows)
     if schedule.orbit or schedule.sparing:
@@ -53,26 +52,13 @@ def schedule_said(listed: Listed, pairs: Pairs) -> Schedule | None:
     return schedule
 
 
-def _rows(listed: Listed, pairs: Pairs) -> Rows:
-    """Return a row for each message that some comment says."""
-    program, number = listed.program, dict[tuple[tuple[int, int], ...], int]()
-    columns: list[list[int]] = [[] for _ in range(6)]
-    for send in pairs.send.tolist():
-        src, dst = int(program.rank[send]), int(program.to[send])
-        for message in listed.comments.carried[send]:
-            payload = number.setdefault(message.ranges, len(number))
-            row = (src, dst, payload, message.step, message.port, message.tree)
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-    names = ("src", "dst", "payload", "step", "port", "tree")
-    arrays = {name: np.array(column, np.int64) for name, column in zip(names, columns, strict=True)}
-    return Rows.of(Payloads.of([list(ranges) for ranges in number]), steps=np.ones_like(arrays["step"]), **arrays)
-
-
 def _check_sizes(listed: Listed, pairs: Pairs, begins: Ints) -> None:
     """Raise FormatError when a message has not the bytes of its chunks."""
+    last, found = len(begins) - 1, defaultdict[int, int](int)
+    for send, ranges in listed.comments.said.each():
+        found[send] += sum(int(begins[min(stop, last)] - begins[min(first, last)]) for first, stop in ranges)
     for send in pairs.send.tolist():
-        said, size = sizes_said(listed.comments.carried[send], begins), int(listed.program.size[send])
+        said, size = found[send], int(listed.program.size[send])
         if size != said and (size, said) != (1, 0):
             raise FormatError(f"{listed.program.spell(send)} has {size:,} bytes, and its chunks {said:,}")
 
@@ -82,10 +68,11 @@ def find_early(listed: Listed, order: Order) -> Iterator[tuple[int, str]]:
 
     Where messages combine, one may go in the step of the send before it.
     """
-    carried, pairs = listed.comments.carried, order.pairs
+    said, pairs, step = listed.comments.said, order.pairs, np.full(len(listed.program), NEVER)
+    np.minimum.at(step, said.operation, said.step)
     half = dict[int, int]()  # half steps: sends begin in the first half, receives end with the second
     for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
-        half[send] = 2 * min(message.step for message in carried[send])
+        half[send] = 2 * int(step[send])
         half[receive] = half[send] + 1
     waits, latest = waits_of(listed.program), dict[int, int]()  # the latest of those awaited, also by way of work
     for one in order.ended.tolist():
@@ -100,15 +87,9 @@ def find_missing(listed: Listed, order: Order, schedule: Schedule) -> Iterator[t
     program, part, pairs = listed.program, schedule.part, order.pairs
     receives, before = receives_before(order)
     place = {one: k for some in receives.values() for k, one in enumerate(some)}
-    chunks = {
-        send: [
-            chunk
-            for each in listed.comments.carried[send]
-            for first, stop in each.ranges
-            for chunk in range(first, stop)
-        ]
-        for send in pairs.send.tolist()
-    }
+    chunks = defaultdict[int, list[int]](list)
+    for send, ranges in listed.comments.said.each():
+        chunks[send] += [chunk for first, stop in ranges for chunk in range(first, stop)]
     brought = defaultdict[tuple[int, int], int](int)
     for send, receive in zip(pairs.send.tolist(), pairs.receive.tolist(), strict=True):
         for chunk in chunks[send]:
