@@ -54,13 +54,15 @@ class Nodes(ABC):
         ``u`` and ``port`` are integer arrays (or numbers) that broadcast against each other; so is the result. A number that
         is no node or no port leads nowhere: -1.
         """
-        u, port = np.broadcast_arrays(ints(u), ints(port))
+        u, port = ints(u), ints(port)
         there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        if there.all():
+            return np.asarray(self._beyond(u, port))
         return np.where(there, self._beyond(np.where(there, u, 0), np.where(there, port, 0)), -1)
 
     @abstractmethod
     def _beyond(self, u: Ints, port: Ints) -> Ints:
-        """Return ``neighbor`` of nodes and ports that there are; where there are none, u and port are 0."""
+        """Return ``neighbor`` of nodes and ports that there are, in arrays that broadcast; where there are none, both are 0."""
 
     def label(self, u: int) -> str:
         """Return node ``u`` as people write it. Raises NetworkError when ``u`` is no node."""

@@ -60,8 +60,7 @@ class Twisted(Coordinates, Searched):
 
     def _beyond(self, u: Ints, port: Ints) -> Ints:
         """Return the node one step up (even ports) or down (odd ports) an axis, or -1."""
-        at = self.coordinates(u)
-        by = np.where(port % 2, -1, 1)
+        at, by = self.coordinates(u + 0 * port), np.where(port % 2, -1, 1)
         for axis in range(len(self.sides)):
             at[axis] += np.where(port // 2 == axis, by, 0)
         return self._number(at)
