@@ -10,7 +10,7 @@ from treecast.networks.reading.json_data import json_of
 from treecast.networks.reading.machine import Draft, Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
-from treecast.networks.reading.yaml_data import row, table, text
+from treecast.networks.reading.yaml_data import row, table, tables, text
 
 _MOST_HOSTS = 256
 
@@ -19,10 +19,7 @@ _MOST_HOSTS = 256
 def machine_of_mlx(data: bytes) -> Machine:
     """Return the hosts of an MLX hostfile; those that name no RDMA are all joined."""
     said = json_of(data)
-    hosts = [
-        table(each, "a host")
-        for each in row(said if isinstance(said, list) else table(said, "the file").get("hosts"), "hosts")
-    ]
+    hosts = tables(said if isinstance(said, list) else table(said, "the file").get("hosts"), "hosts")
     if not 0 < len(hosts) <= _MOST_HOSTS:
         raise ValueError(f"it has {len(hosts):,} hosts: 1 to {_MOST_HOSTS:,} will do")
     names = [f"{place}:{plain(text(host.get('ssh'), 'ssh'))}" for place, host in enumerate(hosts)]

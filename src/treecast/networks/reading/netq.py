@@ -4,7 +4,7 @@ from treecast.networks.reading.json_data import json_of
 from treecast.networks.reading.machine import Link, Machine, Node
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import plain
-from treecast.networks.reading.yaml_data import row, table, text
+from treecast.networks.reading.yaml_data import table, tables, text
 
 
 @reader("netq", what="NetQ's JSON", recognises=matches(rb'"compounded_links"\s*:'))
@@ -12,14 +12,13 @@ def machine_of_netq(data: bytes) -> Machine:
     """Return the fabric of NetQ's JSON; nodes of type host take part."""
     said = table(json_of(data), "the file")
     kinds = dict[str, str]()
-    for each in row(said.get("nodes"), "nodes"):
-        one = table(each, "a node")
+    for one in tables(said.get("nodes"), "nodes"):
         name = plain(text(one.get("name", one.get("id")), "name"))
         kinds[name] = "host" if str(one.get("type", "")).lower() == "host" else "switch"
     cables = dict[frozenset[tuple[str, str]], tuple[str, str]]()
-    for link in row(said.get("links"), "links"):
-        for each in row(table(link, "a link").get("compounded_links"), "compounded_links"):
-            ends = [table(end, "an end") for end in row(table(each, "a cable").get("interfaces"), "interfaces")]
+    for link in tables(said.get("links"), "links"):
+        for cable in tables(link.get("compounded_links"), "compounded_links"):
+            ends = tables(cable.get("interfaces"), "interfaces")
             if len(ends) != 2:
                 raise ValueError(f"a cable has {len(ends)} interfaces, not two")
             (u, port), (v, other) = [(plain(text(end.get("node"), "node")), str(end.get("interface"))) for end in ends]

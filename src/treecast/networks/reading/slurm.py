@@ -15,7 +15,7 @@ from treecast.networks.reading.hostlists import MOST, hosts_of
 from treecast.networks.reading.machine import Complaint, Draft, Link, Machine, Node, grid, spell_nodes
 from treecast.networks.reading.registry import matches, reader
 from treecast.networks.reading.text import lines_of, plain, whole_number
-from treecast.networks.reading.yaml_data import row, table, text, yaml_of
+from treecast.networks.reading.yaml_data import table, tables, text, yaml_of
 
 _WORDS = re.compile(r"(\w+)\s*=\s*(\S+)")
 
@@ -116,50 +116,41 @@ def _torus(tree: _Tree, sides: list[int], hosts: str) -> None:
     tree.links += grid(names, sides[::-1], [True] * len(sides))
 
 
-def _switches(tree: _Tree, value: Any) -> None:
-    for each in row(table(value, "tree").get("switches"), "switches"):
-        said = table(each, "a switch")
-        tree.switch(text(said.get("switch"), "switch"), str(said.get("nodes", "")), str(said.get("children", "")))
+def _switch(tree: _Tree, said: dict[str, Any]) -> None:
+    tree.switch(text(said.get("switch"), "switch"), str(said.get("nodes", "")), str(said.get("children", "")))
 
 
-def _blocks(tree: _Tree, value: Any) -> None:
-    for each in row(table(value, "block").get("blocks"), "blocks"):
-        said = table(each, "a block")
-        tree.blocks += 1
-        tree.switch(text(said.get("block"), "block"), str(said.get("nodes", "")), "")
+def _block(tree: _Tree, said: dict[str, Any]) -> None:
+    tree.blocks += 1
+    tree.switch(text(said.get("block"), "block"), str(said.get("nodes", "")), "")
 
 
-def _rings(tree: _Tree, value: Any) -> None:
-    for each in row(table(value, "ring").get("rings"), "rings"):
-        _torus(tree, [], text(table(each, "a ring").get("nodes"), "nodes"))
+def _torus_of(tree: _Tree, said: dict[str, Any]) -> None:
+    sides = table(said.get("dims"), "dims")
+    _torus(tree, [whole_number(text(sides.get(axis), axis), axis) for axis in "xyz"], str(said.get("nodes", "")))
 
 
-def _tori(tree: _Tree, value: Any) -> None:
-    for each in row(table(value, "torus3d").get("toruses"), "toruses"):
-        said = table(each, "a torus")
-        sides = table(said.get("dims"), "dims")
-        _torus(tree, [whole_number(text(sides.get(axis), axis), axis) for axis in "xyz"], str(said.get("nodes", "")))
-
-
-_KINDS: dict[str, Callable[[_Tree, Any], None]] = {
-    "tree": _switches,
-    "block": _blocks,
-    "ring": _rings,
-    "torus3d": _tori,
+_KINDS: dict[str, tuple[str, Callable[[_Tree, dict[str, Any]], None]]] = {
+    "tree": ("switches", _switch),
+    "block": ("blocks", _block),
+    "ring": ("rings", lambda tree, said: _torus(tree, [], text(said.get("nodes"), "nodes"))),
+    "torus3d": ("toruses", _torus_of),
 }
+"""What an entry may hold: under which name things are listed in it, and what adds one."""
 
 
 @reader("slurm-yaml", what="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))
 def machine_of_yaml(data: bytes) -> Machine:
     """Return the machines of a topology.yaml: the one that is the cluster's default, and all of them by name."""
     named, usual = dict[str, Machine](), ""
-    for each in row(yaml_of(data), "the file"):
-        said = table(each, "an entry")
+    for said in tables(yaml_of(data), "the file's entries"):
         name = plain(text(said.get("topology"), "topology"))
         kinds = [kind for kind in _KINDS if kind in said]
         tree = _Tree()
         for kind in kinds:
-            _KINDS[kind](tree, said[kind])
+            several, add = _KINDS[kind]
+            for each in tables(table(said[kind], kind).get(several), several):
+                add(tree, each)
         found = tree.whole(f"Slurm's topology.yaml, {name}")
         if not kinds:
             flat = Complaint("it is flat, which says nothing of cables")

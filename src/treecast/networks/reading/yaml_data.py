@@ -57,6 +57,11 @@ def row(value: Any, what: str) -> list[Any]:
     return cast("list[Any]", value)
 
 
+def tables(value: Any, what: str) -> list[dict[str, Any]]:
+    """Return a value that is to be a list of tables of names and values. Raises ValueError for another."""
+    return [table(each, f"each of {what}") for each in row(value, what)]
+
+
 def text(value: Any, what: str) -> str:
     """Return a value that is to be a text or number. Raises ValueError for another."""
     if isinstance(value, dict | list) or value is None:
