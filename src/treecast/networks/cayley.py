@@ -33,11 +33,6 @@ class Cayley(Network):
     def __init__(self, spec: str, nodes: int, ports: int, diameter: int = 0) -> None:
         super().__init__(spec, nodes, ports, diameter=diameter, arcs=nodes * ports)
 
-    @property
-    def views(self) -> range:
-        """Node 0: every other node sees the same."""
-        return range(1)
-
     @cached_property
     def both_ways(self) -> bool:
         """Whether every arc has an arc back; what holds at node 0 holds everywhere."""
@@ -48,11 +43,6 @@ class Cayley(Network):
         """Return the number of arcs that leave ``u``: one per port."""
         self.node(u)
         return self.ports
-
-    def eccentricity(self, root: int) -> int:
-        """Return the diameter: every node sees it."""
-        self.check_node(root)
-        return self.diameter
 
 
 class Searched(Cayley):
@@ -104,10 +94,6 @@ class Rotational(Cayley):
 
     described: ClassVar[str] = "a network with a rotation: star or hypercube"
     ports_alike: ClassVar[bool] = True
-
-    @abstractmethod
-    def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
-        """Return ``R^times(u)``; an arc of port p becomes one of port p + ``times`` modulo the number of ports."""
 
     @abstractmethod
     def renaming(self, u: int, chance: Random | None = None) -> tuple[int, tuple[int, ...]]:

@@ -69,8 +69,3 @@ class Complete(Cayley):
     def types(self) -> dict[int, int]:
         """Return node 1: any permutation of the nodes is a symmetry."""
         return {1: self.ports} if self.ports else {}
-
-    def levels(self, u: int) -> tuple[int, ...]:
-        """Return 1, N - 1: all other nodes are one arc away."""
-        self.check_node(u)
-        return (1, self.ports) if self.ports else (1,)

@@ -163,6 +163,8 @@ class Network(Nodes, Described):
     @property
     def views(self) -> Sequence[int]:
         """Ranks that stand for all: the network looks from each rank as it does from one of these."""
+        if self.seen_alike:
+            return range(1)
         return range(self.nodes) if self.relays is None else self.ranks.tolist()
 
     @property
@@ -251,7 +253,7 @@ class Network(Nodes, Described):
         return (u + way * h) % self.nodes
 
     def rotate(self, u: ArrayLike, times: int = 1) -> Ints:
-        """Return ``u`` with every port moved on by ``times``. Raises NetworkError if not ``ports_alike``."""
+        """Return ``u`` with every port moved on by ``times``, modulo their number. Raises NetworkError if not ``ports_alike``."""
         raise NetworkError(f"{self.spec} has no rotation: it does not look the same over every port")
 
     def necklaces(self) -> tuple[Ints, Ints]:
@@ -326,6 +328,9 @@ class Network(Nodes, Described):
 
     def eccentricity(self, root: int) -> int:
         """Return the distance from ``root`` to the rank farthest from it, in arcs; ranks that it does not reach do not count."""
+        if self.seen_alike:
+            self.check_node(root)
+            return self.diameter
         if self.relays is not None:
             return int(self.distance(root, self.ranks).max())
         step = 1 << 16
