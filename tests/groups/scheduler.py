@@ -23,17 +23,24 @@ class Node:
         self.net, self.rank, self.size = net, rank, net.size
         self.lost, self.posted, self.early, self.handlers, self.watchers = {}, {}, {}, {}, []
 
-    def send(self, to, key, piece):
+    def send(self, to, key, piece, lent=False):
         ticket, here = Ticket(), (self.rank, to)
         if key.kind == Kind.DATA and to in self.lost:
             ticket.end(lost=True)
         elif key.kind == Kind.DATA and len(piece) > LONG:
             self.net.long[here][key] = piece, ticket
+            if lent:
+                ticket.lent = lambda is_read: self._take_back(here, key, ticket, is_read)
         else:
             self.net.lanes[here].append((key, bytes(piece)))
             self.net.sent += 1
             ticket.end(len(piece))
         return ticket
+
+    def _take_back(self, here, key, ticket, is_read):
+        """Take back what was lent: who has not read it by then never does."""
+        self.net.long[here].pop(key, None)
+        ticket.end(lost=not is_read)
 
     def receive(self, source, key, place):
         ticket = Ticket()
@@ -169,7 +176,8 @@ class Net:
         else:
             piece, ticket = self.long[a, b].pop(key)
             self.nodes[b].take(a, (key, bytes(piece)))
-            ticket.end(len(piece))
+            if ticket.lent is None:
+                ticket.end(len(piece))
 
 
 def b_refuses(net, a, b):

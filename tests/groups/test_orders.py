@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.groups.scheduler import NAMES, World
+from tests.groups.scheduler import LONG, NAMES, World
+from treecast.algorithms import sums
+from treecast.groups import group
 from treecast.groups.agreement import Agreement
 from treecast.groups.group import Group
 from treecast.groups.members import may_go_on
@@ -14,6 +16,15 @@ def verdicts(seeds, **given):
 
 def test_any_order_of_events_ends_alike():
     assert verdicts(range(300)) <= {"fine", "nobody"}
+
+
+def test_so_they_do_where_long_messages_are_lent(monkeypatch):
+    for module in (group, sums):
+        monkeypatch.setattr(module, "SMALL", LONG)
+    assert verdicts(range(300)) <= {"fine", "nobody"}
+    assert verdicts(range(100), sizes=(3, 4, 5, 6), fates=("kill", "stop"), few=True) == {"fine"}
+    monkeypatch.setattr(Group, "exchanged", lambda self, wait=Group.exchanged: self._take_back(True) or wait(self))
+    assert not verdicts(range(20)) <= {"fine", "nobody"}
 
 
 def test_so_they_do_where_a_transport_carries_little_data_to_all_at_once():
@@ -87,6 +98,12 @@ def test_who_was_left_behind_never_goes_on_alone(monkeypatch):
 def test_a_decision_that_few_have_heard_of_is_no_base_for_a_majority(monkeypatch):
     """Found among 100,000 orders: two of five put one out, and three the two; each part went on, the first as half of four."""
     order = 63_651
+
+    def straight_to_the_stages(self, *given):
+        return None
+        yield
+
+    monkeypatch.setattr(Agreement, "_ask_first", straight_to_the_stages)
     assert World(order).run() == "fine"
     monkeypatch.setattr(Agreement, "_may_differ", lambda self, call, members: False)
     assert World(order).run() == "differ"

@@ -106,7 +106,7 @@ def harm(transport, fault):
     """Have the fault happen at its frame."""
     send, left = transport.send, [fault.frame]
 
-    def counted(to, key, piece):
+    def counted(to, key, piece, *lent):
         left[0] -= 1
         if left[0] == 0:
             if fault.fate == "half":
@@ -119,7 +119,7 @@ def harm(transport, fault):
                 for peer in transport._wires if fault.peers is None else fault.peers:
                     transport._selector.unregister(transport._wires[peer].sock)
                     transport._wires[peer].is_mute = True
-        return send(to, key, piece)
+        return send(to, key, piece, *lent)
 
     transport.send = counted
 

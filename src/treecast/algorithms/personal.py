@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from treecast.algorithms.spread import broadcast, collect, copy_here, exchange, scratch
+from treecast.algorithms.spread import broadcast, collect, copy_here, exchange
 from treecast.groups.group import Group, Shape, lost_with_root
 from treecast.transport.base import Piece, Steps
 
@@ -44,7 +44,7 @@ def alltoall(
 
 def _alltoall_together(group: Group, outgoing: Sequence[Piece], incoming: Sequence[Piece]) -> Steps[tuple[int, ...]]:
     me, length = group.rank, len(outgoing[0])
-    rows = {rank: scratch(length * group.size) for rank in range(group.size)}
+    rows = {rank: group.memory.take(length * group.size) for rank in range(group.size)}
     rows[me][:] = b"".join(outgoing)
     yield from collect(group, rows)
     failed = (yield from group.settle(Shape("alltoall", spread=True))) or ()
@@ -67,7 +67,7 @@ def scatter(
         raise lost_with_root(shape)
     length = len(outgoing[me]) if outgoing is not None else 0 if mine is None else len(mine)
     if equal and (outgoing is not None or mine is not None) and group.goes_together(length * group.size):
-        whole = scratch(length * group.size)
+        whole = group.memory.take(length * group.size)
         if outgoing is not None:
             whole[:] = b"".join(outgoing)
         failed = yield from broadcast(group, whole, root, shape.name)
@@ -95,7 +95,9 @@ def gather(
         return (root,)
     own = incoming[me] if mine is None and incoming is not None else mine
     if equal and own is not None and group.goes_together(len(own) * group.size):
-        blocks = {rank: scratch(len(own)) if incoming is None else incoming[rank] for rank in range(group.size)}
+        blocks = {
+            rank: group.memory.take(len(own)) if incoming is None else incoming[rank] for rank in range(group.size)
+        }
         copy_here(blocks[me], own)
         yield from collect(group, blocks)
         return (yield from group.settle(shape._replace(spread=True))) or ()

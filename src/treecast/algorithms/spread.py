@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from treecast.groups.group import Group, Shape, lost_with_root
 from treecast.groups.together import allgather_together, broadcast_together
 from treecast.transport.base import Piece, Steps
@@ -122,8 +120,3 @@ def copy_here(into: Piece, piece: Piece) -> None:
     """Copy bytes, unless they are the same ones."""
     if len(piece) and into is not piece:
         into[:] = piece
-
-
-def scratch(count: int) -> Piece:
-    """Return ``count`` bytes of memory."""
-    return np.empty(count, np.uint8).data

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from treecast.algorithms.spread import collect, copy_here, exchange, scratch
+from treecast.algorithms.spread import collect, copy_here, exchange
 from treecast.groups.group import Group, Shape
 from treecast.groups.together import allgather_together, alltoall_together
 from treecast.transport.base import SMALL, Piece, Steps
@@ -111,7 +111,7 @@ def reduce_scatter(
         bounds = [width_of(mine, how) * sum(counts[:k]) for k in range(len(counts) + 1)]
         blocks = [mine[a:b] for a, b in pairwise(bounds)]
         if group.goes_together(len(mine) * group.size):
-            every = scratches(range(group.size), len(mine))
+            every = scratches(group, range(group.size), len(mine))
             copy_here(every[me], mine)
             yield from collect(group, every)
             failed = (yield from group.settle(Shape("reduce_scatter", spread=True))) or ()
@@ -119,7 +119,7 @@ def reduce_scatter(
             fold(how, chosen, counts[me])
             copy_here(out, chosen[-1])
             return failed
-        parts = scratches([me, *others], len(blocks[me]))
+        parts = scratches(group, [me, *others], len(blocks[me]))
         copy_here(parts[me], blocks[me])
         pieces = {r: blocks[r] for r in others}
     yield from exchange(group, pieces, {r: parts.get(r) for r in others})
@@ -141,7 +141,7 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     if len(given) * group.size <= SMALL:
         return (yield from _sum_everywhere(group, given, out, how, task))
     if mine is None:  # another try needs it again
-        given = scratch(len(given))
+        given = group.memory.take(len(given))
         copy_here(given, out)
     return (yield from _sum_in_blocks(group, given, out, how, task))
 
@@ -157,7 +157,7 @@ def _refuse(group: Group, task: Task) -> Steps[tuple[int, ...]]:
 
 def _sum_everywhere(group: Group, given: Piece, out: Piece | None, how: Sums, task: Task) -> Steps[tuple[int, ...]]:
     me, members = group.rank, list(group.agreement.members)
-    parts = scratches(members, len(given))
+    parts = scratches(group, members, len(given))
     copy_here(parts[me], given)
     yield from collect(group, parts)
     failed = (yield from group.settle(task.shape._replace(spread=True))) or ()
@@ -193,7 +193,7 @@ def _try_blocks(
     bounds = [how.entries * k // len(living) * width for k in range(len(living) + 1)]
     block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
     others = [rank for rank in living if rank != me]
-    parts = scratches(living, block[me].stop - block[me].start)
+    parts = scratches(group, living, block[me].stop - block[me].start)
     copy_here(parts[me], given[block[me]])
     if task.shape.target is None and not task.prefix and group.goes_together(len(given)):
         yield from _try_together(group, (given, out), how, (block, parts))
@@ -201,7 +201,7 @@ def _try_blocks(
     lacking = yield from exchange(group, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
     group.clear()
     if lacking:
-        group.lack(me)
+        group.lack(me, parts[me])
     else:
         fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
     places = {rank: task.place(rank, living) for rank in living}
@@ -254,7 +254,7 @@ def width_of(piece: Piece, how: Sums) -> int:
     return len(piece) // how.entries if how.entries else 0
 
 
-def scratches(ranks: Sequence[int], count: int) -> dict[int, Piece]:
-    """Return ``count`` bytes of memory for each of some ranks."""
-    whole = scratch(count * len(ranks))
+def scratches(group: Group, ranks: Sequence[int], count: int) -> dict[int, Piece]:
+    """Return ``count`` bytes of this call's memory for each of some ranks."""
+    whole = group.memory.take(count * len(ranks))
     return {rank: whole[k * count : (k + 1) * count] for k, rank in enumerate(ranks)}

@@ -1,7 +1,8 @@
 """One outcome of each call at all ranks that live: events in, frames out, and no clock.
 
-A rank that has everything returns at once (``end_early``). Else it tells its state to all and hears theirs, stage by stage, until
-nobody has heard of an end, or of a silence, that another had not. The decision follows from these states alone. Whoever has
+A rank that has everything returns at once (``end_early``). Else it says so to the first member, which answers all when all
+have everything. When somebody lacks something, or has ended, all tell their states to all, stage by stage, until nobody has
+heard of an end, or of a silence, that another had not. The decision follows from these states alone. Whoever has
 decided answers those who still ask. An end of a connection proves a death; silence breaks a pair, of which one has to go,
 and needs a majority.
 
@@ -55,6 +56,7 @@ class Agreement:
         self._all_have = Decision(Action.DONE, has=(0,) * size)
         self.ended, self.byes = dict[int, int](), dict[int, int]()
         self._asked: tuple[list[int], int, int] = [], 0, 0
+        self._asks_all = False
         self._states: dict[tuple[int, int, int, int], State] = {}
         self._decisions: dict[tuple[int, int, int], Decision] = {}
 
@@ -177,6 +179,9 @@ class Agreement:
         ``need``: what this rank lacks and has by now. ``redo``: the call begins anew when nobody has what somebody lacks.
         Raises Evicted when the others go on without this rank, or it is in the smaller part.
         """
+        made = yield from self._ask_first(instance, need, fetch)
+        if made is not None:
+            return made
         stage = 0
         while True:
             stage += 1
@@ -197,6 +202,40 @@ class Agreement:
             if decision is not None:
                 self._keep(decision, instance, stage)
                 return decision
+
+    def _ask_first(self, instance: int, need: Callable[[], Need], fetch: Fetch) -> Steps[Decision | None]:
+        """Have the first member hear that nobody lacks anything, and tell all: 2 (N - 1) frames; None when stages are needed.
+
+        It has decided early then: whoever does not hear so asks it in the stages, or it has ended.
+        """
+        mine, first = State(need(), *self._gone()), self.members[0]
+        if not _is_well(mine):
+            return None
+        asked = self.others() if self.rank == first else [first]
+        if self.rank != first:
+            self._say(first, Key(Kind.STATE, self.number, instance=instance), pack_state(mine, self.size))
+        self._asked, self._asks_all = (asked, instance, 0), False
+        yield from self.until(lambda: not self.awaited() or self._is_disturbed(instance))
+        if self.rank != first:
+            return (yield from self._adopt(asked, instance, need, fetch))
+        states = [self._states.get((rank, self.number, instance, 0)) for rank in asked]
+        if not self.is_whole() or not all(state is not None and _is_well(state) for state in states):
+            return None
+        self._keep(self._all_have, instance, 0)
+        for rank in asked:
+            self._tell(rank, self.number, instance)
+        return self._all_have
+
+    def _is_disturbed(self, instance: int) -> bool:
+        """Return whether somebody has ended, or is late, or is in the stages, so that all have to be asked."""
+        here = self.number, instance
+        return self._asks_all or not self.is_whole() or any(key[1:3] == here and key[3] for key in self._states)
+
+    def ask_all(self) -> bool:
+        """Ask all, not the first member alone, as somebody is late; return whether that is new."""
+        is_new = bool(self._asked[0]) and not self._asked[2] and not self._asks_all
+        self._asks_all = self._asks_all or is_new
+        return is_new
 
     def _gone(self) -> tuple[int, tuple[Pair, ...]]:
         return bits_of(self.dead.intersection(self.members)), tuple(sorted(self.pairs))
@@ -306,3 +345,8 @@ class Agreement:
     def _tell(self, rank: int, call: int, instance: int) -> None:
         made = pack_decision(self.log[call, instance], self.size)
         self._say(rank, Key(Kind.DECIDED, call, instance=instance), made)
+
+
+def _is_well(state: State) -> bool:
+    """Return whether a rank lacks nothing, and knows of nobody who has ended."""
+    return not (state.need.lacks or state.need.refused or state.dead or state.pairs)

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from treecast.errors import DeliveryError, PlanError
 from treecast.groups.agreement import Agreement
 from treecast.groups.members import bits_of, name_ranks, ranks_of
+from treecast.groups.memory import Kept, Memory
 from treecast.groups.states import Action, Decision, Need
 from treecast.transport.base import SMALL, Key, Kind, Piece, Steps, T, Ticket, Together, Transport
 
@@ -15,12 +16,6 @@ AHEAD = 64
 _SAY_END = 16  # calls after which a rank tells the others how far it has come
 _STAGES = 4  # of an instance, whose messages have keys of their own
 _FETCHES = 1 << 15  # the stages from there on are of what was fetched
-
-
-class Kept(Protocol):
-    """What a rank keeps of a call: the data of ranks."""
-
-    def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
 
 
 class Shape(NamedTuple):
@@ -71,6 +66,7 @@ class Group:
         self._copies: Kept | None = None
         self._fetched, self._done, self._leaving, self.refusal_known = 0, 0, set[int](), False
         self._free = AHEAD
+        self.memory = Memory()
 
     # -- events ------------------------------------------------------------------------------------------------------
 
@@ -127,6 +123,7 @@ class Group:
         """Begin a call. Raises Evicted when the others go on without this rank."""
         agreement = self.agreement
         agreement.check_in()
+        self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
         agreement.begin()
         self.refused, self.instance, self.began = "", -1, list(agreement.members)
         self.restart()
@@ -191,17 +188,16 @@ class Group:
         """Send the data of a rank to a rank; None tells it that there is none."""
         if to in self.agreement.lost:
             return
-        piece = b"" if piece is None or self.refused else piece
-        ticket = self.transport.send(self.seats[to], self._key(stage, about), piece)
+        given: Piece = b"" if piece is None or self.refused else piece
+        is_long = len(given) > SMALL  # then all tell at the end of the call that they have it
+        ticket = self.transport.send(self.seats[to], self._key(stage, about), given, is_long)
         if not ticket.over:
             self._tickets.append((to, ticket))
 
     def exchanged(self) -> Steps[set[int]]:
-        """Wait until all that is awaited is there, or cannot come; return whose data is missing."""
-        wants, tickets = self._wants, self._tickets
-        yield from self.agreement.until(
-            lambda: all(want[-1].over for want in wants) and all(ticket.over for _, ticket in tickets)
-        )
+        """Wait until all that is awaited is there, or cannot come, and gone that is not lent; return whose data is missing."""
+        wants = self._wants
+        yield from self.agreement.until(lambda: all(want[-1].over for want in wants) and not self._takers())
         for source, about, place, ticket in wants:
             if not ticket.lost:
                 self.agreement.note_end(source, self.agreement.number - 1)
@@ -211,8 +207,12 @@ class Group:
             elif ticket.length and not self.refused:
                 self.refused = f"{ticket.length:,} bytes come where {len(place):,} are received"
         wants.clear()
-        tickets.clear()
+        self._tickets = [each for each in self._tickets if not each[1].over]
         return set(self._lacks)
+
+    def _takers(self) -> set[int]:
+        """Return the ranks that still have to take what was sent to them, beside what is lent."""
+        return {taker for taker, ticket in self._tickets if not ticket.over and ticket.lent is None}
 
     def may_hurry(self) -> bool:
         """Return whether the next call may go past this group: nobody has failed, and nobody is to be told or waited for."""
@@ -254,8 +254,7 @@ class Group:
     def awaited(self) -> set[int]:
         """Return the ranks for which this one waits."""
         sources = {source for source, _, _, ticket in self._wants if not ticket.over}
-        takers = {taker for taker, ticket in self._tickets if not ticket.over}
-        return sources | takers | self.agreement.awaited()
+        return sources | self._takers() | self.agreement.awaited()
 
     def _fetch(self, givers: Mapping[int, int]) -> Steps[None]:
         """Ask ranks for data that they have, and wait until it is there, or they have ended."""
@@ -337,9 +336,15 @@ class Group:
         return givers
 
     def _sent(self) -> Steps[None]:
-        """Wait until no message of this call needs its memory any more."""
-        yield from self.agreement.until(lambda: all(ticket.over for _, ticket in self._tickets))
+        """Wait until no message of this call needs its memory any more; what is lent has been read by all that live."""
+        yield from self.agreement.until(lambda: not self._takers())
+        self._take_back(True)
         self._tickets.clear()
+
+    def _take_back(self, is_read: bool) -> None:
+        for _, ticket in self._tickets:
+            if ticket.lent is not None and not ticket.over:
+                ticket.lent(is_read)
 
     def _failed(self, missing: int, shape: Shape) -> tuple[int, ...]:
         if shape.source is not None:  # nobody else has any data
@@ -369,6 +374,7 @@ class Group:
     def end(self) -> None:
         """End a call."""
         self._done = self.agreement.number
+        self._take_back(False)
 
     def check_arguments(self) -> None:
         """Raise PlanError for a message of another length than this rank receives."""

@@ -99,8 +99,8 @@ class MpiTransport:
             return self._fetches + stage % min(_ASKED, self._fetches)
         return 1 + (call % self._calls * _STAGES + stage % _STAGES) * 2 + group
 
-    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
-        """Begin to send a message, or a frame of control."""
+    def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
+        """Begin to send a message, or a frame of control; MPI says when it is over, whether it is lent or not."""
         ticket = Ticket()
         if key.kind != Kind.DATA:
             self._say(to, key, piece)

@@ -90,8 +90,8 @@ def init(
         ``meet`` is ``h{rank}:7000``, or ``{name}:7000`` with the names of a file of cables, each rank listens there, and ranks
         meet over the links alone.
     sure : bool
-        Whether calls of little data end by a state from all to all, too. Then nobody returns before all have the data; else a
-        rank that returned, and died then, may have returned more than the others agree on.
+        Whether calls of little data end by a state to the first rank and its answer, too. Then nobody returns before all have
+        the data; else a rank that returned, and died then, may have returned more than the others agree on.
     late : float, optional
         Seconds after which a rank that is alive, but does not make the call that the others wait in, counts as silent.
 

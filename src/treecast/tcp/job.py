@@ -185,9 +185,10 @@ class Job:
         """Wait; whoever is alive, but keeps this rank waiting for longer than ``late`` seconds, counts as silent."""
         self.transport.wait(until, group.late)
         while not until():
-            group.overdue |= group.awaited()
-            for rank in group.overdue:
-                self.transport.shut(group.seats[rank])
+            if not group.agreement.ask_all():
+                group.overdue |= group.awaited()
+                for rank in group.overdue:
+                    self.transport.shut(group.seats[rank])
             self.transport.wait(until, group.late)
 
     def begin(self, group: Group, work: Callable[[], T]) -> "Future[T]":

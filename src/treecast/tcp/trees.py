@@ -15,9 +15,10 @@ from hashlib import blake2b
 from typing import Any
 
 from treecast.algorithms import personal, spread, sums
-from treecast.algorithms.sums import Sums, scratch
+from treecast.algorithms.sums import Sums
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
+from treecast.groups.memory import scratch
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.table import Algorithm
 from treecast.mpi.engine import blocks as parts

@@ -57,12 +57,16 @@ class Key(NamedTuple):
 
 
 class Ticket:
-    """A message under way. ``over``: nothing more touches its memory. ``lost``: it was not delivered. ``length``: what came."""
+    """A message under way. ``over``: nothing more touches its memory. ``lost``: it was not delivered. ``length``: what came.
 
-    __slots__ = ("length", "lost", "over")
+    ``lent``: takes the memory of one back that waits to be read; it is told whether all that live have read it.
+    """
+
+    __slots__ = ("length", "lent", "lost", "over")
 
     def __init__(self) -> None:
         self.over, self.lost, self.length = False, False, 0
+        self.lent: Callable[[bool], None] | None = None
 
     def end(self, length: int = 0, lost: bool = False) -> None:
         """Say that it is over."""
@@ -84,8 +88,11 @@ class Transport(Protocol):
     @property
     def lost(self) -> Mapping[int, bool]: ...  # noqa: D102
 
-    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
-        """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once."""
+    def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
+        """Begin to send. The piece is the transport's until the ticket is over; frames of control are over at once.
+
+        ``lent``: nobody need say that it was read; the sender learns so otherwise, and takes it back (``Ticket.lent``).
+        """
         ...
 
     def receive(self, source: int, key: Key, place: Piece | None) -> Ticket:

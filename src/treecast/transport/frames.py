@@ -10,7 +10,9 @@ from treecast.transport.base import Key, Piece, Ticket
 
 HEAD = struct.Struct("<BBHIHHI")
 LENGTH = struct.Struct("<Q")
-OFFER = struct.Struct("<3Q")  # length, address and number of the mark; without an address it cannot be read
+OFFER = struct.Struct(
+    "<3Q?"
+)  # length, address and number of the mark, whether it is lent; without an address it cannot be read
 FRAME = 1 << 20
 """Bytes of a frame of a long message at most."""
 

@@ -107,13 +107,13 @@ class Sockets:
 
     # -- verbs -------------------------------------------------------------------------------------------------------
 
-    def send(self, to: int, key: Key, piece: Piece) -> Ticket:
+    def send(self, to: int, key: Key, piece: Piece, lent: bool = False) -> Ticket:
         """Begin to send a message, or a frame of control."""
         ticket, wire = Ticket(), self._wires.get(to)
         if wire is None or wire.is_mute:
             ticket.end(lost=True)
         elif key.kind == Kind.DATA:
-            wire.send(key, piece, ticket)
+            wire.send(key, piece, ticket, lent)
             self._look_out(wire)
         else:
             wire.say(key, piece)

@@ -10,6 +10,7 @@ import ssl
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 
 from treecast.transport.base import DIRECT, SMALL, Key, Kind, Piece, Ticket
 from treecast.transport.cma import Mark, Memory, address_of
@@ -41,7 +42,7 @@ class Wire:
         self._granted: dict[Key, int] = {}
         self.asked: dict[Key, Asked] = {}
         self.early: dict[Key, bytes] = {}
-        self.offers: dict[Key, tuple[int, int, int]] = {}
+        self.offers: dict[Key, tuple[int, int, int, bool]] = {}
         self._mark = Mark()
         self._memory: Memory | None = None  # of the other side, where it can be read
         self._early_bytes = 0
@@ -81,7 +82,7 @@ class Wire:
         if sent < len(frame):
             self._out.append((memoryview(frame)[sent:], None, 0))
 
-    def send(self, key: Key, piece: Piece, ticket: Ticket) -> None:
+    def send(self, key: Key, piece: Piece, ticket: Ticket, lent: bool = False) -> None:
         """Begin to send a message."""
         if self.is_mute or self.is_shut:
             ticket.end(lost=True)
@@ -94,7 +95,18 @@ class Wire:
         else:
             self._held[key] = Long(key, memoryview(piece), ticket)
             address = 0 if self._memory is None else address_of(piece)
-            self.say(key._replace(kind=Kind.OFFER), OFFER.pack(len(piece), address, self._mark.taken_back))
+            if address and lent:
+                ticket.lent = partial(self._take_back, key)
+            offer = OFFER.pack(len(piece), address, self._mark.taken_back, ticket.lent is not None)
+            self.say(key._replace(kind=Kind.OFFER), offer)
+
+    def _take_back(self, key: Key, is_read: bool) -> None:
+        """Take a message back that was lent; ``is_read``: all that live have read it."""
+        held = self._held.pop(key, None)
+        if held is not None:
+            held.ticket.end(len(held.piece), lost=not is_read)
+            if not is_read:
+                self._mark.take_back()
 
     def _append(self, key: Key, body: memoryview, ticket: Ticket | None) -> None:
         kind, call, stage, about, instance, group = key
@@ -195,9 +207,9 @@ class Wire:
             for key in old(kept):
                 del kept[key]
 
-    def _answer(self, key: Key, asked: Asked, offer: tuple[int, int, int]) -> None:
+    def _answer(self, key: Key, asked: Asked, offer: tuple[int, int, int, bool]) -> None:
         """Answer an offer of a message that was asked for, and not granted yet, or of another length."""
-        length, address, number = offer
+        length, address, number, lent = offer
         if asked.place is None:
             asked.length = length
         if asked.length != length:
@@ -207,7 +219,8 @@ class Wire:
         elif self._memory is not None and address and self._memory.read(asked.place or b"", address, number):
             del self.asked[key]
             asked.ticket.end(length)
-            self.say(key._replace(kind=Kind.TAKEN))
+            if not lent:
+                self.say(key._replace(kind=Kind.TAKEN))
         else:
             self._grant(key, asked)
 

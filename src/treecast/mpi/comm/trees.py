@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from treecast.algorithms import personal, sums
-from treecast.algorithms.spread import copy_here, scratch
+from treecast.algorithms.spread import copy_here
 from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.execution.layout import Bytes
 from treecast.groups.group import Group, Shape
+from treecast.groups.memory import scratch
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.options import Options
 from treecast.mpi.comm.state import State

@@ -1,0 +1,41 @@
+"""Memory for the calls of a group, which later ones have again, as new memory is slow; and what is kept of them."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from treecast.transport.base import Piece
+
+_LINE = 64  # bytes to which pieces are aligned
+_MOST = 1 << 26  # bytes that are kept for later calls
+
+
+def scratch(count: int) -> Piece:
+    """Return ``count`` bytes of new memory."""
+    return np.empty(count, np.uint8).data
+
+
+class Kept(Protocol):
+    """What a rank keeps of a call: the data of ranks."""
+
+    def get(self, rank: int, default: Any = None, /) -> Piece | None: ...  # noqa: D102
+
+
+class Memory:
+    """The memory of one call after another."""
+
+    def __init__(self) -> None:
+        self._whole, self._used = scratch(0), 0
+
+    def begin(self, is_free: bool) -> None:
+        """Begin a call: with the memory of the last one, or as much as that took; ``is_free``: nobody uses it any more."""
+        if not is_free:
+            self._whole = scratch(0)
+        elif len(self._whole) < self._used <= _MOST:
+            self._whole = scratch(self._used)
+        self._used = 0
+
+    def take(self, count: int) -> Piece:
+        """Return ``count`` bytes for this call."""
+        first, self._used = self._used, self._used + -(-count // _LINE) * _LINE
+        return self._whole[first : first + count] if self._used <= len(self._whole) else scratch(count)
