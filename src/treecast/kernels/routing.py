@@ -13,28 +13,8 @@ from treecast.kernels.dice import random_below
 _DEAR = 1 << 62
 
 
-@njit(work=lambda first, head, far, *others: 4 * len(head) * len(far))
-def distances_from_all(first, head, sources, far):
-    """Fill ``far``, int16 (sources, N), with the arcs from each of some nodes to each node; -1: no way leads there."""
-    nodes = len(first) - 1
-    queue = np.empty(nodes, np.int32)
-    for i in range(len(sources)):
-        for v in range(nodes):
-            far[i, v] = -1
-        far[i, sources[i]], queue[0] = 0, sources[i]
-        low, high = 0, 1
-        while low < high:
-            u = queue[low]
-            low += 1
-            for a in range(first[u], first[u + 1]):
-                if far[i, head[a]] < 0:
-                    far[i, head[a]] = far[i, u] + 1
-                    queue[high] = head[a]
-                    high += 1
-
-
-@njit(work=lambda tail, head, into, entering, taken, far, of, goal, weight, start, *others: 40 * start[len(of)])
-def route(tail, head, into, entering, taken, far, of, goal, weight, start, order, price, state, load, arc):
+@njit(work=lambda head, tail, into, entering, taken, far, of, goal, weight, start, *others: 40 * start[len(of)])
+def route(head, tail, into, entering, taken, far, of, goal, weight, start, order, price, state, load, arc):
     """Choose ways anew, pair after pair in a certain ``order``; return the state of the random numbers behind.
 
     Pair p leads from the source of row ``of[p]`` of ``far`` to ``goal[p]``, over ``arc[start[p]] … arc[start[p+1]-1]``: -1 where

@@ -161,18 +161,7 @@ class _Pairs(NamedTuple):
         arcs, first = arcs_of(self.network), starts(self.far[self.of, self.goal])
         arc, load = np.full(first[-1], -1, np.int64), np.zeros(self.wanted.resources, np.int64)
         chance, state = np.random.default_rng(seed), number_of_seed(seed)
-        columns = (
-            arcs.tail,
-            arcs.head,
-            arcs.into,
-            arcs.entering,
-            self.wanted.resource,
-            self.far,
-            self.of,
-            self.goal,
-            self.weight,
-            first,
-        )
+        columns = (*arcs[1:5], self.wanted.resource, self.far, self.of, self.goal, self.weight, first)
         for _ in range(_TURNS):
             order = chance.permutation(len(self.of))
             state = np.uint64(route(*columns, order, prices(share), state, load, arc))
@@ -188,11 +177,8 @@ def paths_of_node_zero(network: Network, goal: Ints, runs: int) -> Timed:
     """
     goal = np.repeat(goal, runs)
     far = network.distance(0, np.arange(network.nodes)).astype(np.int16)[None]
-    pairs, chunk, found = (
-        _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal)),
-        np.arange(len(goal)),
-        list[Timed](),
-    )
+    pairs = _Pairs(network, translated(network), far, goal * 0, goal, np.ones_like(goal))
+    chunk, found = np.arange(len(goal)), list[Timed]()
     share = -(-int(far[0, goal].sum()) // network.ports)
     for seed in range(_SEED, _SEED + _TRIES):
         ways = Ways.of_paths(network, *pairs.routed(share, seed), chunk=chunk, size=np.ones_like(chunk))
@@ -214,8 +200,12 @@ def prices(share: int) -> Ints:
 @lru_cache(4)
 def distances_from_all(network: Network) -> NDArray[np.int16]:
     """Return how many arcs lead from each rank (row) to each node, -1 where no way does: int16 (ranks, N)."""
-    from treecast.kernels.routing import distances_from_all as fill_in
+    from treecast.kernels.flows import distances
+    from treecast.kernels.views import read_only
 
     arcs, far = arcs_of(network), np.empty((network.rank_count, network.nodes), np.int16)
-    fill_in(arcs.first, arcs.head, network.ranks, far)
+    row = np.empty(network.nodes, np.int32)
+    for i, start in enumerate(network.ranks):
+        distances(arcs.first, arcs.head, read_only(start, np.int32), -1, row)
+        far[i] = row
     return far

@@ -14,11 +14,8 @@ from random import Random
 import numpy as np
 
 from treecast.networks import Network
-from treecast.networks.complete import Complete
-from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of
 from treecast.plans.built import Built, rows_between
-from treecast.plans.one_port.models import ONE_PORT
 from treecast.plans.registry import builder
 from treecast.schedule import Claims, Payloads
 from treecast.schedule.recipe import Job
@@ -51,21 +48,6 @@ def _claims(job: Job[Network]) -> Claims:
 
 
 @builder(
-    "chain",
-    "broadcast",
-    on=Complete,
-    under=ONE_PORT,
-    claims=_claims,
-    baseline=True,
-    what="from each node to the next, as along a ring",
-    rank=60,
-)
-def chain(job: Job[Complete]) -> Built:
-    """One-port: M + N - 2 steps, M (N - 1) transmissions: a pipeline along the nodes in order."""
-    return _along(job, job.network.translate(job.collective.root, np.arange(job.network.nodes)))
-
-
-@builder(
     "hamiltonian-path",
     "broadcast",
     under=(),
@@ -80,11 +62,7 @@ def hamiltonian_path(job: Job[Network]) -> Built:
 
     At most N - 1 - ⌈log2 N⌉ above the bound of one port, however many messages.
     """
-    return _along(job, np.array(path_through_all(job.network, job.collective.root), np.int64))
-
-
-def _along(job: Job[Network], path: Ints) -> Built:
-    """Return a pipeline from each node of a path to the next."""
+    path = np.array(path_through_all(job.network, job.collective.root), np.int64)
     messages, block = job.collective.messages, _block(job)
     first = np.arange(0, messages, block or messages)
     stop = np.minimum(first + (block or messages), messages)
