@@ -80,31 +80,14 @@ def _link(tail, up, owner, depth, child, after, ahead, found):
 
 
 @njit
-def _excess(found, count, i, shift, target, depth):
-    """Return by how much more some nodes of tree i would be too deep, were all of them so much deeper."""
-    more = 0
-    for at in range(count):
-        now = depth[i, found[at]] - target
-        more += max(0, now + shift) - max(0, now)
-    return more
-
-
-@njit
-def _excess_of(found, count, i, shift, target, depth, counts):
-    """Return the same of those nodes that count."""
+def _excess(found, count, i, shift, target, depth, counts):
+    """Return by how much more those of some nodes of tree i that count would be too deep, were all so much deeper."""
     more = 0
     for at in range(count):
         if counts[found[at]]:
             now = depth[i, found[at]] - target
             more += max(0, now + shift) - max(0, now)
     return more
-
-
-@njit
-def _sink(found, count, i, shift, depth):
-    """Let some nodes of tree i be so much deeper."""
-    for at in range(count):
-        depth[i, found[at]] += shift
 
 
 @njit
@@ -130,111 +113,59 @@ def _accepts(more, heat, state):
 
 
 @njit
-def _draw(wrong, aims, limit, tail, up, into, depth, state):
-    """Return a tree, a node other than the root and with several arcs into it, or -1, and the next random number.
+def _draw(move, deep, many, met, target, apart, tail, up, depth, state):
+    """Return a tree, a node, and the next random number: of every four moves one is at a node too deep or above such a one.
 
-    ``aims``: whether it should be a node whose entry in ``wrong`` exceeds ``limit``, or one above such a node.
+    Where ways are to be ``apart``, another is at one where they meet, or above.
     """
     trees, n = up.shape
-    state, i = random_below(state, trees)
-    state, v = random_below(state, n)
-    if aims:
-        rows = len(wrong)
-        for _ in range(30):
-            if wrong[i % rows, v] > limit:
+    if not apart and move & 3 == 0:
+        state, at = random_below(state, many)
+        i, v, aims = deep[at] // n, deep[at] % n, True
+    else:
+        aims = apart and move & 1 == 1
+        state, i = random_below(state, trees)
+        state, v = random_below(state, n)
+        for _ in range(30 if aims else 0):
+            if (met[v] > 0 and move & 3 == 1) or (depth[i, v] > target and move & 3 == 3):
                 break
             state, i = random_below(state, trees)
             state, v = random_below(state, n)
-        if depth[i, v] > 0:
-            state, climb = random_below(state, depth[i, v])
-            for _ in range(climb):
-                v = tail[up[i, v]]
-    if up[i, v] < 0 or into[v + 1] - into[v] < 2:
-        v = -1
+    if aims and depth[i, v] > 0:
+        state, climb = random_below(state, depth[i, v])
+        for _ in range(climb):
+            v = tail[up[i, v]]
     return i, v, state
 
 
 @njit
-def _list_deep(depth, target, deep, place):
-    """List in ``deep`` the numbers of all (tree, node) that are too deep, and in ``place`` where; return how many they are."""
+def _list_deep(depth, target, counts, deep, place):
+    """List in ``deep`` the numbers of all (tree, node) that count and are too deep, in ``place`` where; return how many."""
     many, n = 0, depth.shape[1]
     for i in range(len(depth)):
         for v in range(n):
-            if depth[i, v] > target:
+            if counts[v] and depth[i, v] > target:
                 deep[many], place[i * n + v] = i * n + v, many
                 many += 1
     return many
 
 
 @njit
-def _sink_listed(found, count, i, shift, depth, target, deep, place, many):
+def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
     """Let some nodes of tree i be so much deeper, and keep the list of those too deep; return how long it is then."""
     n = depth.shape[1]
     for at in range(count):
         v = found[at]
         here, was = i * n + v, depth[i, v] > target
         depth[i, v] += shift
-        if was and depth[i, v] <= target:
+        if counts[v] and was and depth[i, v] <= target:
             many -= 1
             last = deep[many]
             deep[place[here]], place[last] = last, place[here]
-        elif not was and depth[i, v] > target:
+        elif counts[v] and not was and depth[i, v] > target:
             deep[many], place[here] = here, many
             many += 1
     return many
-
-
-@njit(work=lambda tail, into, entering, up, target, moves, state: 150.0 * moves)
-def shorten(tail, into, entering, up, target, moves, state):
-    """Exchange arcs until no tree is deeper than ``target``; return how many moves that took, or -1 after so many ``moves``.
-
-    Simulated annealing: the cost is how much too deep all nodes are in all trees together. A quarter of the moves are at a node
-    too deep or above such a one.
-    """
-    trees, n = up.shape
-    owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
-    child, after, ahead = np.empty((trees, n), np.int32), np.empty((trees, n), np.int32), np.empty((trees, n), np.int32)
-    mine, its = np.empty(n, np.int32), np.empty(n, np.int32)
-    deep, place = np.empty(trees * n, np.int32), np.empty(trees * n, np.int32)
-    _link(tail, up, owner, depth, child, after, ahead, mine)
-    many, heat = _list_deep(depth, target, deep, place), 0.0
-    for move in range(moves):
-        if many == 0:
-            return move
-        if move & 255 == 0:
-            heat = 0.3 * math.exp(-1.1 * move / moves)
-        if move & 3 == 0:
-            state, at = random_below(state, many)
-            i, v = deep[at] // n, deep[at] % n
-            state, climb = random_below(state, depth[i, v])
-            for _ in range(climb):
-                v = tail[up[i, v]]
-        else:
-            state, i = random_below(state, trees)
-            state, v = random_below(state, n)
-        if up[i, v] < 0 or into[v + 1] - into[v] < 2:
-            continue
-        state, e = random_below(state, into[v + 1] - into[v])
-        a, old = entering[into[v] + e], up[i, v]
-        j = owner[a]
-        if j == i or _leads_below(i, v, tail[a], tail, up, depth):
-            continue
-        if j >= 0 and _leads_below(j, v, tail[old], tail, up, depth):
-            continue
-        shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
-        count, less = _below(i, v, child, after, mine, 0), 0
-        more = _excess(mine, count, i, shift, target, depth)
-        if j >= 0:
-            other = depth[j, tail[old]] + 1 - depth[j, v]
-            less = _below(j, v, child, after, its, 0)
-            more += _excess(its, less, j, other, target, depth)
-        state, good = _accepts(more, heat, state)
-        if good:
-            many = _sink_listed(mine, count, i, shift, depth, target, deep, place, many)
-            if j >= 0:
-                many = _sink_listed(its, less, j, other, depth, target, deep, place, many)
-            _turn(i, v, a, tail, up, owner, child, after, ahead)
-    return moves if many == 0 else -1
 
 
 @njit
@@ -268,46 +199,47 @@ def _recount(mine, count, its, less, tail, needs, counts, up, met, fresh, looked
             if counts[w]:
                 stamp += 1
                 fresh[w] = _meetings(w, tail, needs, up, mark, stamp)
-            more += fresh[w] - met[0, w]
+            more += fresh[w] - met[w]
     return more, stamp
 
 
-@njit(work=lambda tail, into, entering, needs, counts, up, target, moves, state: 600.0 * moves)
-def separate(tail, into, entering, needs, counts, up, target, moves, state):
-    """Exchange arcs until no two ways to a node need the same and no tree is deeper than ``target``; return the moves, or -1.
+def _steps(tail, into, entering, needs, counts, up, target, moves, state):
+    return (600.0 if len(needs) else 150.0) * moves
+
+
+@njit(work=_steps)
+def exchange(tail, into, entering, needs, counts, up, target, moves, state):
+    """Exchange arcs until no tree is deeper than ``target`` and no two ways to a node need the same; return the moves, or -1.
 
     ``counts``: bool (N,), of which nodes that is asked.
     ``needs``: int32 (arcs,), what a way needs to take an arc, by number: the node that the arc leaves, or its link; -1: nothing
-    that it may not share. Simulated annealing: the cost is how often the ways to a node meet, and how much too deep it is, for
-    all nodes together. An exchange changes the ways to the nodes below it, in both trees, and no others.
+    that it may not share. Of length 0: ways may meet. Simulated annealing: the cost is how often the ways to a node meet, and how
+    much too deep it is, for all nodes together. An exchange changes the ways to the nodes below it, in both trees, and no others.
     """
     trees, n = up.shape
+    apart = len(needs) > 0
     owner, depth = np.full(len(tail), -1, np.int32), np.empty((trees, n), np.int32)
     child, after, ahead = np.empty((trees, n), np.int32), np.empty((trees, n), np.int32), np.empty((trees, n), np.int32)
-    mine, its, met, fresh = (
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.zeros((1, n), np.int32),
-        np.empty(n, np.int32),
-    )
+    mine, its = np.empty(n, np.int32), np.empty(n, np.int32)
+    met, fresh = np.zeros(n, np.int32), np.empty(n, np.int32)
+    deep, place = np.empty(trees * n, np.int32), np.empty(trees * n, np.int32)
     mark, looked = np.zeros(len(tail) + n, np.int64), np.zeros(n, np.int64)
     root = _link(tail, up, owner, depth, child, after, ahead, mine)
-    cost, stamp = 0, 0
+    many, meetings, stamp, heat = _list_deep(depth, target, counts, deep, place), 0, 0, 0.0
     for v in range(n):
-        if v != root and counts[v]:
+        if apart and v != root and counts[v]:
             stamp += 1
-            met[0, v] = _meetings(v, tail, needs, up, mark, stamp)
-            cost += met[0, v]
-            for i in range(trees):
-                cost += max(0, depth[i, v] - target)
+            met[v] = _meetings(v, tail, needs, up, mark, stamp)
+            meetings += met[v]
     for move in range(moves):
-        if cost == 0:
+        if many + meetings == 0:
             return move
-        if move & 3 == 3:
-            i, v, state = _draw(depth, True, target, tail, up, into, depth, state)
-        else:
-            i, v, state = _draw(met, move & 1 == 1, 0, tail, up, into, depth, state)
-        if v < 0:
+        if apart:
+            heat = 0.6 * (1 - move / moves) + 1e-9
+        elif move & 255 == 0:
+            heat = 0.3 * math.exp(-1.1 * move / moves)
+        i, v, state = _draw(move, deep, many, met, target, apart, tail, up, depth, state)
+        if up[i, v] < 0 or into[v + 1] - into[v] < 2:
             continue
         state, e = random_below(state, into[v + 1] - into[v])
         a, old = entering[into[v] + e], up[i, v]
@@ -318,26 +250,25 @@ def separate(tail, into, entering, needs, counts, up, target, moves, state):
             continue
         shift, other = depth[i, tail[a]] + 1 - depth[i, v], 0
         count, less = _below(i, v, child, after, mine, 0), 0
-        deeper = _excess_of(mine, count, i, shift, target, depth, counts)
+        more, meet = _excess(mine, count, i, shift, target, depth, counts), 0
         if j >= 0:
             other = depth[j, tail[old]] + 1 - depth[j, v]
             less = _below(j, v, child, after, its, 0)
-            deeper += _excess_of(its, less, j, other, target, depth, counts)
+            more += _excess(its, less, j, other, target, depth, counts)
         _turn(i, v, a, tail, up, owner, child, after, ahead)
-        more, stamp = _recount(
-            mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, move + 1
-        )
-        more += deeper
-        state, good = _accepts(more, 0.6 * (1 - move / moves) + 1e-9, state)
+        if apart:
+            meet, stamp = _recount(
+                mine, count, its, less, tail, needs, counts, up, met, fresh, looked, mark, stamp, move + 1
+            )
+        state, good = _accepts(more + meet, heat, state)
         if not good:
             _turn(i, v, old, tail, up, owner, child, after, ahead)
             continue
-        cost += more
-        _sink(mine, count, i, shift, depth)
-        for at in range(count):
-            met[0, mine[at]] = fresh[mine[at]]
+        meetings += meet
+        many = _sink(mine, count, i, shift, depth, target, counts, deep, place, many)
         if j >= 0:
-            _sink(its, less, j, other, depth)
-            for at in range(less):
-                met[0, its[at]] = fresh[its[at]]
-    return moves if cost == 0 else -1
+            many = _sink(its, less, j, other, depth, target, counts, deep, place, many)
+        for at in range(count + less if apart else 0):
+            w = mine[at] if at < count else its[at - count]
+            met[w] = fresh[w]
+    return moves if many + meetings == 0 else -1

@@ -141,13 +141,14 @@ def test_all_numbers_of_trees_share_one_budget(monkeypatch):
     from treecast.kernels import exchanges
     from treecast.plans.trees import packed
 
-    where, climbed, shorten = network(nx.random_regular_graph(7, 300, seed=5)), [], exchanges.shorten
+    where, climbed, exchange = network(nx.random_regular_graph(7, 300, seed=5)), [], exchanges.exchange
 
-    def counted(tail, into, entering, up, target, moves, state):
+    def counted(*arguments):
+        *_, target, moves, _ = arguments
         climbed.append((moves, target))
-        return shorten(tail, into, entering, up, target, moves, state)
+        return exchange(*arguments)
 
-    monkeypatch.setattr(exchanges, "shorten", counted)
+    monkeypatch.setattr(exchanges, "exchange", counted)
     monkeypatch.setattr(packed, "_MOST_CLIMBED", 2**22)
     assert verify(plan("broadcast", where, messages=24)).holds
     assert 0 < sum(moves * target for moves, target in climbed) <= 2**22

@@ -88,7 +88,7 @@ def test_the_rule_alone_is_enough(monkeypatch):
     """A search that finds nothing leaves the trees of the rule."""
     from treecast.kernels import exchanges
 
-    monkeypatch.setattr(exchanges, "separate", lambda *_: -1)
+    monkeypatch.setattr(exchanges, "exchange", lambda *_: -1)
     independent_trees.cache_clear()
     for seed in range(6):
         where = network(ears(seed, 60))

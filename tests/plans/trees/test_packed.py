@@ -85,16 +85,16 @@ class Partial:
 
     def by_flows(self, i, a):
         """Return whether the kernel lets an arc join a tree."""
-        first, head, tail, into, entering, _ = self.arcs
+        first, head = self.arcs.first, self.arcs.head
         v, n = int(head[a]), len(first) - 1
         flow, seen = np.zeros(len(head), np.int32), np.zeros(n + self.trees + 1, np.int64)
         before, queue = np.zeros(n + self.trees, np.int32), np.empty(n + self.trees, np.int32)
         log, kept = np.empty(3 * len(head) + n + self.trees, np.int32), np.empty(self.trees, np.int32)
         entry = np.where(self.depth[:, v] < 0, -1, -2).astype(np.int32)
-        state = (first, head, tail, into, entering, self.owner, self.depth, flow, 1, entry)
+        state = (self.arcs[:5], (self.owner, self.depth, flow, entry), (seen, before, queue, log), 1)
         for _ in range(int((entry == -1).sum())):
-            assert edmonds._place(v, -1, *state, seen, before, queue, log, 0) >= 0
-        return bool(edmonds._may_join(i, a, v, *state, kept, seen, before, queue, log))
+            assert edmonds._place(v, -1, *state, 0) >= 0
+        return bool(edmonds._may_join(i, a, v, *state, kept))
 
     def join(self, i, a):
         self.owner[a], self.depth[i, self.arcs.head[a]] = i, self.depth[i, self.arcs.tail[a]] + 1

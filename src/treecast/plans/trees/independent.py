@@ -64,7 +64,7 @@ def independent_trees(
     >>> len(independent_trees(network("mesh:3x3"), 4, 2))
     2
     """
-    from treecast.kernels.exchanges import separate
+    from treecast.kernels.exchanges import exchange
 
     if trees == 1 or (against == "arcs" and network.relays is None):
         return packed_trees(network, root, trees, seed)
@@ -84,7 +84,7 @@ def independent_trees(
     def attempt(target: int, moves: int) -> tuple[int, NDArray[np.int32]]:
         """Return the moves after which trees were found, or -1, and the arcs of the trees."""
         up, start = pack(network, root, trees, seed + turn, arcs, start=at), number_of_seed(seed + turn)
-        return int(separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start)), up
+        return int(exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, target, moves, start)), up
 
     while tried < most and (found is None or found.height > least):
         target = least + more if found is None or found is ruled else found.height - 1

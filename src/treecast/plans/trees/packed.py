@@ -96,10 +96,17 @@ def pack(
     return up
 
 
+def shortened_by(arcs: Arcs, up: NDArray[np.int32], target: int, moves: int, seed: int) -> int:
+    """Exchange arcs of trees until none is deeper than a target; return how many moves that took, -1 if more than so many."""
+    from treecast.kernels.exchanges import exchange
+
+    anything, every = np.zeros(0, np.int32), np.ones(up.shape[1], np.bool_)
+    state = number_of_seed(seed)
+    return int(exchange(arcs.tail, arcs.into, arcs.entering, anything, every, up, target, moves, state))
+
+
 def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, searches: int) -> NDArray[np.int32]:
     """Return trees as deep as a lower bound, or the least deep that were found."""
-    from treecast.kernels.exchanges import shorten
-
     trees = len(up)
     arcs, least = arcs_of(network), least_depth(network, root, trees)
     height, turn, base = tree_set(network, root, up).height, 0, up
@@ -108,7 +115,7 @@ def _shortened(network: Network, root: int, up: NDArray[np.int32], seed: int, se
         once = _AT_ONCE if turn < _SHORT_TRIES else _LONG
         target = height - 1 if turn else least  # most is gained by all nodes that are too deep at once
         tried, moves, turn = base.copy(), min(left, once * up.size), turn + 1
-        used = int(shorten(arcs.tail, arcs.into, arcs.entering, tried, target, moves, number_of_seed(seed + turn)))
+        used = shortened_by(arcs, tried, target, moves, seed + turn)
         left -= moves if used < 0 else used + 1
         now = tree_set(network, root, tried).height
         if now < height:

@@ -16,7 +16,7 @@ from treecast.networks import Network
 from treecast.networks.core import Ints
 from treecast.networks.flows import arcs_of, fewest_ways
 from treecast.plans.trees.independent import needs_of
-from treecast.plans.trees.packed import number_of_seed, packed_trees, tree_set
+from treecast.plans.trees.packed import number_of_seed, packed_trees, shortened_by, tree_set
 from treecast.schedule.trees import TreeSet
 
 _MOVES = 40  # of a search for less deep trees, for each node of each tree
@@ -85,11 +85,9 @@ def shortened(trees: TreeSet, seed: int) -> TreeSet:
     seed
         What the random numbers begin with: other seeds try other exchanges.
     """
-    from treecast.kernels.exchanges import shorten
-
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
-    target, state = trees.height - 1, number_of_seed(seed)
-    if len(trees) < 2 or shorten(arcs.tail, arcs.into, arcs.entering, up, target, _MOVES * up.size, state) < 0:
+    target = trees.height - 1
+    if len(trees) < 2 or shortened_by(arcs, up, target, _MOVES * up.size, seed) < 0:
         return trees
     return tree_set(network, trees.root, up)
 
@@ -106,7 +104,7 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
     seed
         What the random numbers begin with.
     """
-    from treecast.kernels.exchanges import separate
+    from treecast.kernels.exchanges import exchange
 
     network, arcs, up = trees.network, arcs_of(trees.network), _arcs_up(trees)
     if network.relays is not None:
@@ -117,7 +115,7 @@ def taken_apart(trees: TreeSet, against: Against, seed: int = 1) -> TreeSet | No
         return None
     needs, moves, state = needs_of(arcs, trees.root, against), 2 * _MOVES * up.size, number_of_seed(seed)
     counts = np.ones(network.nodes, np.bool_)
-    found = separate(arcs.tail, arcs.into, arcs.entering, needs, counts, up, trees.height + 1, moves, state) >= 0
+    found = exchange(arcs.tail, arcs.into, arcs.entering, needs, counts, up, trees.height + 1, moves, state) >= 0
     return tree_set(network, trees.root, up) if found else None
 
 
