@@ -3,10 +3,12 @@
 import os
 import pty
 import resource
+import shutil
 import subprocess
 import sys
 import threading
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,7 +140,7 @@ def test_a_cache_cut_short(tmp_path):
 
 
 def test_what_has_been_compiled_is_known_without_the_compiler(tmp_path):
-    asked = "from treecast.kernels.compiled import _stamp, _stored; print(f'depths_{_stamp()}' in _stored())"
+    asked = "from treecast.kernels import compiled, trees; print(trees.depths.stored_name in compiled._stored())"
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
     python(SUM, NUMBA_CACHE_DIR=str(tmp_path))
     assert python(asked, NUMBA_CACHE_DIR=str(tmp_path)) == "True\n"
@@ -222,7 +224,7 @@ def test_arrays_come_back_as_arrays():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("annealing.anneal", [np.zeros(10**7, np.int64)]),
+        ("annealing.anneal", [(np.zeros(10**7, np.int64),)]),
         ("broadcasts.cheapest", [np.zeros((16, 16), np.int16), 4]),
         ("star.walk_trees", [0, 40320, np.zeros(8, np.int64), 30, False]),
         ("rarest.spread", [None, None, np.zeros(30240, np.int32), *[None] * 5, np.zeros((5040, 6), np.bool_)]),
@@ -234,3 +236,24 @@ def test_large_work_is_known_before_it_begins(name, arguments, monkeypatch):
     monkeypatch.setattr(compiled, "_stored", set)
     with policy("pay"):
         assert kernel._pays(arguments)
+
+
+def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_path, monkeypatch):
+    shutil.copytree(Path(compiled.__file__).parent, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(compiled, "_FOLDER", tmp_path)
+
+    def stamps():
+        compiled._stamp.cache_clear()
+        return {file.stem: compiled._stamp(file) for file in tmp_path.glob("*.py")}
+
+    before = stamps()
+    with open(tmp_path / "dice.py", "a") as file:
+        file.write("# changed\n")
+    after = stamps()
+    users = {file.stem for file in tmp_path.glob("*.py") if "treecast.kernels.dice import" in file.read_text()}
+    assert len(users) > 3
+    assert {name for name in before if before[name] != after[name]} == users | {"dice"}
+    with open(tmp_path / "views.py", "a") as file:
+        file.write("# changed\n")
+    assert {name for name, stamp in stamps().items() if stamp == after[name]} == {"__init__", "star_node"}
+    compiled._stamp.cache_clear()

@@ -7,6 +7,7 @@ the same either way. ``NUMBA_DISABLE_JIT=1`` keeps all of them interpreted.
 
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -34,6 +35,9 @@ _STEP, _ARRAY_STEP = 0.1e-6, 0.5e-6  # seconds that a step of an inner loop take
 _IMPORT = 0.5  # … that it takes to import numba
 _LOAD = 0.04  # … to load a compiled kernel
 _COMPILE, _PER_BYTE = 0.3, 0.8e-3  # … to compile one, and for each byte of its bytecode
+
+_FOLDER = Path(__file__).parent
+_IMPORTS = re.compile(r"^from treecast\.kernels(?:\.(\w+) import| import (.+)$)", re.MULTILINE)
 
 _lock = RLock()
 _policy: Policy = "interpret" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else "pay"
@@ -115,7 +119,7 @@ class Kernel:
         """The compiler's object, which compiles when it is called, and calls other kernels compiled."""
         if self._machine_code is None:
             numba: Any = import_module("numba")  # by name: numba has no types, and strict checking would follow it
-            copy = _copy(self.function, _space(self, "machine_code"), f"{self.function.__qualname__}_{_stamp()}")
+            copy = _copy(self.function, _space(self, "machine_code"), self.stored_name)
             options: dict[str, Any] = {
                 "nogil": True,
                 "no_cfunc_wrapper": True,
@@ -128,6 +132,11 @@ class Kernel:
                 self._machine_code = numba.njit(**options)(copy)
         return self._machine_code
 
+    @property
+    def stored_name(self) -> str:
+        """The name under which its compiled code is kept."""
+        return f"{self.function.__qualname__}_{_stamp(Path(self.function.__code__.co_filename))}"
+
     def _pays(self, arguments: Sequence[Any]) -> bool:
         if _policy != "pay":
             return _policy == "compile"
@@ -136,7 +145,7 @@ class Kernel:
         if self.spent + ahead < _LOAD:
             return False
         here = 0.0 if "numba" in sys.modules else _IMPORT
-        price = _LOAD if f"{self.function.__qualname__}_{_stamp()}" in _stored() else self.compile_seconds
+        price = _LOAD if self.stored_name in _stored() else self.compile_seconds
         return self.spent + ahead >= price and _interpreted + ahead >= here
 
     @property
@@ -160,7 +169,7 @@ class Kernel:
     def _load(self) -> Any:
         with _lock:
             if self._run is None:
-                if f"{self.function.__qualname__}_{_stamp()}" not in _stored():
+                if self.stored_name not in _stored():
                     _tell()
                 self._run = self.machine_code
         return self._run
@@ -252,11 +261,16 @@ def _space(kernel: Kernel, form: Literal["plain", "machine_code"]) -> dict[str, 
 
 
 @cache
-def _stamp() -> str:
-    """Return what tells these kernels from those of another version: compiled code is kept with that of what it calls."""
-    digest = blake2b(digest_size=4)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
+def _stamp(file: Path) -> str:
+    """Return a digest of the file of a kernel and of those that it imports: compiled code is kept with that of its callees."""
+    digest, found, fresh = blake2b(digest_size=4), set[Path](), [file]
+    while fresh:
+        if (one := fresh.pop()) not in found and one.exists():
+            found.add(one)
+            for module, names in _IMPORTS.findall(one.read_text("utf-8")):
+                fresh += [_FOLDER / f"{name.strip()}.py" for name in (module or names).split(",")]
+    for each in sorted(found):
+        digest.update(each.read_bytes())
     return digest.hexdigest()
 
 
