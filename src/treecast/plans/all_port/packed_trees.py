@@ -6,7 +6,6 @@ less deep; one message over one tree of shortest paths. Several copies of a mess
 each node share no other node; against dead links no link, against dead arcs no arc.
 """
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -24,7 +23,6 @@ from treecast.plans.all_port.tree_facts import facts_of_trees
 from treecast.plans.built import Built
 from treecast.plans.registry import ALL_PORT, Option, builder
 from treecast.plans.trees import axes, rotated
-from treecast.plans.trees.balanced import disjoint_past_relays
 from treecast.plans.trees.disjoint import known_trees
 from treecast.plans.trees.independent import independent_trees
 from treecast.plans.trees.packed import packed_trees
@@ -148,20 +146,16 @@ def _choice(network: Network, root: int, messages: int, copies: int, *, against:
     return best
 
 
-def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> Iterator[TreeSet]:
-    """Yield so many trees that share no arc: packed ones, and past relays those that prices find, too.
+def _arc_disjoint(network: Network, root: int, number: int, seed: int, searches: int) -> list[TreeSet]:
+    """Return so many trees that share no arc: packed ones, and past relays others, too.
 
     Packed trees lead to every relay, so there are no more of them than ways to each.
     """
-    if network.relays is not None and (found := disjoint_past_relays(network, root, number)) is not None:
-        yield found
-    if _is_mesh(network):
-        trees = _trees(network, root, number, "arcs", seed)
-    else:
-        leads = network.relays is None or number <= fewest_ways(network, root).ways
-        trees = packed_trees(network, root, number, seed, searches) if leads else None
-    if trees is not None:
-        yield trees
+    packed = not _is_mesh(network) and (network.relays is None or number <= fewest_ways(network, root).ways)
+    found = [packed_trees(network, root, number, seed, searches)] if packed else []
+    ruled = network.relays is not None or _is_mesh(network)
+    others = _trees(network, root, number, "arcs", seed) if ruled else None
+    return [*found, others] if others is not None else found
 
 
 def _apart(network: Network, root: int, messages: int, copies: int, *, against: Against, seed: int) -> _Choice:

@@ -61,24 +61,6 @@ def balanced_trees(
     return [TreeSet(network, root, parent[which == i], port[which == i]) for i, root in enumerate(roots)]
 
 
-def disjoint_past_relays(network: Network, root: int, trees: int) -> TreeSet | None:
-    """Return so many trees that share no arc, the less deep of those that two prices of depth give; None where none were found.
-
-    Examples
-    --------
-    >>> from treecast.networks import network
-    >>> disjoint_past_relays(network("mesh:3x3"), 4, 3) is None
-    True
-    """
-    best: TreeSet | None = None
-    for deeper in (0, 256):
-        found = balanced_trees(network, [root], trees, 1, deeper)[0]
-        used = network.arc(found.parent[found.parent >= 0].astype(np.int64), found.port[found.parent >= 0])
-        if len(np.unique(used)) == used.size and (best is None or found.height < best.height):
-            best = found
-    return best
-
-
 def grown(
     arcs: tuple[NDArray[Any], ...], relay: NDArray[np.bool_], roots: Ints, most: float, deeper: int = 0
 ) -> NDArray[np.int32]:
