@@ -61,6 +61,7 @@ def test_nodes_that_are_cut_off_are_named_and_the_others_go_on() -> None:
     assert len(alone.unreached) == 1
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("against", ["nodes", "links", "arcs"])
 @pytest.mark.parametrize("spec", ["torus:4x4x4", "petersen", "random-regular:23,4,1"])
 def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
@@ -74,6 +75,7 @@ def test_copies_are_copies_after_a_repair(spec: str, against: str) -> None:
     assert found.kept or spec == "petersen"
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "allgather", "alltoall"])
 @pytest.mark.parametrize(
     ("spec", "copies", "left"), [("ring:6", 2, 1), ("star:4", 3, 2), ("torus:4x4", 4, 3), ("petersen", 3, 2)]

@@ -392,6 +392,7 @@ def test_pictures(kind, tmp_path):
 # --- what a second reading found ---
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("spec", "most", "ratio"),
     [("hypercube:7", 31, 1.05), ("star:5", 31, 1.05), ("torus:8x8", 301, 1.1), ("hypercube:8", 4, 1.1)],

@@ -113,6 +113,7 @@ def test_default_plans_of_middling_size_by_every_judge(kind, spec):
         assert faults_found(schedule, graph_of(where)) == set()
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize("spec", ["star:3", "star:4", "star:5", "star:6", *CUBES[2:]])
 def test_steps_and_transmissions_of_the_papers_table(spec):
     """Fragopoulou & Akl, Table 1 and section 4, at x = k, the number of trees; hypercube trees likewise."""

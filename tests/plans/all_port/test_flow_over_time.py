@@ -69,6 +69,7 @@ def test_of_all_cuts_none_is_slower():
         assert max(cut.steps(1) for cut in found) <= quickest(where, root, 1).steps
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("where", "steps"),
     [

@@ -34,6 +34,7 @@ def test_so_it_is_on_larger_networks(where):
     assert len(path_through_all(network(where), 0)) == network(where).nodes
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("where", ["mesh:3x4", "petersen", "debruijn:2,3", "path:5", "complete:2"])
 @pytest.mark.parametrize("machine", ["one-port", "one-port,half", "one-port,partner"])
 @pytest.mark.parametrize("kind", ["broadcast", "reduce"])

@@ -76,6 +76,7 @@ def test_the_optimum_of_all_cuts_is_met_on_every_multigraph(graph, seed):
     assert load_of(found) <= rate.denominator
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_no_arc_is_in_more_trees_than_the_optimum_has_steps(name):
     where = network(NAMED[name])

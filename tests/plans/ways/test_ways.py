@@ -154,6 +154,7 @@ def test_an_exchange_is_right_on_every_machine(kind, where, machine):
     assert judged(plan(kind, where, model=machine, messages=3, builder="rarest-first")) > 0
 
 
+@pytest.mark.each(2)
 @pytest.mark.parametrize(
     ("words", "most"),
     [
