@@ -110,8 +110,9 @@ bench-mpi: $(VENV)/.mpi  ## collectives over MPI on 4 and 8 ranks, as ratios to 
 bench-tcp: $(VENV)/.mpi  ## collectives over sockets beside Open MPI's, and gloo's where torch is, in one run
 	$(BIN)/python benchmarks/sockets.py $(ARGS)
 
-bench-torch: $(VENV)/.torch  ## process groups of PyTorch beside gloo's, in the same processes, and a rank killed
+bench-torch: $(VENV)/.torch  ## process groups of PyTorch beside gloo's, in the same processes; a rank killed, in torchft too where that is
 	$(BIN)/python benchmarks/torch_groups.py $(ARGS)
+	$(BIN)/python benchmarks/torchft_step.py
 
 simgrid:  ## as root: install SimGrid by apt, for the arena and the tests that replay plans
 	@command -v smpirun > /dev/null || { echo "installing SimGrid …"; apt-get -qq update && apt-get -qq install -y --no-install-recommends libsimgrid-dev > /dev/null; } || \
