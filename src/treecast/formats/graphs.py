@@ -1,7 +1,6 @@
 """The network of a schedule as GraphML or DOT, with the number of messages that each arc carries."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,16 +25,6 @@ _GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-class _Arc(NamedTuple):
-    """All parallel arcs from ``src`` to ``dst``: the first of their ports, how many there are, and their messages."""
-
-    src: int
-    dst: int
-    port: int
-    capacity: int
-    weight: int
-
-
 @exporter("graphml", suffix=".graphml", what="the network, for networkx, Gephi and yEd", settings=(_LOAD,))
 def encode_graphml(schedule: Schedule, *, load: bool = False) -> bytes:
     """Return the network of a schedule as GraphML."""
@@ -54,9 +43,8 @@ def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
     """
     from xml.sax.saxutils import escape, quoteattr  # it imports an HTTP client
 
-    names = ("port", "capacity", *(("weight",) if weights is not None else ()))
-    rate = network.chunk_rate and network.chunk_rate * 8
-    lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in names]
+    arcs, rate = _arcs(network, weights), network.chunk_rate and network.chunk_rate * 8
+    lines = [f'<key id="{name}" for="edge" attr.name="{name}" attr.type="int"/>' for name in arcs[1]]
     lines += ['<key id="kind" for="node" attr.name="kind" attr.type="string"/>'] if network.kinds else []
     lines += ['<key id="rate" for="edge" attr.name="LinkSpeedRaw" attr.type="double"/>'] if rate else []
     lines.append(f'<graph id={quoteattr(network.spec)} edgedefault="directed">')
@@ -64,10 +52,10 @@ def graphml_of(network: Network, weights: Ints | None = None) -> bytes:
         said = '<data key="relay">true</data>' if relay else ""
         said += f'<data key="kind">{escape(network.kinds[u])}</data>' if network.kinds else ""
         lines.append(f'<node id="{u}"><data key="label">{escape(label)}</data>{said}</node>')
-    for arc in _arcs(network, weights):
-        said = "".join(f'<data key="{name}">{getattr(arc, name)}</data>' for name in names)
-        said += f'<data key="rate">{arc.capacity * rate:.12g}</data>' if rate else ""
-        lines.append(f'<edge source="{arc.src}" target="{arc.dst}">{said}</edge>')
+    for (src, dst), about in _each(*arcs):
+        said = "".join(f'<data key="{name}">{value}</data>' for name, value in about.items())
+        said += f'<data key="rate">{about["capacity"] * rate:.12g}</data>' if rate else ""
+        lines.append(f'<edge source="{src}" target="{dst}">{said}</edge>')
     return (_GRAPHML + "\n".join([*lines, "</graph>", "</graphml>"]) + "\n").encode()
 
 
@@ -79,13 +67,12 @@ def encode_dot(schedule: Schedule, *, load: bool = False) -> bytes:
 
 def dot_of(network: Network, weights: Ints | None = None) -> bytes:
     """Return a network in Graphviz's language; ``weights`` are those of ``graphml_of``."""
-    names = ("port", "capacity", *(("weight",) if weights is not None else ()))
     lines = [f"digraph {_quote(network.spec)} {{"]
     for u, (label, relay) in enumerate(_nodes(network)):
         lines.append(f"  {u} [label={_quote(label)}{', shape=box' if relay else ''}];")
-    for arc in _arcs(network, weights):
-        said = ", ".join(f"{name}={getattr(arc, name)}" for name in names)
-        lines.append(f"  {arc.src} -> {arc.dst} [{said}];")
+    for (src, dst), about in _each(*_arcs(network, weights)):
+        said = ", ".join(f"{name}={value}" for name, value in about.items())
+        lines.append(f"  {src} -> {dst} [{said}];")
     return "\n".join([*lines, "}", ""]).encode()
 
 
@@ -100,31 +87,28 @@ def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _pairs(network: Network) -> tuple[Ints, Ints, Ints]:
-    """Return each pair that arcs join, as a number, with the first of their ports, and how many they are."""
+def _arcs(network: Network, weights: Ints | None = None) -> tuple[Ints, dict[str, Ints]]:
+    """Return each pair that arcs join, as a number, with the first of their ports, how many they are, and their messages."""
     arcs = arcs_of(network)
     key = arcs.tail.astype(np.int64) * network.nodes + arcs.head
     order = np.lexsort([arcs.port, key])
     pair, first, count = np.unique(key[order], return_index=True, return_counts=True)
-    return pair, arcs.port[order][first].astype(np.int64), count
+    about = {"port": arcs.port[order][first].astype(np.int64), "capacity": count}
+    return np.stack(np.divmod(pair, network.nodes)), about | ({} if weights is None else {"weight": weights})
+
+
+def _each(ends: Ints, about: dict[str, Ints]) -> Iterator[tuple[tuple[int, int], dict[str, int]]]:
+    """Yield the ends of each pair that arcs join, by source and destination, and what is said of it."""
+    columns = zip(*(column.tolist() for column in about.values()), strict=True)
+    for src, dst, values in zip(*ends.tolist(), columns, strict=True):
+        yield (src, dst), dict(zip(about, values, strict=True))
 
 
 def _weights(schedule: Schedule) -> Ints:
     """Return the number of messages of each pair."""
-    pair, _, _ = _pairs(schedule.network)
-    weight = np.zeros(len(pair), np.int64)
-    src, dst = _carriers(schedule)
-    np.add.at(weight, np.searchsorted(pair, src * schedule.network.nodes + dst), 1)
-    return weight
-
-
-def _arcs(network: Network, weights: Ints | None) -> Iterator[_Arc]:
-    """Yield all arcs, by source and destination."""
-    pair, port, count = _pairs(network)
-    weight = np.zeros(len(pair), np.int64) if weights is None else weights
-    columns = (pair // network.nodes, pair % network.nodes, port, count, weight)
-    for values in zip(*(column.tolist() for column in columns), strict=True):
-        yield _Arc(*values)
+    nodes, (src, dst) = schedule.network.nodes, _arcs(schedule.network)[0]
+    source, target = _carriers(schedule)
+    return np.bincount(np.searchsorted(src * nodes + dst, source * nodes + target), minlength=len(src))
 
 
 def _carriers(schedule: Schedule) -> tuple[Ints, Ints]:
