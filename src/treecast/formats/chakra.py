@@ -20,7 +20,6 @@ _VERSION = "0.0.4"
 _COMPUTE, _SEND, _RECEIVE = 4, 5, 6
 _ID, _NAME, _TYPE, _NEEDS, _MICROSECONDS, _ATTRIBUTE = 1, 2, 3, 5, 7, 10  # fields of a node
 _INT32, _INT64, _BOOL = 7, 9, 27  # fields of an attribute: readers take one of another type as 0
-_NUMBER = 8  # bytes of a number that is added
 
 
 @exporter(
@@ -33,7 +32,7 @@ def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) 
     """Return the traces of all ranks, ``rank.0.et`` and so on. Raises FormatError when messages cannot be listed one by one."""
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     listed = of_schedule(messages, begins)
-    microseconds = np.ceil(adding * -(-messages.added(begins) // _NUMBER) / 1000).astype(np.int64)
+    microseconds = np.ceil(adding * messages.numbers(begins) / 1000).astype(np.int64)
     first = _behind_length(_text(1, _VERSION))
     return (
         (f"rank.{rank}.et", first + b"".join(_trace(listed, rank, some, microseconds)))

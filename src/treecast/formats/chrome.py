@@ -149,19 +149,12 @@ def _threads(network: Network, shown: NDArray[np.bool_]) -> Iterator[_Event]:
 
 def _deaths(network: Network, fates: Fates, microseconds: float, shown: NDArray[np.bool_]) -> Iterator[_Event]:
     """Yield a mark where a node dies, and one at the sending thread of an arc that is cut."""
-    for node, step in sorted(fates.faults.nodes.items()):
+    marks = [(step, node, "p", "dies", 0) for node, step in sorted(fates.faults.nodes.items())]
+    marks += [(step, node, "t", "is cut", 2 * port) for (node, port), step in sorted(fates.faults.arcs.items())]
+    for step, node, scope, name, thread in marks:
         if shown[node]:
-            yield {"ph": "i", "s": "p", "name": "dies", "ts": round(step * microseconds, 3), "pid": node, "tid": 0}
-    for (node, port), step in sorted(fates.faults.arcs.items()):
-        if shown[node]:
-            yield {
-                "ph": "i",
-                "s": "t",
-                "name": "is cut",
-                "ts": round(step * microseconds, 3),
-                "pid": node,
-                "tid": 2 * port,
-            }
+            at = {"ts": round(step * microseconds, 3), "pid": node, "tid": thread}
+            yield {"ph": "i", "s": scope, "name": name} | at
 
 
 def _events(messages: Messages, fates: Fates, begins: Ints, microseconds: float, shown: _Shown) -> Iterator[_Event]:

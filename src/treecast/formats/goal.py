@@ -22,7 +22,6 @@ from treecast.programs.program import RECEIVE, SEND
 from treecast.programs.verdict import FileVerdict
 from treecast.schedule import Schedule
 
-_NUMBER = 8  # bytes of a number that is added
 _NAME = r"[a-zA-Z]\w{0,63}"
 _OPERATION = re.compile(
     rf"(?:({_NAME})\s*:\s*)?(?:(send|recv)\s+(\d+)b?\s+(to|from)\s+(\d+)(?:\s+tag\s+(\d+))?|calc\s+(\d+))"
@@ -39,7 +38,7 @@ def encode(schedule: Schedule, *, size: int | None = None, adding: float = 0.0) 
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
     listed = of_schedule(messages, begins)
     program = listed.program
-    nanoseconds = np.ceil(adding * -(-messages.added(begins) // _NUMBER)).astype(np.int64)
+    nanoseconds = np.ceil(adding * messages.numbers(begins)).astype(np.int64)
     parts = [f"num_ranks {schedule.network.nodes}\n".encode()]
     parts += ["".join(f"// {line}\n" for line in comments_of_job(messages, begins)).encode()]
     letter = np.select([program.kind == SEND, program.kind == RECEIVE], ["s", "r"], "c")

@@ -19,6 +19,7 @@ from treecast.schedule import Rows, Schedule
 from treecast.schedule.atoms import cut_into_atoms
 from treecast.schedule.sizes import blocks_of, chunk_bounds
 
+_NUMBER = 8  # bytes of a number that is added
 _MOST_MESSAGES = 2**24  # their table then takes 4 GiB
 
 
@@ -97,6 +98,10 @@ class Messages:
         """Return how many bytes of each message are added where it ends: int64 (messages,)."""
         sums = self.schedule.part.sums
         return self._by_message(begins[np.minimum(self.stop, sums)] - begins[np.minimum(self.first, sums)])
+
+    def numbers(self, begins: Ints) -> Ints:
+        """Return how many numbers of 8 bytes those are, the last of which may be shorter: int64 (messages,)."""
+        return -(-self.added(begins) // _NUMBER)
 
     def _by_message(self, of_ranges: Ints) -> Ints:
         total = starts(of_ranges)

@@ -19,33 +19,29 @@ from treecast.formats.msccl.program import (
 )
 from treecast.programs.program import READ, RECEIVE, SEND, WRITE
 from treecast.programs.transfers import MOST_AT_ONCE
-from treecast.programs.verdict import Findings
+from treecast.programs.verdict import Findings, Where
 from treecast.ragged import places
 
 _USUAL_BLOCKS = 108
 
 
+Note = Callable[[NDArray[np.bool_], Callable[[int], str]], bool]
+"""Notes what a mask marks; returns whether there is anything."""
+
+
 class _Finder:
-    """Notes breaches of rule ``shape``."""
+    """Notes breaches of rule ``shape``: of GPUs, threadblocks and steps, and of the file as a whole."""
 
     def __init__(self, algorithm: Algorithm, found: Findings) -> None:
-        self.algorithm, self.found = algorithm, found
+        def noting(where: Where) -> Note:
+            return lambda wrong, say: found.these("shape", np.flatnonzero(wrong), say, where)
 
-    def gpus(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
-        """Note the GPUs that a mask marks; return whether there are any."""
-        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_gpu)
-
-    def blocks(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
-        """Note the threadblocks that a mask marks."""
-        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_block)
-
-    def steps(self, wrong: NDArray[np.bool_], say: Callable[[int], str]) -> bool:
-        """Note the steps that a mask marks."""
-        return self.found.these("shape", np.flatnonzero(wrong), say, self.algorithm.of_step)
+        self.gpus, self.blocks, self.steps = map(noting, (algorithm.of_gpu, algorithm.of_block, algorithm.of_step))
+        self._whole = noting(lambda _: ("", ()))
 
     def file(self, wrong: bool, text: str) -> bool:
         """Note what is wrong with the file as a whole."""
-        return self.found.these("shape", np.zeros(int(wrong), np.int64), lambda _: text, lambda _: ("", ()))
+        return self._whole(np.array([wrong]), lambda _: text)
 
 
 def judge_shape(found: Findings, program: Algorithm) -> bool:

@@ -21,7 +21,6 @@ from treecast.schedule.sizes import blocks_of
 
 _LEAST = 65_472  # bytes of a chunk: SimGrid sends shorter ones in another regime
 _TAGS = 30_000
-_NUMBER = 8  # bytes of a number that is added
 
 _SPEED = Setting(
     name="additions",
@@ -66,7 +65,7 @@ def encode(
     cost = link_cost(schedule, latency, rate)
     where = network_file(schedule.network, schedule.model, cost=cost, speed=additions or 1e9)
     messages, begins = messages_of(schedule), chunk_places(schedule, size)
-    numbers = -(-messages.added(begins) // _NUMBER) if additions else np.zeros(len(messages), np.int64)
+    numbers = messages.numbers(begins) if additions else np.zeros(len(messages), np.int64)
     job = "".join(f"# {line}\n" for line in comments_of_job(messages, begins))
     traces = _traces(messages, messages.sizes(begins), numbers)
 
