@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecast.collectives import Collective
-from treecast.errors import FormatError, TreecastError
+from treecast.errors import FormatError
 from treecast.models import model
 from treecast.networks import Network
 from treecast.programs.order import Order, receives_before
+from treecast.programs.to_schedule import right_one
 from treecast.ragged import Ints
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.verification.verifier import verify
 
 _MOST_VISITS = 10_000_000
 
@@ -35,18 +35,14 @@ def find_contents(order: Order, collective: Collective, where: Network, begins: 
     FormatError
         When there is no such way, or it does not fit.
     """
-    try:
+
+    def make() -> Schedule:
         carried = _carried(order, collective)
         _check_sizes(order, carried, begins)
         several = any(bits & (bits - 1) for bits in carried.values())
-        machine = model("shouting" if several else "all-port")
-        schedule = Schedule(where, collective, machine, _rows(order, where, carried))
-        report = verify(schedule)
-    except TreecastError as error:
-        raise FormatError(f"no contents were found that these messages could carry: {error}") from None
-    if not report:
-        raise FormatError(f"no contents were found that these messages could carry: {report.violations[0]}")
-    return schedule
+        return Schedule(where, collective, model("shouting" if several else "all-port"), _rows(order, where, carried))
+
+    return right_one("no contents were found that these messages could carry: ", make)
 
 
 def _carried(order: Order, collective: Collective) -> dict[int, int]:

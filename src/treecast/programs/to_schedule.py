@@ -1,5 +1,6 @@
 """A right program as a schedule: which chunk each message carries, and when it goes."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -69,13 +70,18 @@ def schedule_of_sent(
         collective = _with_owners(what, collective, chunk, sent)
     known, payload = np.unique(chunk, return_inverse=True)
     rows = Rows.of(Payloads.of([[(c, c + 1)] for c in known.tolist()]), payload=payload, **columns)
+    return right_one(f"{what} {_NONE}", lambda: Schedule(where, collective, model("all-port"), rows))
+
+
+def right_one(otherwise: str, make: Callable[[], Schedule]) -> Schedule:
+    """Return the schedule that is made when it is right. Raises FormatError with these words before what is wrong."""
     try:
-        schedule = Schedule(where, collective, model("all-port"), rows)
+        schedule = make()
         report = verify(schedule)
     except TreecastError as error:
-        raise FormatError(f"{what} {_NONE}{error}") from None
+        raise FormatError(f"{otherwise}{error}") from None
     if not report:
-        raise FormatError(f"{what} {_NONE}{report.violations[0]}")
+        raise FormatError(f"{otherwise}{report.violations[0]}")
     return schedule
 
 

@@ -121,22 +121,20 @@ class _Judged:
     def verdict(self, name: str, clock: float) -> FileVerdict:
         """Return the verdict; ``clock``: when judging began."""
         algorithm, order, where = self.algorithm, self.order, self.where
-        known: dict[str, Any] = {}
+        known: dict[str, Any] = {"collective": "?", "network": "?", "ranks": 0, "lanes": 0, "operations": 0}
+        if algorithm is not None and where is not None:
+            known = {"collective": self.kind or algorithm.coll, "network": where.spec, "ranks": algorithm.gpus}
+            known |= {"lanes": algorithm.blocks, "operations": algorithm.steps}
         if algorithm is not None and where is not None and order is not None:
             program, send = order.program, order.pairs.send
             collective = collective_of(self.kind, algorithm.gpus, algorithm.loop, self.root)
-            known = figures_of(program.ranks, (program.rank[send], program.to[send]), program.units[send])
+            known |= figures_of(program.ranks, (program.rank[send], program.to[send]), program.units[send])
             known |= {"steps": order.steps, "bounds": bounds_of(collective, where)}
         return FileVerdict(
             **as_told(self.found),
             **known,
             nouns=_NOUNS,
             name=name,
-            collective=self.kind or (algorithm.coll if algorithm is not None else "?"),
-            network=where.spec if where is not None else "?",
-            ranks=algorithm.gpus if algorithm is not None else 0,
-            lanes=algorithm.blocks if algorithm is not None else 0,
-            operations=algorithm.steps if algorithm is not None else 0,
             seconds=time.perf_counter() - clock,
         )
 

@@ -95,12 +95,11 @@ class _Plan:
         self.arriving: dict[Transfer, Place] = {}
         self._parts = 0
         ends = self._connect(arcs)
-        needed = self._needed(arcs, ends)
-        for arc in sorted(arcs):
-            sender, receiver = ends[arc]
-            for transfer in arcs[arc]:
-                self._send(arc[0], arc[1], sender, transfer, needed)
-                self._receive(arc[1], receiver, transfer, needed)
+        every = [(arc, transfer) for arc in sorted(arcs) for transfer in arcs[arc]]
+        needed = self._needed(every, ends)
+        for arc, transfer in every:
+            self._send(arc[0], arc[1], ends[arc][0], transfer)
+            self._receive(arc[1], ends[arc][1], transfer, needed)
         for node in range(nodes):
             self._copy(node)
         self._check()
@@ -120,23 +119,21 @@ class _Plan:
         return ends
 
     def _needed(
-        self, arcs: dict[Arc, list[Transfer]], ends: dict[Arc, tuple[_Block, _Block]]
+        self, every: list[tuple[Arc, Transfer]], ends: dict[Arc, tuple[_Block, _Block]]
     ) -> dict[Transfer, list[_Block]]:
         """Note who receives each transfer, and return which other threadblocks of that GPU need it, in their order."""
-        self.receiver = {transfer: ends[arc][1] for arc in arcs for transfer in arcs[arc]}
+        self.receiver = {transfer: ends[arc][1] for arc, transfer in every}
         needed = defaultdict[Transfer, list[_Block]](list)
-        for arc in sorted(arcs):
-            for transfer in arcs[arc]:
-                for block, before in ((ends[arc][0], transfer.sent_after), (ends[arc][1], transfer.got_after)):
-                    for other in before:
-                        if self.receiver[other] is not block and block not in needed[other]:
-                            needed[other].append(block)
+        for arc, transfer in every:
+            for block, before in zip(ends[arc], (transfer.sent_after, transfer.got_after), strict=True):
+                for other in before:
+                    if self.receiver[other] is not block and block not in needed[other]:
+                        needed[other].append(block)
         self.place = defaultdict[tuple[_Block, _Block], dict[Transfer, int]](dict)
-        for arc in sorted(arcs):
-            for transfer in arcs[arc]:
-                for block in needed.get(transfer, ()):
-                    turns = self.place[ends[arc][1], block]
-                    turns[transfer] = len(turns) + 1
+        for arc, transfer in every:
+            for block in needed.get(transfer, ()):
+                turns = self.place[ends[arc][1], block]
+                turns[transfer] = len(turns) + 1
         return needed
 
     def _await(self, node: int, block: _Block, before: list[Transfer]) -> None:
@@ -154,9 +151,7 @@ class _Plan:
     def _semaphore(self, node: int, source: _Block, target: _Block) -> int:
         return self.semaphores[node].setdefault((source, target), len(self.semaphores[node]))
 
-    def _send(
-        self, src: int, dst: int, block: _Block, transfer: Transfer, needed: dict[Transfer, list[_Block]]
-    ) -> None:
+    def _send(self, src: int, dst: int, block: _Block, transfer: Transfer) -> None:
         """Put a transfer where it belongs, or where it waits to be added, and signal."""
         self._await(src, block, transfer.sent_after)
         target = transfer.target
