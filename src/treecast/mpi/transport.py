@@ -7,13 +7,13 @@ side thread takes it when it is free, and answers ranks that are behind while th
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from threading import Event, Lock, Thread
 from typing import Any
 
 from treecast.mpi.deaths import abandon, cancel, failed_ranks, has_ended, is_proof
-from treecast.mpi.engine.links import Links
 from treecast.mpi.library import tags_of
+from treecast.mpi.together import Together
 from treecast.transport.base import DIRECT, Handler, Key, Kind, Piece, Ticket, Until
 
 _HEAD = struct.Struct("<BBHIHH")
@@ -90,6 +90,10 @@ class MpiTransport:
     def watch(self, handler: Callable[[int, bool], None]) -> None:
         """Have it told which rank is lost, and whether that is proved."""
         self._watchers.append(handler)
+
+    def be_polite(self) -> None:
+        """Nap also when messages are waited for: looks cost the others time, who are to pass something on."""
+        self._yields, self._quiet = True, _SOON
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -380,66 +384,3 @@ class MpiTransport:
         """Keep the memory of what is under way, as long as MPI may use it."""
         left = [request for _, request in self._said] + [posted.request for posted in self._posted]
         abandon(self.mpi, [(request, None) for request in left])
-
-
-class PlanTransport(MpiTransport):
-    """The messages of plans, over a duplicate of their own: each has a tag from 0 to ``tags`` - 1 in one of so many ``calls``.
-
-    A rank naps also when it waits for messages: looks cost the others time, who are to pass something on.
-    """
-
-    def __init__(self, mpi: Any, comm: Any, calls: int = 1) -> None:
-        super().__init__(mpi, comm)
-        self._of, self.tags = calls, (tags_of(mpi) - 1) // calls
-        self._yields, self._quiet = True, _SOON
-
-    def _tag(self, key: Key) -> int:
-        return 1 + key.call % self._of * self.tags + key.stage
-
-    def links(self, call: int = 0) -> Links:
-        """Return the other ranks as the engine of plans sees them, in a call."""
-        return Links(self, range(self.size), lambda tag: Key(Kind.DATA, call, tag), self.give_up)
-
-
-class Together:
-    """Calls on little data that MPI carries out for all ranks at once, as long as nobody has failed: it is the fastest.
-
-    A call that fails, at one rank or at several, ends these calls at all ranks (``MPI_Comm_revoke``). Nobody waits in one for who
-    does not come.
-    """
-
-    def __init__(self, mpi: Any, comm: Any) -> None:
-        comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self._mpi, self.comm, self.is_over = mpi, comm, False
-
-    def broadcast(self, data: Piece, root: int) -> Ticket:
-        """Bring the bytes of the root to all."""
-        return self._call(self.comm.Bcast, [data, len(data), self._mpi.BYTE], root)
-
-    def allgather(self, mine: Piece, whole: Piece, lengths: Sequence[int]) -> Ticket:
-        """Bring blocks of these lengths to all, one behind the other."""
-        byte = self._mpi.BYTE
-        if lengths.count(lengths[0]) == len(lengths):
-            return self._call(self.comm.Allgather, [mine, len(mine), byte], [whole, lengths[0], byte])
-        return self._call(self.comm.Allgatherv, [mine, len(mine), byte], [whole, lengths, byte])
-
-    def alltoall(self, out: Piece, lengths: Sequence[int], into: Piece, length: int) -> Ticket:
-        """Bring a block to each rank, of these lengths; those that come have one length."""
-        byte = self._mpi.BYTE
-        return self._call(self.comm.Alltoallv, [out, lengths, byte], [into, [length] * len(lengths), byte])
-
-    def _call(self, call: Callable[..., None], *arguments: Any) -> Ticket:
-        ticket = Ticket()
-        if not self.is_over:
-            try:
-                call(*arguments)
-            except self._mpi.Exception:
-                self.end()
-        ticket.end(lost=self.is_over)
-        return ticket
-
-    def end(self) -> None:
-        """End these calls at all ranks."""
-        if not self.is_over:
-            self.is_over = True
-            self.comm.Revoke()

@@ -266,7 +266,7 @@ class Trees:
         return self._allreduce(group, mine, out, how)
 
     def _allreduce(self, group: Group, mine: Piece | None, out: Piece, how: Any) -> Steps[Failed]:
-        given, received, item = mine, bytes_of(out), len(out) // how.entries
+        given, received = mine, bytes_of(out)
         if given is None:  # another try needs it again
             given = scratch(len(out))
             spread.copy_here(given, out)
@@ -280,7 +280,7 @@ class Trees:
             messages = messages_of("allreduce", where, -(-len(received) // len(members)), 0, self._rate)
             program = self._program(group, Operation("allreduce", where, 0, messages), me)
             run = partial(Lane(self._direct, group).hold, program)
-            if not parts.carry_sum(received, item, how, me, program, run):
+            if not parts.carry_sum(received, how, me, program, run):
                 group.lack(group.rank)
             failed = yield from group.settle(Shape("allreduce", redo=True))
             if failed is not None:

@@ -13,7 +13,8 @@ from treecast.mpi.comm.marks import Mark, before_the_end, not_before_the_end
 from treecast.mpi.comm.requests import Worker
 from treecast.mpi.comm.table import Rank
 from treecast.mpi.engine.communicator import Communicator
-from treecast.mpi.transport import MpiTransport, Together
+from treecast.mpi.together import Together
+from treecast.mpi.transport import MpiTransport
 from treecast.transport.base import Kind, Steps, T, carry_out
 
 _KINDS = (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT)

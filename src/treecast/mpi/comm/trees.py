@@ -8,7 +8,7 @@ import numpy as np
 
 from treecast.algorithms import personal, sums
 from treecast.algorithms.spread import copy_here
-from treecast.algorithms.sums import Sums, width_of
+from treecast.algorithms.sums import Sums
 from treecast.collectives import COLLECTIVES
 from treecast.errors import DeliveryError
 from treecast.execution.layout import Bytes
@@ -161,11 +161,11 @@ class Trees:
         if mine is None and self._options.survive:  # another try needs it again
             given = scratch(len(work))
         copy_here(*((given, work) if mine is None else (work, given)))
-        received, item, end = bytes_of(work), width_of(work, how) or 1, shape.target
+        received, end = bytes_of(work), shape.target
         size = len(received) if end is not None else -(-len(received) // call.ours.size)
         what = self._ours.operation(shape.name, end or 0, size, 0, self._options.network)
         program = self._ours.program(what, end or 0)
-        is_whole = blocks.carry_sum(received, item, how, me, program, partial(self._run, call, what, program))
+        is_whole = blocks.carry_sum(received, how, me, program, partial(self._run, call, what, program))
         if not self._options.survive:
             if is_whole:
                 return ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecast.algorithms.sums import Sums
+from treecast.algorithms.sums import Sums, width_of
 from treecast.collectives import Collective
 from treecast.errors import PlanError
 from treecast.execution.layout import Bytes, even_layout, ranges_at
@@ -133,14 +133,14 @@ def carry_unequal(
     return sources_of_missing(collective, run(Part(view, own, passing=passing)), wanted)
 
 
-def carry_sum(received: Bytes, item: int, how: Sums, me: int, program: Program, run: Run) -> bool:
+def carry_sum(received: Bytes, how: Sums, me: int, program: Program, run: Run) -> bool:
     """Carry the plan of a sum out, in the memory of this rank's contribution; return whether it has all of the sum that it wants.
 
-    Chunks are cut across the whole vector of ``item`` bytes a number; a finished sum takes the place of the contribution, which
-    is gone by then.
+    Chunks are cut across the whole vector, between numbers; a finished sum takes the place of the contribution, which is gone by
+    then.
     """
     collective, count = program.collective, program.collective.messages
-    total = collective.sums
+    total, item = collective.sums, width_of(received, how) or 1
     layout = even_layout(len(received), total, item)
 
     def view(chunk: int) -> Bytes:

@@ -20,8 +20,8 @@ from treecast.mpi.engine.choose import (
 )
 from treecast.mpi.engine.engine import Engine, Outcome, Part
 from treecast.mpi.engine.hosts import broadcast_program
+from treecast.mpi.engine.links import PlanTransport
 from treecast.mpi.engine.turns import AT_ONCE, Turns
-from treecast.mpi.transport import PlanTransport
 from treecast.networks import Network
 from treecast.networks import network as find_network
 

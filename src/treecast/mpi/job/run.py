@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from treecast import formats
 from treecast.errors import FaultError, PlanError, TreecastError
 from treecast.mpi.engine.engine import Engine
+from treecast.mpi.engine.links import PlanTransport
 from treecast.mpi.engine.transfers import transfers_of
 from treecast.mpi.job import data as data_of
 from treecast.mpi.job import records
@@ -29,7 +30,6 @@ from treecast.mpi.job.outcome import MpiRun, conclude, record_of
 from treecast.mpi.job.program import end_daemon, flush
 from treecast.mpi.job.records import Record
 from treecast.mpi.library import load_mpi
-from treecast.mpi.transport import PlanTransport
 from treecast.schedule import Schedule
 from treecast.simulation.faults import parse_faults
 
