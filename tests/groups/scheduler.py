@@ -214,7 +214,7 @@ class Call:
         copies = [bytes_of(np.copy(self.every[root]) + r) for r in range(size)]
         data = mine if at_root else pieces[0]
         self.steps, self.is_right = {
-            "barrier": lambda: (spread.barrier(group), lambda failed: True),
+            "barrier": lambda: (sums.barrier(group), lambda failed: True),
             "broadcast": lambda: (spread.broadcast(group, data, root), lambda failed: self.has(self.every[root])),
             "allgather": lambda: (spread.allgather(group, mine, pieces), self.rows),
             "alltoall": lambda: (personal.alltoall(group, [mine] * size, pieces, equal=True), self.rows),
@@ -276,10 +276,10 @@ FATES = ("kill", "kill", "kill", "stop", "stop", "part", "suspect", "suspect")
 class Rank:
     """A rank that makes a row of calls; ``results`` are what they returned, or how they failed."""
 
-    def __init__(self, net, rank, calls, survive, together=False):
+    def __init__(self, net, rank, calls, survive, together=False, relays=False):
         self.node, self.results, self.over, self.wrong = net.nodes[rank], [], False, []
         self.group = Group(self.node, range(net.size), survive=survive)
-        self.group.together = net.together[rank] if together else None
+        self.group.together, self.group.relays = net.together[rank] if together else None, relays
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE):
             self.node.on(kind, self.group.hear)
         self.node.watch(self.group.lose)
@@ -317,19 +317,21 @@ class Rank:
 class World:
     """All ranks, what befalls them, and a judge."""
 
-    def __init__(self, seed, calls=4, sizes=(2, 3, 4, 5, 6), names=NAMES, fates=FATES, few=False, together=False):
+    def __init__(
+        self, seed, calls=4, sizes=(2, 3, 4, 5, 6), names=NAMES, fates=FATES, few=False, together=False, relays=False
+    ):
         self.rng = rng = random.Random(seed)
         size = rng.choice(sizes)
         self.calls = [(rng.choice(names), rng.randrange(size), rng.choice((1, 1, 9))) for _ in range(calls - 1)]
         self.calls.append(("barrier", 0, 1))
         self.faults, self.rate = rng.randint(0, (size - 1) // 2 if few else size), rng.choice((0.02, 0.1, 0.3))
-        self.fates, self.together = fates, together
+        self.fates, self.together, self.relays = fates, together, relays
         self._set_up(size)
 
     @classmethod
-    def of(cls, calls, size):
+    def of(cls, calls, size, relays=False):
         """Return a world in which nothing fails."""
-        world = cls(0)
+        world = cls(0, relays=relays)
         world.calls, world.faults = calls, 0
         world._set_up(size)
         return world
@@ -337,7 +339,7 @@ class World:
     def _set_up(self, size):
         self.net = Net(size)
         self.pairs = list(self.net.lanes)
-        self.ranks = [Rank(self.net, r, self.calls, size, self.together) for r in range(size)]
+        self.ranks = [Rank(self.net, r, self.calls, size, self.together, self.relays) for r in range(size)]
         self.killed, self.stopped, self.cuts = set(), set(), set()
 
     def run(self, turns=20_000):

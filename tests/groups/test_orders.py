@@ -18,6 +18,12 @@ def test_any_order_of_events_ends_alike():
     assert verdicts(range(300)) <= {"fine", "nobody"}
 
 
+def test_so_they_do_where_little_sums_go_by_one_rank():
+    assert verdicts(range(300), relays=True) <= {"fine", "nobody"}
+    given = {"sizes": (3, 4, 5, 6), "fates": ("kill", "stop"), "few": True}
+    assert verdicts(range(150), relays=True, names=("allreduce", "barrier", "broadcast"), **given) == {"fine"}
+
+
 def test_so_they_do_where_long_messages_are_lent(monkeypatch):
     for module in (group, sums):
         monkeypatch.setattr(module, "SMALL", LONG)

@@ -19,27 +19,30 @@ def held(body, seconds=280):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("cma", [False, True])
-def test_all_calls_are_right_when_nobody_fails(cma):
+@pytest.mark.parametrize("quick", [False, True])
+def test_all_calls_are_right_when_nobody_fails(quick):
     calls = [(name, 1, count) for name in NAMES for count in (LITTLE, MUCH)]
     held(
-        f"trials.CMA = {cma}; calls = {calls};"
+        f"trials.QUICK = {quick}; calls = {calls};"
         "wrong = list(filter(None, [trials.judge(*trials.run(n, calls)) for n in (2, 3, 5)]))"
     )
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "cma"), [("Bcast", LITTLE, False), ("Allreduce", MUCH, False), ("Allreduce", MUCH, True)]
+    ("name", "count", "quick"),
+    [("Bcast", LITTLE, False), ("Allreduce", MUCH, False), ("Allreduce", MUCH, True), ("Allreduce", LITTLE, True)],
 )
-def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count, cma):
-    held(f"trials.CMA = {cma}; n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")
+def test_a_rank_that_dies_at_any_step_changes_nothing_for_the_others(name, count, quick):
+    held(f"trials.QUICK = {quick}; n, wrong = trials.every_step(3, [{name!r}], {count}); assert n > 1, n")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("count", "cma"), [(LITTLE, False), (MUCH, False), (MUCH, True)])
+@pytest.mark.parametrize(("count", "quick"), [(LITTLE, False), (LITTLE, True), (MUCH, False), (MUCH, True)])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_rank_dies_at_every_step_of_every_collective(name, count, cma):
-    held(f"trials.CMA = {cma}; n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 1, n")
+def test_every_rank_dies_at_every_step_of_every_collective(name, count, quick):
+    held(
+        f"trials.QUICK = {quick}; n, wrong = trials.every_step(4, [{name!r}], {count}, ('die', 'half')); assert n > 1, n"
+    )
 
 
 STOPPED = [(name, 1, LITTLE) for name in ("Allgather", "Allreduce", "Bcast", "Alltoall", "Barrier")]
@@ -49,7 +52,7 @@ LONG = [("Allreduce", 1, MUCH)] * 2
 
 
 @pytest.mark.parametrize(
-    ("calls", "fate", "frame", "cma"),
+    ("calls", "fate", "frame", "quick"),
     [
         (STOPPED, "stop", 4, False),
         (STOPPED, "cut", 4, False),
@@ -58,9 +61,9 @@ LONG = [("Allreduce", 1, MUCH)] * 2
         (LONG, "stop", 5, True),
     ],
 )
-def test_who_is_silent_for_too_long_is_out_and_is_told_so(calls, fate, frame, cma):
+def test_who_is_silent_for_too_long_is_out_and_is_told_so(calls, fate, frame, quick):
     held(
-        f"trials.CMA = {cma}; said, hanging = trials.run(3, {calls}, [trials.Fault(2, {frame}, {fate!r})], deadline=2.0);"
+        f"trials.QUICK = {quick}; said, hanging = trials.run(3, {calls}, [trials.Fault(2, {frame}, {fate!r})], deadline=2.0);"
         "found = trials.judge(said, hanging, [2]); wrong = [found] if found else [];"
         "wrong += [] if said[2][-1][1] == 'Evicted' else [said[2]]",
     )

@@ -1,4 +1,4 @@
-"""Data that all ranks want: broadcast, allgather and barrier. A small one costs no message more than without survival."""
+"""Data that all ranks want: broadcast and allgather. A small one costs no message more than without survival."""
 
 from collections.abc import Mapping, Sequence
 
@@ -95,13 +95,6 @@ def collect(group: Group, blocks: Mapping[int, Piece] | None) -> Steps[None]:
         yield from allgather_together(group, blocks)
     else:
         yield from exchange(group, dict.fromkeys(others, blocks[me]), {rank: blocks[rank] for rank in others})
-
-
-def barrier(group: Group) -> Steps[tuple[int, ...]]:
-    """Return when all ranks that live have called this: (), as nobody's data is missing."""
-    places = memoryview(bytearray(group.size))
-    yield from allgather(group, None, [places[r : r + 1] for r in range(group.size)])
-    return ()
 
 
 def exchange(

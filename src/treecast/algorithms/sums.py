@@ -4,8 +4,9 @@ A sum is folded where all its contributions are, rank 0 first. So operations nee
 equal bits, the same at all ranks. When ranks fail, the sum is that of one set of ranks for all its entries:
 
 - *little data*: the contributions go to all ranks, those of the dead from whoever has them. All fold what all have.
-- *much data*: block b is folded by the b-th rank that lives and goes to who wants it. When a rank dies before all have all
-  blocks, they fetch blocks that somebody has; else all begin anew without it.
+- *much data*, and little that all want where the group relays it: block b is folded by the b-th rank that lives and goes to who
+  wants it; of little data there is one block. When a rank dies before all have all blocks, they fetch blocks that somebody
+  has; else all begin anew without it.
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ class Task(NamedTuple):
 def allreduce(group: Group, mine: Piece | None, out: Piece | None, how: Sums | None) -> Steps[tuple[int, ...]]:
     """Bring the sum of all ranks' contributions to all ranks.
 
-    Model: complete network of ranks, any number of ports. Up to 64 KiB of contributions N (N - 1) messages, else twice as
+    Model: complete network of ranks, any number of ports. Up to 64 KiB of contributions 2 (N - 1) messages, else N times as
     many, by which a rank sends 2 (N - 1) / N of its contribution.
 
     Parameters
@@ -131,6 +132,20 @@ def reduce_scatter(
     return failed
 
 
+def barrier(group: Group) -> Steps[tuple[int, ...]]:
+    """Return when all ranks that live have called this: (), as nobody's data is missing. It is the sum of nothing."""
+    yield from _sum(group, (None, group.memory.take(1)), Sums(None, _Nothing, 1), Task(Shape("barrier")))
+    return ()
+
+
+class _Nothing:
+    """The operation that leaves all as it is."""
+
+    @staticmethod
+    def Reduce_local(one: Any, other: Any) -> None:  # noqa: N802
+        """Do nothing."""
+
+
 def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None, task: Task) -> Steps[tuple[int, ...]]:
     (mine, out), target = ends, task.shape.target
     if target is not None and target not in group.agreement.members:
@@ -138,7 +153,8 @@ def _sum(group: Group, ends: tuple[Piece | None, Piece | None], how: Sums | None
     if how is None:
         return (yield from _refuse(group, task))
     given: Piece = out if mine is None else mine
-    if len(given) * group.size <= SMALL:
+    relays = group.relays and not task.prefix and target is None
+    if len(given) * group.size <= SMALL and not relays:
         return (yield from _sum_everywhere(group, given, out, how, task))
     if mine is None:  # another try needs it again
         given = group.memory.take(len(given))
@@ -190,32 +206,34 @@ def _try_blocks(
 ) -> Steps[None]:
     """Sum block b at the b-th of the living ranks, and bring it to who wants it."""
     me, (given, out), width = group.rank, ends, width_of(ends[0], how)
-    bounds = [how.entries * k // len(living) * width for k in range(len(living) + 1)]
-    block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(living)}
-    others = [rank for rank in living if rank != me]
-    parts = scratches(group, living, block[me].stop - block[me].start)
-    copy_here(parts[me], given[block[me]])
+    owners = living if len(given) * group.size > SMALL else living[:1]
+    bounds = [how.entries * k // len(owners) * width for k in range(len(owners) + 1)]
+    block = {rank: slice(bounds[k], bounds[k + 1]) for k, rank in enumerate(owners)}
+    takers: Sequence[int] = living if me in owners else ()
+    parts = scratches(group, takers, block[me].stop - block[me].start if takers else 0)
+    if takers:
+        copy_here(parts[me], given[block[me]])
     if task.shape.target is None and not task.prefix and group.goes_together(len(given)):
         yield from _try_together(group, (given, out), how, (block, parts))
         return
-    lacking = yield from exchange(group, {r: given[block[r]] for r in others}, {r: parts[r] for r in others})
+    pieces, places = {r: given[block[r]] for r in owners if r != me}, {r: parts[r] for r in takers if r != me}
+    lacking = yield from exchange(group, pieces, places)
     group.clear()
     if lacking:
         group.lack(me, parts[me])
-    else:
+    elif takers:
         fold(how, [parts[rank] for rank in living], len(parts[me]) // width if width else 0)
-    places = {rank: task.place(rank, living) for rank in living}
-    if out is not None and places[me] is not None:
-        for owner in others:
-            group.want(owner, owner, out[block[owner]], 1)
-    for taker, place in places.items():
-        if place is None:
-            continue
+    sums = {rank: place for rank in living if (place := task.place(rank, living)) is not None}
+    if out is not None and me in sums:
+        for owner in owners:
+            if owner != me:
+                group.want(owner, owner, out[block[owner]], 1)
+    for taker, place in sums.items() if takers else ():
         if taker != me:
-            group.give(taker, me, None if lacking else parts[living[place]], 1)
+            group.give(taker, me, None if lacking and not group.misfits else parts[living[place]], 1)
         elif out is not None and not lacking:
             copy_here(out[block[me]], parts[living[place]])
-    if not lacking and not task.prefix:
+    if takers and not lacking and not task.prefix:
         group.hold(me, parts[living[-1]])
     yield from group.exchanged()
 

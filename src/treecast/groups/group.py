@@ -34,13 +34,13 @@ class Shape(NamedTuple):
 class Group:
     """Ranks that make calls together, numbered from 0; ``seats[r]`` is rank r of the transport.
 
-    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: what is wrong
-    with this rank's arguments, "" for nothing. ``agreement``: who lives, and what was decided. ``turn``: is held in a call.
-    ``sure``: whether calls of little data end by a full stage, too.
-    ``late``: the seconds after which a rank that others wait for counts as silent. ``overdue``: who has been so late.
-    ``together``: calls on little data that the transport has for all ranks at once; used until a call has not ended at
-    once, of which all know alike. ``is_patient``: nobody counts as silent, so a call may wait in there. ``alone``: each rank
-    judges by itself, and nothing is survived.
+    All ranks make the same calls in the same order. ``survive``: how many may fail in a call. ``refused``: what is wrong with
+    this rank's arguments, "" for nothing. ``misfits``: a message of another length has come. ``agreement``: who lives, and what
+    was decided. ``turn``: is held in a call. ``sure``: whether calls of little data end by a full stage, too. ``relays``: whether
+    little sums go by one rank, alike at all; it would seem late with others. ``late``: the seconds after which a rank that others
+    wait for counts as silent. ``overdue``: who has been so late. ``together``: calls on little data that the transport has for
+    all ranks at once; used until a call has not ended at once, of which all know alike. ``is_patient``: nobody counts as silent,
+    so a call may wait in there. ``alone``: each rank judges by itself, and nothing is survived.
 
     Examples
     --------
@@ -53,10 +53,10 @@ class Group:
         self.rank, self.size = self.seats.index(transport.rank), len(self.seats)
         self.rank_at = {seat: rank for rank, seat in enumerate(self.seats)}
         self.agreement = Agreement(self.rank, self.size, self._say, self._shut)
-        self.refused, self.instance, self.began = "", 0, list(range(self.size))
+        self.refused, self.misfits, self.instance, self.began = "", False, 0, list(range(self.size))
         self.turn, self.overdue = Lock(), set[int]()
         self.late: float | None = None
-        self.alone, self.is_patient, self.sure = False, True, False
+        self.alone, self.is_patient, self.sure, self.relays = False, True, False, False
         self.together: Together | None = None
         self._held: dict[int, Piece] = {}
         self._places: dict[int, Piece] = {}
@@ -125,7 +125,7 @@ class Group:
         agreement.check_in()
         self.memory.begin(not (self._tickets or self._wants) and self.began == agreement.members)
         agreement.begin()
-        self.refused, self.instance, self.began = "", -1, list(agreement.members)
+        self.refused, self.misfits, self.instance, self.began = "", False, -1, list(agreement.members)
         self.restart()
         number = agreement.number
         if self.alone:
@@ -188,7 +188,7 @@ class Group:
         """Send the data of a rank to a rank; None tells it that there is none."""
         if to in self.agreement.lost:
             return
-        given: Piece = b"" if piece is None or self.refused else piece
+        given: Piece = b"" if piece is None or (self.refused and not self.misfits) else piece
         is_long = len(given) > SMALL  # then all tell at the end of the call that they have it
         ticket = self.transport.send(self.seats[to], self._key(stage, about), given, is_long)
         if not ticket.over:
@@ -206,6 +206,7 @@ class Group:
                 self._lacks.discard(about)
             elif ticket.length and not self.refused:
                 self.refused = f"{ticket.length:,} bytes come where {len(place):,} are received"
+                self.misfits = True  # what goes back shows the others so
         wants.clear()
         self._tickets = [each for each in self._tickets if not each[1].over]
         return set(self._lacks)

@@ -64,7 +64,7 @@ class Job:
         self._applicants: dict[int, tuple[bytes, socket.socket]] = {}
         self._workers: dict[int, ThreadPoolExecutor] = {}
         self._pending: dict[int, list[Future[Any]]] = {}
-        self.is_over, self.late, self.sure = False, late, False
+        self.is_over, self.late, self.sure, self.relays = False, late, False, False
         self.welcome: Welcome | None = None
         for kind in (Kind.STATE, Kind.DECIDED, Kind.FETCH, Kind.ENDED, Kind.FENCE, Kind.LEFT, Kind.BYE, Kind.WELCOME):
             transport.on(kind, self._hear)
@@ -85,6 +85,7 @@ class Job:
 
     def _enter(self, group: Group) -> Group:
         self._groups[group.ident], group.late, group.sure = group, self.late, self.sure
+        group.relays = self.relays
         for seat, proof in self.transport.lost.items():
             group.lose(seat, proof)
         early, self._early = self._early, []
@@ -142,7 +143,7 @@ class Job:
                 self.transport.add(seat, self._applicants.pop(seat)[1])
                 self._said_bye.discard(seat)
             agreement.admit(seats)
-            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group)
+            key = Key(Kind.WELCOME, agreement.number, stage=self.next_group, instance=int(self.relays))
             for seat in seats:
                 self.transport.send(seat, key, json.dumps(agreement.members).encode())
 
@@ -151,6 +152,7 @@ class Job:
             members = json.loads(body)
             if not all(isinstance(seat, int) and 0 <= seat < self.transport.size for seat in members):
                 raise ValueError("members that are none")
+            self.relays = bool(key.instance)
             self.welcome = Welcome(list(members), key.call, key.stage)
 
     def wait_for_welcome(self, survive: int) -> Group:

@@ -31,18 +31,20 @@ class TooLateError(PlanError):
 
 
 class Seat(NamedTuple):
-    """A rank: its number, its identity, its addresses with a port each, and how many it means to survive in a call."""
+    """A rank: its number, its identity, its addresses with a port each, how many it means to survive in a call, and whether it
+    lets sums be relayed (``Group.relays``)."""
 
     rank: int
     identity: str
     addresses: list[tuple[str, int]]
     survive: int
+    relays: bool
 
     @classmethod
     def read(cls, rank: int, identity: str, said: Any) -> "Seat":
         """Return the seat that a rank has told of. Raises ValueError for what is none."""
-        addresses, survive = said
-        return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], int(survive))
+        addresses, survive, relays = said
+        return cls(rank, identity, [(str(host), int(port)) for host, port in addresses], int(survive), bool(relays))
 
 
 class Store(Protocol):

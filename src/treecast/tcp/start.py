@@ -56,9 +56,10 @@ def start_job(where: Start, options: Options) -> Job:
     _check_reach(places, options)
     listener = Listener(own, options.trust, arrivals.put, (options.trust.host, fixed[rank][1] if fixed else 0))
     if fixed:
-        table = [Seat(other, "", [place], options.survive) for other, place in enumerate(fixed)]
+        table = [Seat(other, "", [place], options.survive, False) for other, place in enumerate(fixed)]
     else:
         table = _meet(where, options, own, listener.port, until)
+    relays = all(seat.relays for seat in table)
     if named is not None:
         near = set(named.neighbors(rank))
         table = [seat for seat in table if seat.rank in near]
@@ -72,7 +73,7 @@ def start_job(where: Start, options: Options) -> Job:
         streams = links[0].streams
         transport = Sockets(rank, size, streams, options.deadline, trust_ends=options.trust_ends, selector=links[0])
     job = Job(transport, arrivals, listener, options.late, links)
-    job.sure = options.sure
+    job.sure, job.relays = options.sure, relays
     return ended_at_exit(job, options.on_error)
 
 
@@ -80,7 +81,7 @@ def _meet(where: Start, options: Options, own: Who, port: int, until: float) -> 
     """Return the table of all ranks, from the place where they meet."""
     rank, size, places, held_by_zero = where
     hosts = own_addresses(host for host, _ in places) if options.trust.secret else ["127.0.0.1"]
-    said = [[(host, port) for host in hosts], options.survive]
+    said = [[(host, port) for host in hosts], options.survive, options.late is None]
     if options.store is not None:
         table = ask_store(options.store, own, size, said)
     else:

@@ -58,6 +58,7 @@ class ProcessGroup(dist.ProcessGroup):
         self.comm, self.failed = comm, ()
         self._ours = Rank(library, Reader(), comm.rank, comm.size)
         self._messages = Messages(comm)
+        comm.group.relays = False  # a timeout is judged by each rank
         self._thread = f"treecast.tcp.{comm.group.ident}_"
 
     # -- calls ---------------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ _COALESCED = 1 << 28  # bytes of buffers that go at once
 class _Bucket:
     """A bucket of gradients under way: what this rank gives, the sum, and who is not in it."""
 
-    def __init__(self, given: Any) -> None:
-        self.given, self.total, self.told = given, torch.empty_like(given), Told()
+    def __init__(self, given: Any, total: Any) -> None:
+        self.given, self.total, self.told = given, total, Told()
         self.failed: tuple[int, ...] = ()
 
     def add(self, group: ProcessGroup) -> None:
@@ -36,11 +36,16 @@ class _Mean:
     def __init__(self, group: ProcessGroup) -> None:
         self._group = group
         self._begun: list[_Bucket] = []
+        self._totals: dict[int, Any] = {}  # by bucket: every step has the same memory, as new pages are slow
 
     def begin(self, bucket: Any) -> Any:
         """Begin to sum a bucket; return the future of its mean."""
-        begun = _Bucket(bucket.buffer())
-        if bucket.index() == 0:
+        index, given = bucket.index(), bucket.buffer()
+        total = self._totals.get(index)
+        if total is None or total.shape != given.shape or total.dtype != given.dtype:
+            total = self._totals[index] = torch.empty_like(given)
+        begun = _Bucket(given, total)
+        if index == 0:
             self._begun = []
         self._begun.append(begun)
         self._group.submit(partial(self._add, begun, list(self._begun) if bucket.is_last() else []), None, True)

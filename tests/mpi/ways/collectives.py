@@ -265,7 +265,7 @@ class Barrier(Job):
         pass
 
     def steps(self):
-        return spread.barrier(self.group)
+        return sums.barrier(self.group)
 
     def expected(self, failed):
         return []

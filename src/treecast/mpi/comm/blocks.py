@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treecast.algorithms import personal, spread
+from treecast.algorithms import personal, spread, sums
 from treecast.mpi.comm.table import Given, Job, Rank, check_own, check_root, row
 
 _MIB = 1 << 20
 
 
-@row("Barrier", spread.barrier)
+@row("Barrier", sums.barrier)
 def barrier(ours: Rank) -> Job:
     """Wait for all."""
 

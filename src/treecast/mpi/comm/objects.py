@@ -9,7 +9,7 @@ from functools import partial
 from functools import reduce as fold
 from typing import Any, cast
 
-from treecast.algorithms import personal, spread
+from treecast.algorithms import personal, spread, sums
 from treecast.mpi.comm.call import Call
 from treecast.mpi.comm.table import Algorithm, Failed, ObjectJob, Rank, check_root, of_objects
 from treecast.transport.base import Piece
@@ -71,7 +71,7 @@ def barrier(ours: Rank) -> ObjectJob:
     """Wait for all."""
 
     def carry(call: Call, given: Any) -> tuple[Any, Failed]:
-        call(spread.barrier)
+        call(sums.barrier)
         return None, ()
 
     return ObjectJob(lambda: None, carry)
