@@ -101,7 +101,12 @@ def _one_more(v, split, first, head, tail, into, entering, known, flow, passed, 
     return True
 
 
-@njit(work=lambda first, head, *others: 20 * len(head))
+def _searched(first, head, tail, into, entering, order, most, split):
+    """Return about how many steps the searches take: one for each way to each node, past some nodes and all of their arcs."""
+    return 20 * len(head) + 8 * len(order) * most * len(head) // len(first)
+
+
+@njit(work=_searched)
 def fewest_ways(first, head, tail, into, entering, order, most, split):
     """Return over how many ways each node can be reached, at most ``most``, and the first node that no more lead to.
 
