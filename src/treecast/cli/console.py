@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from treecast.cli.output import write
-from treecast.description import Description, Table, spell
+from treecast.description import Description, Table, describe, spell
 from treecast.description.text import spell_lines
 from treecast.progress import reporting
 
@@ -38,11 +38,12 @@ def warn(text: str) -> None:
         print(text, file=sys.stderr)  # noqa: T201
 
 
-def show(description: Description, as_json: bool) -> int:
-    """Print a description as JSON or for people; return the exit status: 0 it holds, 1 it does not.
+def show(result: object, as_json: bool) -> int:
+    """Print a result, or its description, as JSON or for people; return the exit status: 0 it holds, 1 it does not.
 
     The parts that people read stand apart: lines, tables, notes.
     """
+    description = result if isinstance(result, Description) else describe(result)
     if as_json:
         show_json(description.figures)
         return 0 if description.holds else 1

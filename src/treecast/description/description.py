@@ -55,6 +55,12 @@ class Table:
         left = len(self.rows) - len(self.shown)
         return ((f"and {left:,} other {self.of}: --json lists them",) if left else ()) + self.notes
 
+    def alone(self, notes: Iterable[str] = ()) -> "Description":
+        """Return the description of a result that is this table: JSON holds its rows by column; ``notes`` follow it."""
+        return Description(
+            [dict(zip(self.columns, row, strict=True)) for row in self.rows], tables=(self,), notes=notes
+        )
+
 
 @dataclass(frozen=True)
 class Description:

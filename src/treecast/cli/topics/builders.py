@@ -23,5 +23,4 @@ def topic() -> Description:
     notes = (
         "'treecast builders COLLECTIVE NETWORK' says the cost of each for a job, which one is the default, and why.",
     )
-    figures = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Description(figures, tables=(Table(columns=columns, rows=rows, of="builders"),), notes=notes)
+    return Table(columns, rows, of="builders").alone(notes)

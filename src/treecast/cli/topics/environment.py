@@ -42,5 +42,4 @@ VARIABLES = (
 def topic() -> Description:
     """Return every variable."""
     columns = ("variable", "set by", "says")
-    figures = [dict(zip(columns, row, strict=True)) for row in VARIABLES]
-    return Description(figures, tables=(Table(columns=columns, rows=VARIABLES, of="variables"),))
+    return Table(columns, VARIABLES, of="variables").alone()

@@ -23,8 +23,7 @@ def topic() -> Description:
         "'verify --sweep nodes|links|arcs' replays a schedule under every set of so many faults.",
     )
     columns = ("option", "meaning")
-    figures = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Description(figures, tables=(Table(columns=columns, rows=rows, of="options"),), notes=notes)
+    return Table(columns, rows, of="options").alone(notes)
 
 
 def _helps(options: Any) -> list[tuple[str, str]]:

@@ -25,5 +25,4 @@ def topic() -> Description:
         "A file is read by its contents, whatever its name. A loaded schedule is verified again.",
         "Networks: file:NAME, or a name that ends in .graphml, .edges or .edgelist. The graph goes into the plan.",
     )
-    figures = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Description(figures, tables=(Table(columns=columns, rows=rows, of="formats"),), notes=notes)
+    return Table(columns, rows, of="formats").alone(notes)

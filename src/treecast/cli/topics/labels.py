@@ -23,5 +23,4 @@ def topic() -> Description:
         "Links: A-B both ways, 'A>B' one way (in quotes), A-B#0 the first of parallel cables.",
         "Less its broken parts: 'torus:4x4 without links 0,0-0,1 nodes 3,3', or --cut-links and --dead-nodes.",
     )
-    figures = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Description(figures, tables=(Table(columns=columns, rows=rows, of="families"),), notes=notes)
+    return Table(columns, rows, of="families").alone(notes)

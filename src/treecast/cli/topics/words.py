@@ -17,8 +17,7 @@ def topic() -> Description:
     ]
     rows = [(word, says) for word, says, *_ in cells[2:]]  # behind the head and the line below it
     columns = ("word", "means")
-    figures = [dict(zip(columns, row, strict=True)) for row in rows]
-    return Description(figures, tables=(Table(columns=columns, rows=rows, of="words"),))
+    return Table(columns, rows, of="words").alone()
 
 
 def _plain(cell: str) -> str:

@@ -42,7 +42,6 @@ def advise(
     Example: treecast advise broadcast --nodes 60..70 --bytes 16MiB --survive 1 --max-degree 6 --latency 1us --rate 12.5GB/s
     """
     from treecast import api
-    from treecast.description import describe
     from treecast.plans.switchless import Switchless, cables
 
     low, dots, high = nodes.partition("..")
@@ -79,9 +78,9 @@ def advise(
             ports=ports,
         )
     if isinstance(found, Switchless):
-        return console.show(cables(found) if wire else describe(found), as_json)
+        return console.show(cables(found) if wire else found, as_json)
     if output is not None:
         from treecast.drawing.pictures import draw
 
         draw(found, output)
-    return console.show(describe(found), as_json)
+    return console.show(found, as_json)

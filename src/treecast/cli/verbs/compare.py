@@ -32,7 +32,6 @@ def compare(
     """
     from treecast import networks
     from treecast.collectives import find_kind
-    from treecast.description import describe
     from treecast.papers import compare as comparison
     from treecast.plans import copies_of
 
@@ -41,7 +40,7 @@ def compare(
         if not where or collective is not None:
             raise TreecastError("--tables takes one star network or hypercube, or more, and no --collective")
         found = [table for network in where for table in comparison.tables(network, messages, wanted)]
-        return console.show(describe(found), as_json)
+        return console.show(found, as_json)
     if collective is not None and find_kind(collective).lengths:
         raise TreecastError(
             f"{collective} has blocks of different lengths: plan it on each network, as compare has none for it"
@@ -50,4 +49,4 @@ def compare(
         side_by_side = comparison.compare(
             specs, collective=collective, messages=messages, copies=copies, survive=survive
         )
-    return console.show(describe(side_by_side), as_json)
+    return console.show(side_by_side, as_json)

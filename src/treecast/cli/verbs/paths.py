@@ -33,7 +33,6 @@ def paths(
         Also draw a picture into this file: SVG, PNG or PDF.
     """
     from treecast import api, networks
-    from treecast.description import describe
     from treecast.plans.order import ORDER
 
     where = networks.network(broken.less(network))
@@ -43,7 +42,7 @@ def paths(
         from treecast.drawing.pictures import draw
 
         draw(found, output)
-    status = console.show(describe(found), as_json)
+    status = console.show(found, as_json)
     if output is not None:
         console.say(f"written: {output}")
     return status

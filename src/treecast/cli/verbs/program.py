@@ -34,7 +34,6 @@ def program(
         The construction; the default is the best of those that know a node's rows from its label.
     """
     from treecast import plans
-    from treecast.description import describe
     from treecast.formats.listing import Listing
 
     if job.targets or job.lengths is not None or job.files is not None:
@@ -54,7 +53,7 @@ def program(
         **vars(options),
     )
     listing = Listing(mine, _MANY_ROWS if console.is_terminal(sys.stdout) else None)
-    status = console.show(describe(listing), as_json)
+    status = console.show(listing, as_json)
     if listing.left_out and not as_json:
         console.say(f"and {listing.left_out:,} more rows: --json lists them")
     return status

@@ -68,7 +68,6 @@ def reliability(
         Also draw a picture into this file: the loss of each schedule by how likely faults are.
     """
     from treecast.against import covers
-    from treecast.description import describe
     from treecast.drawing.pictures import draw
     from treecast.drawing.registry import medium_of
     from treecast.simulation.curves import Curves
@@ -103,7 +102,7 @@ def reliability(
     curves = Curves(tuple(found), tuple(PurePath(file).name for file in files))
     if output is not None:
         draw(curves, output)
-    status = console.show(describe(found[0] if len(found) == 1 else curves), as_json)
+    status = console.show(found[0] if len(found) == 1 else curves, as_json)
     if output is not None:
         console.say(f"written: {output}")
     return status

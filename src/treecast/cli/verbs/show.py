@@ -43,7 +43,6 @@ def show(
     every
         Print all rows, also when there are more than 200 and this is a terminal.
     """
-    from treecast.description import describe
     from treecast.formats.listing import Listing
 
     first, last = read_steps(steps)
@@ -59,7 +58,7 @@ def show(
     if steps is not None:
         schedule = schedule[first:last]
     listing = Listing(schedule, None if every or not console.is_terminal(sys.stdout) else _MANY_ROWS)
-    status = console.show(describe(listing), as_json)
+    status = console.show(listing, as_json)
     if listing.left_out and not as_json:
         console.say(f"and {listing.left_out:,} more rows: --all shows them")
     return status

@@ -43,7 +43,7 @@ def simulate(
             raise TreecastError(
                 "the protocols are for machines without faults: leave out either those or --distributed"
             )
-        return console.show(describe(protocols.compare_with_nodes(schedule)), as_json)
+        return console.show(protocols.compare_with_nodes(schedule), as_json)
     faults = failing.read(schedule)
     if lying:
         if amount.latency is not None:

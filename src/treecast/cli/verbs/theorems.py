@@ -30,7 +30,6 @@ def theorems(
 
     Example: treecast theorems star --up-to 10 --only "Lemma 6"
     """
-    from treecast.description import describe
 
     checked, found = each_theorem(paper, up_to, only), list[Finding]()
     while True:
@@ -40,6 +39,6 @@ def theorems(
             break
         found.append(finding)
         if not as_json:
-            console.show(describe(finding), False)
+            console.show(finding, False)
             flush()  # a reader of the pipe sees each when it is checked
-    return console.show(describe(found), True) if as_json else int(not all(each.as_known for each in found))
+    return console.show(found, True) if as_json else int(not all(each.as_known for each in found))
