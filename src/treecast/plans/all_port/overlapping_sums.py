@@ -7,9 +7,6 @@ others more. Each tree is a stream, or carries its sums in turns (plans/ways/tim
 while the last ones come in, from one root as from all.
 """
 
-from collections.abc import Iterator
-from itertools import chain
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,7 +69,7 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
     if network.rank_count == 1:
         return listed(Ways.of_trees(network, []), job.model, [np.zeros(0, np.int64)]).built()
     least = tightest(bounds(job.collective, network, 1, job.model), "steps").value
-    owners, tried = _owners(job), list[tuple[int, int, NDArray[np.int32]]]()
+    owners, tried = _owners(job), list[tuple[int, NDArray[np.int32]]]()
     found = _listed(_ways(job, _grow(network, owners, 1, max(1.0, least / messages))), in_turn=False)
     for trees, (share, deeper) in _attempts(network, len(owners), messages):
         if found.claims.steps == least:
@@ -81,30 +78,16 @@ def over_overlapping_trees(job: Job[Network]) -> Built:
         ways = _ways(job, taken)
         found = min(found, *(_listed(ways, in_turn=turn) for turn in (False, True)), key=_steps)
         busiest = int(np.bincount(taken[taken >= 0]).max()) * -(-messages // trees)
-        filling = int(ways.heights.max())
-        tried.append((busiest, filling, taken))
-    left = _MOST_IN_TURNS
-    for busiest, taken in _most_promising(tried, messages * len(owners)):
+        tried.append((busiest, taken))
+    left, sums = _MOST_IN_TURNS, messages * len(owners)
+    # filling and emptying trees takes some turns: of few trees the busiest arcs tell most
+    tried.sort(key=lambda each: (each[0] * (1 + 2 * len(each[1]) / sums), len(each[1])))
+    for busiest, taken in tried:
         if found.claims.steps > max(least, busiest) and left > 0:
             ways = _ways(job, taken)
             found = min(found, in_turns(ways, ways.payload % len(taken)), key=_steps)
-            left -= min(MOST_IN_TURNS, int(np.count_nonzero(taken >= 0)) * -(-messages * len(owners) // len(taken)))
+            left -= min(MOST_IN_TURNS, int(np.count_nonzero(taken >= 0)) * -(-sums // len(taken)))
     return found
-
-
-def _most_promising(
-    tried: list[tuple[int, int, NDArray[np.int32]]], messages: int
-) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """Yield the steps that the busiest arcs take, and sets of trees, those first that are likely to take few steps in turns.
-
-    Filling and emptying trees takes as long as their longest way, or some turns. Neither tells all: the two take turns.
-    """
-    few = sorted(
-        range(len(tried)), key=lambda i: (tried[i][0] * (1 + 2 * len(tried[i][2]) / messages), len(tried[i][2]))
-    )
-    low = sorted(range(len(tried)), key=lambda i: (tried[i][0] + tried[i][1], len(tried[i][2])))
-    for i in dict.fromkeys(chain.from_iterable(zip(few, low, strict=True))):
-        yield tried[i][0], tried[i][2]
 
 
 def _steps(built: Built) -> int:
