@@ -1,6 +1,8 @@
 """Frames between two ends of a connection: of any length, in any order, and what no rank sends."""
 
 import socket
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -220,6 +222,25 @@ def test_any_bytes_end_in_frames_or_in_silence(bodies, noise):
     assert frames[:both] == bodies[:both]
     assert heard[0][0] == 0
     transport.close()
+
+
+def test_the_end_waits_for_the_side_thread(monkeypatch):
+    one, other = join()
+    wrong, moves, transport = [], threading.Event(), Sockets(1, 2, {0: other})
+    monkeypatch.setattr(threading, "excepthook", wrong.append)
+
+    def progress(seconds, move=transport.progress):
+        moves.set()
+        time.sleep(0.1)
+        move(seconds)
+
+    monkeypatch.setattr(transport, "progress", progress)
+    transport.start()
+    assert moves.wait(10)
+    transport.close()
+    transport._helper.join(10)
+    assert not wrong
+    one.close()
 
 
 def test_tickets_of_a_rank_that_nobody_knows_are_lost():

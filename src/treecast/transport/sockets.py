@@ -58,7 +58,7 @@ class Sockets:
         self.rank, self.size, self.deadline, self.trust_ends, self._cma = rank, size, deadline, trust_ends, cma
         self._over_links = selector is not None
         self.lock, self._closed = selector.direct.lock if self._over_links else Lock(), Event()
-        self._moved, self._moving = Condition(self.lock), False
+        self._moved, self._moving, self._helping = Condition(self.lock), False, Lock()
         self._lost: dict[int, bool] = {}
         self._handlers: dict[int, Handler] = {}
         self._watchers: list[Callable[[int, bool], None]] = []
@@ -274,9 +274,10 @@ class Sockets:
         while not self._closed.wait(nap):
             if not self._moving and self.lock.acquire(blocking=False):
                 try:
-                    if not self._closed.is_set() and not self._moving:
-                        self.progress(0)
-                        self.watch_time(False)
+                    with self._helping:
+                        if not self._closed.is_set() and not self._moving:
+                            self.progress(0)
+                            self.watch_time(False)
                 finally:
                     self.lock.release()
 
@@ -285,10 +286,11 @@ class Sockets:
     def close(self) -> None:
         """Close all connections: for the others this rank has ended."""
         self._closed.set()
-        for wire in self._wires.values():
-            if not wire.is_gone:
-                self._drop(wire)
-        self._selector.close()
+        with self._helping:  # who closes need not hold the lock, and the side thread may be moving bytes
+            for wire in self._wires.values():
+                if not wire.is_gone:
+                    self._drop(wire)
+            self._selector.close()
 
     def let_go(self) -> None:
         """Close this process's copies of the connections, as a child of a fork has to, or a death would not end them."""
