@@ -37,6 +37,14 @@ def test_treecast_imports_nothing_of_torch():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_registering_imports_little():
+    program = (
+        "import sys; sys.modules['torch'] = None; from treecast.torch.loading import register; register();"
+        "assert sys.modules.keys().isdisjoint({'html', 'numpy', 'socket', 'treecast.networks', 'treecast.tcp'})"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 SAYS = """
 import sys, torch, torch.distributed as dist
 dist.init_process_group('treecast')

@@ -1,7 +1,7 @@
 """A description as HTML, for notebooks."""
 
 from collections.abc import Callable, Iterable
-from html import escape
+from importlib import import_module
 from typing import cast
 
 from treecast.description.description import Description, Table
@@ -31,14 +31,19 @@ def to_html(description: Description) -> str:
     parts += [_of_table(table) for table in description.tables]
     notes = list(description.notes)
     if notes:
-        parts.append(f"<pre>{escape(chr(10).join(notes))}</pre>")
+        parts.append(f"<pre>{_escape(chr(10).join(notes))}</pre>")
     return "\n".join(parts)
+
+
+def _escape(text: str) -> str:
+    """Return text for HTML; that module's table of entities is large, and every ``import torch`` comes by here."""
+    return import_module("html").escape(text)
 
 
 def _of_table(table: Table) -> str:
     marks = {cell: _STYLES[mark] for cell, mark in table.marks.items()}
     rows = (_row("td", map(spell, row), marks) for row in table.shown)
-    below = "".join(f"<p>{escape(line)}</p>" for line in table.below)
+    below = "".join(f"<p>{_escape(line)}</p>" for line in table.below)
     return _table(rows, _row("th", table.columns), table.title) + below
 
 
@@ -48,13 +53,13 @@ def _value(value: object) -> str:
 
 
 def _table(rows: Iterable[str], head: str, title: str = "") -> str:
-    caption = f'<caption style="{_LEFT}">{escape(title)}</caption>' if title else ""
+    caption = f'<caption style="{_LEFT}">{_escape(title)}</caption>' if title else ""
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
     return f"<table>{caption}{top}<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody></table>"
 
 
 def _row(tag: str, cells: Iterable[str], styles: dict[str, str] | None = None) -> str:
     return "".join(
-        f'<{tag} style="{_LEFT}{"; " + style if (style := (styles or {}).get(cell)) else ""}">{escape(cell)}</{tag}>'
+        f'<{tag} style="{_LEFT}{"; " + style if (style := (styles or {}).get(cell)) else ""}">{_escape(cell)}</{tag}>'
         for cell in cells
     )
