@@ -546,6 +546,7 @@ CLAIMS: dict[str, dict[str, object]] = {
         "| load 18 |": Measured("make bench-torch"),
         "| load 23 |": Measured("make bench-torch"),
         "three runs of the package torchft-nightly": Measured("make bench-torch"),
+        "| load 14, with memory read directly |": Measured("make bench-torch"),
         "With torch 2.13:": Measured("make test-torch"),
     },
     "docs/trees.md": {
