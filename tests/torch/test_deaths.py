@@ -43,8 +43,9 @@ def test_a_rank_dies_in_a_step(victim):
         check(3, victim, frame)
 
 
-def test_a_rank_stops_in_a_step():
-    check(3, 1, frames(3, 1) // 2, signal.SIGSTOP, deadline=1.5)
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_rank_stops_in_a_step(size):
+    check(size, 1, frames(size, 1) // 2, signal.SIGSTOP, deadline=1.5)
 
 
 @pytest.mark.long
