@@ -132,3 +132,10 @@ def test_many_die_and_come_back(seed):
     said = joins(str(seed), "300", "50", ranks=5, respawn=200)
     assert len(said) >= 2
     assert all(same == "True" for same, _ in said)
+
+
+@pytest.mark.long
+def test_a_thousand_die_and_come_back():
+    said = joins("7", "6000", "1000", ranks=5, respawn=4000)
+    assert len(said) >= 3
+    assert all(same == "True" and int(fewer) >= 1000 for same, fewer in said)
