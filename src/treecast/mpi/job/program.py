@@ -131,6 +131,8 @@ def fail(status: int) -> NoReturn:
     flush()
     if os.environ.get("TREECAST_ON_ERROR") == "die":  # the program has said that the others live on: treecast.mpi.wrap
         os.kill(os.getpid(), signal.SIGKILL)
+    with contextlib.suppress(OSError):  # before others fail because this rank has left
+        claim(status)
     if sockets := sys.modules.get("treecast.tcp.job"):  # the launcher may be gone
         sockets.abort(status)
     os._exit(status)
@@ -146,15 +148,19 @@ def note(what: str, text: str) -> None:
         os.replace(mine, place)
 
 
-def end_job(status: int) -> NoReturn:
-    """Tell the launcher that the job is to end with this exit status, and leave."""
+def claim(status: int) -> None:
+    """Make this exit status that of the job, unless it has one. Raises OSError where the file of the job is not to be seen."""
     place = Path(os.environ.get("TREECAST_JOB", "/none/status"))
     mine = place.with_name(f"{place.name}.{os.getpid()}")
-    try:
-        mine.write_text(str(status))
+    mine.write_text(str(status))
+    with contextlib.suppress(FileExistsError):
         os.link(mine, place)  # at once, and only the first of several
-    except FileExistsError:
-        pass
+
+
+def end_job(status: int) -> NoReturn:
+    """Tell the launcher that the job is to end with this exit status, and leave."""
+    try:
+        claim(status)
     except OSError:
         end_daemon()
     os._exit(status)
