@@ -110,7 +110,7 @@ def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, leas
         found.append((there_and_back(*_tables(each, own, least), least=least), collective))
         if found[-1][0].steps <= least:
             break
-    timed, collective = min(found, key=lambda each: (each[0].steps, each[0].transmissions))
+    timed, collective = min(found, key=lambda each: each[0].cost)
     return timed.built()._replace(collective=collective)
 
 

@@ -66,7 +66,7 @@ def rarest_first(job: Job[Network]) -> Built:
         found.append(there_and_back(_exchanged(job, seed, by_need), least=least))
         if found[-1].steps <= least:
             break
-    return min(found, key=lambda timed: (timed.steps, timed.transmissions)).built()
+    return min(found, key=lambda timed: timed.cost).built()
 
 
 def exchanged(

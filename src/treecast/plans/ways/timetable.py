@@ -36,6 +36,11 @@ class Timed(NamedTuple):
         """How often a chunk goes over an arc."""
         return int(self.ways.lengths.sum())
 
+    @property
+    def cost(self) -> tuple[int, int]:
+        """The steps, and then the transmissions: the less, the better."""
+        return self.steps, self.transmissions
+
     def built(self) -> Built:
         """Return the rows; runs of chunks that follow each other over an arc are a stream, and what goes at once is a message."""
         ways, combining = self.ways, self.model.combining
@@ -171,17 +176,14 @@ def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
     passes
         How often to go there and back; less often where there are many hops.
     """
-    work, found = _MOST_WORK, min(tables, key=_cost)
-    for now in sorted(tables, key=_cost):
+    ranked, work = sorted(tables, key=lambda timed: timed.cost), _MOST_WORK
+    found = ranked[0]
+    for now in ranked:
         for back in [True, False] * passes:
             if found.steps <= least or work < len(now.ways):
                 break
             work -= len(now.ways)
             end = now.step + (1 if now.model.combining else now.ways.lengths)
             now = listed(now.ways, now.model, [-end if back else now.step], back=back)
-            found = min(found, now, key=_cost)
+            found = min(found, now, key=lambda timed: timed.cost)
     return found
-
-
-def _cost(timed: Timed) -> tuple[int, int]:
-    return timed.steps, timed.transmissions
