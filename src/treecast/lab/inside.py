@@ -74,11 +74,11 @@ def run_commands(order: dict[str, Any], report_file: int) -> int:
         raise BuildError(f"there is no {error.filename}") from None
     for cut in order["cuts"]:
         threading.Thread(target=_cut_link, args=(cut, order["starts"], report_file), daemon=True).start()
-    while any(process.poll() is None for process in running):
-        if (HOME / "status").exists():
-            time.sleep(_PRINTING)
-            return int((HOME / "status").read_text())
+    while not (HOME / "status").exists() and any(process.poll() is None for process in running):
         time.sleep(_LOOK)
+    if (HOME / "status").exists():  # also when mpirun has ended since, with the status of any other rank
+        time.sleep(_PRINTING)
+        return int((HOME / "status").read_text())
     statuses = [process.wait() for process in running]
     for reader in readers:
         reader.join(_PRINTING)  # processes that a host has left running may keep its output open
