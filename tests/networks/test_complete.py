@@ -74,7 +74,7 @@ def test_n_minus_two_failures_do_no_harm(kind, nodes):
             assert sweep(schedule, copies - 1, what).failing == 0
 
 
-@pytest.mark.parametrize("nodes", [3, 8, 24])
+@pytest.mark.parametrize("nodes", [3, 8, pytest.param(24, marks=pytest.mark.long)])
 def test_how_close_the_plans_are_to_the_bounds(nodes):
     for messages in (1, nodes, 50):
         for copies in (1, 2, nodes - 1):

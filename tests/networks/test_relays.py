@@ -19,8 +19,8 @@ from treecast.models import model as find_model
 from treecast.networks.core import Network
 from treecast.networks.graph import Graph
 from treecast.plans import plan_again
+from treecast.plans.built import Job
 from treecast.schedule import Payloads, Rows, Schedule
-from treecast.schedule.recipe import Job
 
 ONE_ROOT = [name for name, kind in COLLECTIVES.items() if not (kind.all_source or kind.lengths or kind.targets)]
 

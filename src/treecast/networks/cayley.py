@@ -15,7 +15,7 @@ from treecast.networks.nodes import NodeName
 class Cayley(Network):
     """A network that looks the same from every node: the Cayley graph of a group, whose left action keeps ports.
 
-    What is built at node 0 is built at every node by ``translate``.
+    A schedule that is built at node 0 is built at every node by ``translate``.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Searched(Cayley):
 class Rotational(Cayley):
     """A Cayley network with a rotation: it keeps node 0 and all distances to it, and moves every port on by one, cyclically.
 
-    So what leaves node 0 by one port is copied to every other port, and the copies share no arc.
+    So the sends from node 0 by one port are copied to every other port, and the copies share no arc.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Complete(Cayley):
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return how far ``v`` is behind ``u``, modulo N, less 1; -1 where it is the same node."""
         v = ints(v)
-        return np.where((v >= 0) & (v < self.nodes), (v - ints(u)) % self.nodes - 1, -1)
+        return np.where(self._is_node(v), (v - ints(u)) % self.nodes - 1, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return 1, and 0 from a node to itself."""

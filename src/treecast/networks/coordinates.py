@@ -2,6 +2,7 @@
 
 import operator
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 
@@ -14,8 +15,6 @@ from treecast.networks.core import Ints, Network, ints
 class Coordinates(Network):
     """A network whose nodes are the points of a box with some ``sides``.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> where = network("hyperx:3x4")
     >>> where.strides, where.coordinates(7).tolist(), where.label(7)
@@ -25,10 +24,32 @@ class Coordinates(Network):
     sides: tuple[int, ...]
     """The number of nodes along each axis."""
 
+    _moves: Sequence[tuple[int, int]]
+    """The axis of every port, and how far the port leads along it: up or down, in a circle where axes have no end."""
+
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """By how much the node number grows with each coordinate."""
         return tuple(prod(self.sides[axis + 1 :]) for axis in range(len(self.sides)))
+
+    @cached_property
+    def _port_columns(self) -> Ints:
+        """How far every port leads, and the stride and side of its axis, in rows; a last column keeps look-ups inside."""
+        moves = [*self._moves, (0, 0)]
+        columns = np.array([(by, self.strides[axis], self.sides[axis]) for axis, by in moves], np.int64).T
+        columns.flags.writeable = False
+        return columns
+
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
+        """Return ``u`` moved along the axis of ``port``."""
+        by, stride, side = self._port_columns[:, port]
+        here = u // stride % side
+        return u + ((here + by) % side - here) * stride
+
+    def port_name(self, port: int) -> str:
+        """Return ``port`` as way and axis, as in +0. Raises NetworkError when there is no such port."""
+        axis, way = self._moves[self.check_port(port)]
+        return f"{'+' if way > 0 else '-'}{axis}"
 
     def coordinates(self, u: ArrayLike) -> Ints:
         """Return the coordinates of the nodes ``u``: int64, shape (dimensions, *shape of u)."""
@@ -47,7 +68,7 @@ class Coordinates(Network):
 
     def _labels(self, nodes: Ints) -> list[str]:
         """Return the labels of many nodes. Raises NetworkError when one is no node."""
-        for wrong in nodes[(nodes < 0) | (nodes >= self.nodes)][:1].tolist():
+        for wrong in nodes[~self._is_node(nodes)][:1].tolist():
             self.check_node(wrong)
         along = [list(map(str, places)) for places in self.coordinates(nodes).tolist()]
         return list(map(",".join, zip(*along, strict=True)))

@@ -1,7 +1,7 @@
-"""What every network offers: nodes, arcs and distances, and what it says of its own symmetries and shape.
+"""The interface of every network: nodes, arcs and distances, and its own symmetries and shape.
 
 A network is never stored where arithmetic gives it: its methods take node numbers (one, or arrays of them) and compute.
-What a network is like it says itself, by the attributes below that have a default: nobody asks for its class.
+A network tells of itself by the attributes below that have a default: nobody asks for its class.
 """
 
 from abc import abstractmethod
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from treecast.networks.grid import Grid
 
+KEPT = "_kept"
+"""Under which name a network has the results that it keeps (networks/kept.py)."""
 _BLOCK = 1 << 18  # entries of a table of neighbours that are looked at together
 _MOST_COUNTED = 1 << 27  # nodes whose distances are counted one by one
 
@@ -52,7 +54,7 @@ class Network(Nodes, Described):
     family: str = ""
     """The word before the colon: ``star``, ``mesh``."""
     described: ClassVar[str] = "a network"
-    """What such a network is, as in: this needs a hypercube."""
+    """Such a network in words, as in: this needs a hypercube."""
     seen_alike: ClassVar[bool] = False
     """Whether the network looks the same from every node: ``translate(h, ·)`` maps arcs to arcs of the same port, and node 0
     to h. So degrees, distances and disjoint ways of node 0 are those of every node."""
@@ -61,7 +63,7 @@ class Network(Nodes, Described):
     flips_bits: ClassVar[bool] = False
     """Whether nodes are words of ``ports`` bits, port i flips bit i, and ``translate(h, u)`` is h xor u."""
     every_pair_joined: ClassVar[bool] = False
-    """Whether an arc leads from each node to every other, as behind one switch: what goes anywhere goes straight."""
+    """Whether an arc leads from each node to every other, as behind one switch: every chunk goes straight."""
     routed: ClassVar[bool] = False
     """Whether ``channels`` knows the routes of messages under wormhole switching."""
     named_nodes: bool = False
@@ -74,13 +76,13 @@ class Network(Nodes, Described):
     connected: bool = True
     """Whether every rank is reached from every other."""
     remedy: str = ""
-    """What people can do where not every rank is."""
+    """A remedy where not every rank is."""
     remarks: tuple[str, ...] = ()
-    """What is degraded in it, a few words each."""
+    """Its degraded parts, a few words each."""
     kinds: tuple[str, ...] = ()
-    """What kind of thing each node is, where its file says so: ``gpu``, ``switch``, …"""
+    """The kind of each node, where its file says so: ``gpu``, ``switch``, …"""
     notes: tuple[str, ...] = ()
-    """What people should know of how it was read, a line each."""
+    """Notes for people on how it was read, a line each."""
     chunk_rate: float | None = None
     """The bytes a second that an arc carries, where its file says so."""
 
@@ -127,7 +129,7 @@ class Network(Nodes, Described):
             raise NetworkError(f"{port} is no port of {self.spec}: it has {self.ports} ports, from 0")
         return port
 
-    # What a network says of itself; families override what they know better.
+    # Of the network itself: families override these where they know better.
 
     @property
     def spelled(self) -> bool:
@@ -219,7 +221,7 @@ class Network(Nodes, Described):
         return Reversed(self)
 
     def without(self, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> "Network":
-        """Return the network less its broken parts, given as ``leave_out`` takes them: what remains keeps its labels.
+        """Return the network less its broken parts, given as ``leave_out`` takes them: the other nodes keep their labels.
 
         Examples
         --------
@@ -264,7 +266,7 @@ class Network(Nodes, Described):
         """Return the channels of the routes from each u to the v beside it. Raises NetworkError without ``routed``."""
         raise NetworkError(f"no wormhole routes are known on {self.spec}")
 
-    # What follows is the same for every network.
+    # The same for every network:
 
     # Parallel arcs from u to v are told apart by their *cable*, 0, 1, 2 … in the order of their ports. The arcs of cable i
     # from u to v and from v to u are a link. Where no arcs are parallel every cable is 0.
@@ -362,6 +364,10 @@ class Network(Nodes, Described):
 
     def __repr__(self) -> str:
         return f"network({self.spec!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the results that it keeps, which may be large, and are found again."""
+        return {name: value for name, value in vars(self).items() if name != KEPT}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and type(self) is type(other) and self.spec == other.spec

@@ -1,4 +1,4 @@
-"""Families of networks: how each is spelled, and how its members are made. The entry stands on what makes them.
+"""Families of networks: how each is spelled, and how its members are made. The entry stands on their maker.
 
 A new family is a new file in this folder: a class under ``@family``, or a function. Help, error messages and tables
 read the entries; who only lists them reads them as text, by ``discovery.decorators("treecast.networks", "family")``.
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from treecast.discovery import import_all
 from treecast.errors import NetworkError, closest_name, did_you_mean
@@ -29,20 +30,20 @@ class Family:
     name
         The word before the colon.
     arguments
-        What stands behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the last
+        The text behind the colon, as help texts write it: ``N``, ``AxBx…``, ``ARITY,DEPTH``, ``A,H[,P]`` where the last
         may be left out. Or ``PATH`` or ``NAME``: a text. Empty of a family with one member, which is spelled without a colon.
     example
         The spelling of one member.
     what
-        What such a network is, in a few words.
+        Such a network, in a few words.
     make
         Returns a member: of the whole numbers behind the colon, or of the text.
     nodes, degree, diameter
         Formulas in the letters of ``arguments``; empty where the family has none.
     members
-        What stands behind the colon of the members with some number of ranks, of which those that are worth a look.
+        The texts behind the colon of the members with some number of ranks, of which those that are worth a look.
     variants
-        What makes members that are spelled with a comma and this word behind the numbers.
+        The makers of members that are spelled with a comma and this word behind the numbers.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Family:
 
     @property
     def hint(self) -> str:
-        """What to write instead of a text that spells no member."""
+        """How a member is spelled, for somebody who wrote a text that spells none."""
         return f"write {self.spelling}" + (f", as in {self.example}" if self.arguments else "")
 
     def network(self, text: str) -> Network:
@@ -83,7 +84,10 @@ class Family:
         if numbers is None:
             said = f"{self.name}:{text}"
             raise NetworkError(f"{said!r} is no network: {self.hint}{self.meant(said)}")
-        return make(*numbers)
+        key = make, *numbers
+        if (found := _MADE.get(key)) is None:
+            found = _MADE[key] = make(*numbers)
+        return found
 
     def numbers(self, text: str) -> list[int] | None:
         """Return the numbers of which ``text``, which stands behind the colon, consists; None when it spells no member."""
@@ -98,7 +102,7 @@ class Family:
         return list(map(int, parts)) if fitting and all(map(_is_whole, parts)) else None
 
     def meant(self, text: str) -> str:
-        """Return the hint what a text meant: this family in other letters, or with other signs between the numbers."""
+        """Return a hint to the meaning of a wrong text: this family in other letters, or other signs between the numbers."""
         rest = text.partition(":")[2].strip().lower()
         for tried in (rest, re.sub("[x,]", self._sign, rest) if self._sign else rest):
             if self.numbers(tried) is not None:
@@ -107,7 +111,7 @@ class Family:
 
     @property
     def _sign(self) -> str:
-        """What stands between the numbers."""
+        """The sign between the numbers."""
         return next((sign for sign in ",x" if sign in self.arguments), "")
 
 
@@ -116,10 +120,13 @@ def _is_whole(text: str) -> bool:
 
 
 _ENTRIES: dict[str, Family] = {}
+_MADE = WeakValueDictionary[
+    tuple[Any, ...], Network
+]()  # members that somebody still has, with the results that they keep
 
 
 def family(name: str, arguments: str, **more: Any) -> Callable[[_Make], _Make]:
-    """Register the class or function below as what makes the members of a family; ``more`` are fields of Family."""
+    """Register the class or function below as the maker of the members of a family; ``more`` are fields of Family."""
 
     def register(make: _Make) -> _Make:
         _ENTRIES[name] = Family(name=name, arguments=arguments, make=make, **more)

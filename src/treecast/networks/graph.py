@@ -85,7 +85,7 @@ class Graph(Listed):
 
     @classmethod
     def made(cls, spec: str, parts: "Parts") -> Self:
-        """Return the network of what was read, spelled ``spec``, with what people should know of it."""
+        """Return the network of the parts that were read, spelled ``spec``, with the notes on it."""
         found = cls(spec, parts.names, parts.arcs, parts.relays)
         found.notes = parts.remarks
         return found

@@ -2,7 +2,6 @@
 
 import operator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import ClassVar
@@ -49,6 +48,8 @@ class Grid(Coordinates):
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES:
             raise NetworkError(f"a {self.family} of more than 64 sides or 2^40 nodes is out of reach: choose fewer")
         object.__setattr__(self, "sides", sides)
+        ways = [min(side - 1, 2) if self.wraps else 2 for side in sides]
+        object.__setattr__(self, "_moves", [(a, way) for a, number in enumerate(ways) for way in (1, -1)[:number]])
         nodes, longest = prod(sides), [side // 2 if self.wraps else side - 1 for side in sides]
         at_node = sum(min(side - 1, 2) for side in sides)
         cables = sum((side if self.wraps and side > 2 else side - 1) * (nodes // side) for side in sides)
@@ -66,12 +67,6 @@ class Grid(Coordinates):
     def grid(self) -> "Grid":
         """The network itself: its nodes have coordinates."""
         return self
-
-    def _beyond(self, u: Ints, port: Ints) -> Ints:
-        way, stride, side = self._port_columns[:, port]
-        here = u // stride % side
-        there = (here + way) % side if self.wraps else here + way
-        return np.where((there >= 0) & (there < side), u + (there - here) * stride, -1)
 
     def distance(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the number of arcs on a shortest path from ``u`` to ``v``: int64 (arrays that broadcast)."""
@@ -130,26 +125,6 @@ class Grid(Coordinates):
             channel = np.minimum(channel, self.arc(there, self.port_between(there, node)))
         return route, channel
 
-    def port_name(self, port: int) -> str:
-        """Return ``port`` as way and axis, as in +0. Raises NetworkError when there is no such port."""
-        self.check_port(port)
-        axis, way = self._moves[port]
-        return f"{'+' if way > 0 else '-'}{axis}"
-
-    @cached_property
-    def _moves(self) -> list[tuple[int, int]]:
-        """Axis and way (1 or -1) of every port."""
-        ways = [min(side - 1, 2) if self.wraps else 2 for side in self.sides]
-        return [(axis, way) for axis, number in enumerate(ways) for way in (1, -1)[:number]]
-
-    @cached_property
-    def _port_columns(self) -> Ints:
-        """Way, stride and side of every port, in rows; a last column, of no port, keeps look-ups inside."""
-        moves = [*self._moves, (0, 0)]
-        columns = np.array([(way, self.strides[axis], self.sides[axis]) for axis, way in moves], np.int64).T
-        columns.flags.writeable = False
-        return columns
-
 
 def _moves_made(order: str, axis: int, other: int, place: Ints, gaps: Ints) -> Ints:
     """Return how far a route has gone along another axis when it makes its move number ``place`` along ``axis``."""
@@ -190,6 +165,12 @@ class Mesh(Grid):
     family: str = "mesh"
     _families: ClassVar[tuple[str, str]] = ("mesh", "path")
     wraps: ClassVar[bool] = False
+
+    def _beyond(self, u: Ints, port: Ints) -> Ints:
+        """Return ``u`` moved along the axis of ``port``; -1 past the border."""
+        by, stride, side = self._port_columns[:, port]
+        there = u // stride % side + by
+        return np.where((there >= 0) & (there < side), u + by * stride, -1)
 
     def degree_at(self, u: NodeName) -> int:
         """Return the number of arcs that leave ``u``: two per axis, fewer at the border."""

@@ -1,4 +1,4 @@
-"""What was probably meant by a text that names no node."""
+"""Hints for somebody who wrote a text that names no node."""
 
 from typing import TYPE_CHECKING
 

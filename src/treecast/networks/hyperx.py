@@ -4,7 +4,6 @@ Source: Ahn, Binkert, Davis, McLaren & Schreiber at the Conference on High Perfo
 Computing Networking, Storage and Analysis (2009); of equal sides they are the Hamming graphs.
 """
 
-from functools import cached_property
 from math import prod
 from typing import ClassVar
 
@@ -69,18 +68,13 @@ class HyperX(Coordinates, Cayley):
         if len(sides) > _MOST_SIDES or prod(sides) > _MOST_NODES or sum(sides) > _MOST_PORTS:
             raise NetworkError(f"{spelled} is out of reach: choose at most 64 sides, 2^40 nodes and 2^16 ports")
         self.sides = sides
+        self._moves = [(axis, by) for axis, side in enumerate(sides) for by in range(1, side)]
         super().__init__(spelled, prod(sides), sum(sides) - len(sides), sum(side > 1 for side in sides))
-
-    def _beyond(self, u: Ints, port: Ints) -> Ints:
-        """Return ``u`` moved on along the axis of ``port``."""
-        by, stride, side = self._port_columns[:, port]
-        at = u // stride % side
-        return u + ((at + by) % side - at) * stride
 
     def port_between(self, u: ArrayLike, v: ArrayLike) -> Ints:
         """Return the port that leads from ``u`` to ``v``; -1 where they do not differ in one coordinate."""
         u, v = np.broadcast_arrays(ints(u), ints(v))
-        there = (u >= 0) & (u < self.nodes) & (v >= 0) & (v < self.nodes)
+        there = self._is_node(u) & self._is_node(v)
         gaps = (self.coordinates(np.where(there, v, 0)) - self.coordinates(np.where(there, u, 0))).T % self.sides
         first = np.cumsum([0, *(side - 1 for side in self.sides[:-1])])
         found = np.where(gaps > 0, first + gaps - 1, 0).sum(axis=-1).T
@@ -101,13 +95,5 @@ class HyperX(Coordinates, Cayley):
 
     def port_name(self, port: int) -> str:
         """Return how far ``port`` leads and the axis, as in +2@0. Raises NetworkError when there is no such port."""
-        self.check_port(port)
-        by, stride, _ = self._port_columns[:, port].tolist()
-        return f"+{by}@{self.strides.index(stride)}"
-
-    @cached_property
-    def _port_columns(self) -> Ints:
-        """How far each port leads, its stride and side, in rows; a last column, of no port, keeps look-ups inside."""
-        axes = list(zip(self.sides, self.strides, strict=True))
-        moves = [(by, stride, side) for side, stride in axes for by in range(1, side)]
-        return np.array([*moves, (0, 1, 1)], np.int64).T
+        axis, by = self._moves[self.check_port(port)]
+        return f"+{by}@{axis}"

@@ -9,27 +9,11 @@ from treecast.networks.core import Network
 
 
 def arcs_called(network: Network, name: str) -> list[tuple[int, int]]:
-    """Return the arcs that a link's name means, by source and port; either sign may also be part of a label.
+    """Return the arcs that a link's name means, one at least, by source and port; either sign may also be part of a label.
 
-    Parameters
-    ----------
-    network : Network
-        The network whose link it is.
-    name : str
-        ``A-B``, ``A>B``, or ``A-B#0`` for the first of parallel links between two nodes.
+    A name is ``A-B``, ``A>B``, or ``A-B#0`` for the first of parallel links between two nodes. Raises NetworkError when it means
+    no link.
 
-    Returns
-    -------
-    list of (int, int)
-        Source and port of each arc; at least one.
-
-    Raises
-    ------
-    NetworkError
-        When the name means no link.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> arcs_called(network("mesh:2x2"), "0,0-0,1")
     [(0, 2), (1, 3)]
@@ -71,15 +55,7 @@ def _ways_to_read(name: str) -> Iterator[tuple[str, str, str, int | None]]:
 
 
 def ports_to(network: Network, u: int, v: int) -> list[int]:
-    """Return the ports of all arcs from one node to another; parallel arcs in the order of their cables.
-
-    Parameters
-    ----------
-    network : Network
-        The network.
-    u, v : int
-        The two nodes.
-    """
+    """Return the ports of all arcs from node ``u`` to node ``v``; parallel arcs in the order of their cables."""
     first = int(network.port_between(u, v))
     if first < 0 or not network.parallel_arcs:
         return [first] * (first >= 0)

@@ -14,8 +14,6 @@ class Listed(Network):
 
     The last entry of each list is of no arc, and keeps every look-up inside.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> network([("a", "b", 2), ("a", "c")]).port_between(0, [1, 2]).tolist()
     [0, 2]
@@ -69,9 +67,6 @@ class Listed(Network):
         first, cable = self.port_between(u, v), ints(cable)
         port = first + cable  # those to one node come one after another
         return np.where((first >= 0) & (cable >= 0) & (self.neighbor(u, port) == ints(v)), port, -1)
-
-    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
-        return (u >= 0) & (u < self.nodes)
 
 
 def sorted_keys(sources: Ints, targets: Ints, nodes: int) -> Ints:

@@ -1,4 +1,4 @@
-"""Machines that one can buy, by name: what joins their GPUs or chips, by public figures.
+"""Machines that one can buy, by name: the links of their GPUs or chips, by public figures.
 
 A new machine is an entry in the table at the end: nodes called ``switch…`` are relays.
 """
@@ -18,7 +18,7 @@ Pairs = dict[tuple[int, int], int]
 
 @dataclass(frozen=True)
 class Known:
-    """A machine: what it is, where its figures stand, what makes its links, and what kind its ranks are."""
+    """A machine: its description, the source of its figures, the function that makes its links, and the kind of its ranks."""
 
     what: str
     source: str

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from treecast.errors import NetworkError
 from treecast.networks.hints import hint
 from treecast.ragged import Ints
 
 NodeName = int | str | tuple[Any, ...]
-"""What people call a node: its number, its label, or its name in networkx, a tuple."""
+"""The name of a node: its number, its label, or its name in networkx, a tuple."""
 
 
 def ints(values: ArrayLike) -> Ints:
@@ -55,10 +55,13 @@ class Nodes(ABC):
         is no node or no port leads nowhere: -1.
         """
         u, port = ints(u), ints(port)
-        there = (u >= 0) & (u < self.nodes) & (port >= 0) & (port < self.ports)
+        there = self._is_node(u) & (port >= 0) & (port < self.ports)
         if there.all():
             return np.asarray(self._beyond(u, port))
         return np.where(there, self._beyond(np.where(there, u, 0), np.where(there, port, 0)), -1)
+
+    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
+        return (u >= 0) & (u < self.nodes)
 
     @abstractmethod
     def _beyond(self, u: Ints, port: Ints) -> Ints:
@@ -80,7 +83,7 @@ class Nodes(ABC):
         return None
 
     def why_no_label(self, text: str) -> str:
-        """Return what keeps a text from being a label, where it is much like one; else an empty text."""
+        """Return the reason why a text is no label, where it is much like one; else an empty text."""
         return ""
 
     def node(self, what: object) -> int:

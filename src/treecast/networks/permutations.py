@@ -21,7 +21,7 @@ def identity(n: int) -> int:
 
 
 def place_values(n: int) -> Words:
-    """Return (n-1)!, (n-2)!, …, 0!: what each place of a lexicographic rank is worth, int64 (n,)."""
+    """Return (n-1)!, (n-2)!, …, 0!: the worth of each place of a lexicographic rank, int64 (n,)."""
     return np.array([factorial(n - 1 - j) for j in range(n)], np.int64)
 
 

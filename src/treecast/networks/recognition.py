@@ -6,7 +6,6 @@ them. The map is the certificate: it is checked arc by arc, by other means than 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, islice
 from math import comb, factorial, gcd
 
@@ -19,6 +18,8 @@ from treecast.networks.graph import Graph
 from treecast.networks.grid import Mesh, Torus
 from treecast.networks.hypercube import Hypercube
 from treecast.networks.hyperx import HyperX
+from treecast.networks.kept import kept
+from treecast.networks.members import products
 from treecast.networks.star import Star
 
 _MOST_NODES = 1 << 20
@@ -32,18 +33,9 @@ Levels = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """A network, the known one that it is, and which node is which.
+    """The network ``given``, the member ``known`` of a family that it is, and which node is which, both int64 (N,).
 
-    Parameters
-    ----------
-    given : Network
-        The network as it came.
-    known : Network
-        A member of a family.
-    to : int64 (N,)
-        The node of ``known`` that each node of ``given`` is.
-    back : int64 (N,)
-        The node of ``given`` that each node of ``known`` is.
+    ``to`` has the node of ``known`` that each node of ``given`` is, ``back`` the node of ``given`` that each of ``known`` is.
     """
 
     given: Network
@@ -58,20 +50,9 @@ class Likeness:
 def recognise(network: Network) -> Likeness | None:
     """Return which known network a graph is, or None when it is none, or none was found within little time.
 
-    Of several families the first is taken: complete, hypercube, ring, star, torus, HyperX, circulant, path, mesh.
+    Of several families the first is taken: complete, hypercube, ring, star, torus, HyperX, circulant, path, mesh. The map is
+    checked arc by arc. Any network that is not given arc by arc is known as it is.
 
-    Parameters
-    ----------
-    network : Network
-        A network that is given arc by arc; any other is known as it is.
-
-    Returns
-    -------
-    Likeness or None
-        Its map has been checked arc by arc.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast import network
     >>> recognise(network(nx.circulant_graph(16, [3, 5])))
@@ -87,7 +68,7 @@ def recognise(network: Network) -> Likeness | None:
     return None if found is None else Likeness(network, *found)
 
 
-@lru_cache(16)
+@kept(16)
 def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
     """Return the known network, and the maps to it and back. Graphs that differ in names alone have the same."""
     first, _, _ = network.arc_lists()
@@ -109,17 +90,8 @@ def _find(network: Graph) -> tuple[Network, Ints, Ints] | None:
 
 
 def is_likeness(given: Network, known: Network, to: Ints) -> bool:
-    """Return whether a map of nodes carries the arcs of a network to all arcs of another, one to one.
+    """Return whether a map of nodes, int64 (N,), carries the arcs of a network to all arcs of another, one to one.
 
-    Parameters
-    ----------
-    given, known : Network
-        The two networks.
-    to : int64 (N,)
-        The node of ``known`` for each node of ``given``.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> ring, torus = network("ring:4"), network("torus:2x2")
     >>> is_likeness(ring, torus, np.array([0, 1, 3, 2])), is_likeness(ring, torus, np.arange(4))
@@ -187,12 +159,12 @@ def _regular(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
         return
     if nodes == factorial(degree + 1):
         yield from _those(levels, lambda: Star(degree + 1))
-    products = sorted(_products(nodes, 2), key=len)
-    for sides in products:
+    shapes = sorted(products(nodes, 2), key=len)
+    for sides in shapes:
         # two sides of 2 are one of 4, and with no others it is a hypercube
         if sum(min(side - 1, 2) for side in sides) == degree and sides.count(2) < 2 and set(sides) - {2, 4}:
             yield from _those(levels, lambda sides=sides: Torus(sides))
-    for sides in products:
+    for sides in shapes:
         if sum(sides) - len(sides) == degree:
             yield from _those(levels, lambda sides=sides: HyperX(*sides))
     for steps in _steps(nodes, degree, levels):
@@ -201,7 +173,7 @@ def _regular(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
 
 def _meshes(nodes: int, degree: int, levels: Levels) -> Iterator[Network]:
     """Yield the paths and meshes that have such figures."""
-    for sides in sorted(_products(nodes, 2), key=len):
+    for sides in sorted(products(nodes, 2), key=len):
         if sum(min(side - 1, 2) for side in sides) == degree:
             yield from _those(levels, lambda sides=sides: Mesh(sides, "path" if len(sides) == 1 else "mesh"))
 
@@ -211,16 +183,6 @@ def _those(levels: Levels, make: Callable[[], Network]) -> Iterator[Network]:
     network = make()
     if network.levels(0) == levels:
         yield network
-
-
-def _products(number: int, least: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ascending tuples of numbers from ``least`` on with this product."""
-    yield (number,)
-    side = least
-    while side * side <= number:
-        if number % side == 0:
-            yield from ((side, *rest) for rest in _products(number // side, side))
-        side += 1
 
 
 def _steps(nodes: int, degree: int, levels: Levels) -> Iterator[tuple[int, ...]]:

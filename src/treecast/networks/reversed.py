@@ -1,4 +1,4 @@
-"""A network with its arcs turned round: what gathers and reductions, which run backwards, are planned on."""
+"""A network with its arcs turned round: on these gathers and reductions, which run backwards, are planned."""
 
 from functools import cached_property
 from typing import ClassVar
@@ -15,8 +15,6 @@ class Reversed(Listed):
 
     The ports of a node number the arcs in ascending order of the nodes that they lead to.
 
-    Examples
-    --------
     >>> from treecast import network
     >>> words = network("debruijn:2,3")
     >>> words.labels(words.neighbors(words.node("011")))

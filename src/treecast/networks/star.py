@@ -102,7 +102,7 @@ class Star(Rotational):
         from treecast.kernels.compiled import in_parallel
         from treecast.kernels.star import fill_neighbors
 
-        block = min(24, self.nodes)  # the kernel works in whole blocks: cut what it fills beyond
+        block = min(24, self.nodes)  # the kernel works in whole blocks: cut those parts that lie beyond
         low, high = start - start % block, stop + -stop % block
         table = np.empty((high - low, self.ports), np.int32)
         places = perm.place_values(self.n)

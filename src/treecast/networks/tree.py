@@ -136,9 +136,6 @@ class Tree(Network):
         """The number of nodes that have children; they come first."""
         return (self.nodes - 1) // self.arity
 
-    def _is_node(self, u: Ints) -> NDArray[np.bool_]:
-        return (u >= 0) & (u < self.nodes)
-
     def _parent(self, u: Ints) -> Ints:
         return (np.maximum(u, 0) - 1) // self.arity
 

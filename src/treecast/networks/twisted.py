@@ -48,6 +48,7 @@ class Twisted(Coordinates, Searched):
 
     def __init__(self, *sides: int) -> None:
         self.sides = sides
+        self._moves = [(axis, way) for axis in range(len(sides)) for way in (1, -1)]
         short = min(sides, default=0)
         spelled = f"{'x'.join(map(str, sides))},twisted"
         if short < 2 or set(sides) != {short, 2 * short} or prod(sides) > _MOST_NODES:
@@ -59,15 +60,11 @@ class Twisted(Coordinates, Searched):
         self._long = np.array([side > short for side in sides])
 
     def _beyond(self, u: Ints, port: Ints) -> Ints:
-        """Return the node one step up (even ports) or down (odd ports) an axis, or -1."""
+        """Return the node one step up (even ports) or down (odd ports) an axis."""
         at, by = self.coordinates(u + 0 * port), np.where(port % 2, -1, 1)
         for axis in range(len(self.sides)):
             at[axis] += np.where(port // 2 == axis, by, 0)
         return self._number(at)
-
-    def port_name(self, port: int) -> str:
-        """Return the axis and way of a port, as in +0. Raises NetworkError when there is no such port."""
-        return f"{'-' if self.check_port(port) % 2 else '+'}{port // 2}"
 
     def _moved(self, u: Ints, h: Ints, way: int) -> Ints:
         u, h = np.broadcast_arrays(u, h)

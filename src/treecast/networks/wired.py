@@ -1,4 +1,4 @@
-"""Networks of files: what machines print, GraphML, lists of links. What a file gives becomes a network here."""
+"""Networks of files: prints of machines, GraphML, lists of links. The contents of a file become a network here."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -30,26 +30,12 @@ _MOST_SAID = 1 << 18  # arcs of a graph whose parts are named in an error
 
 
 class Wired(Graph):
-    """A network that a file of a machine describes.
+    """A network that a file of a machine describes, spelled ``spec``: ``machine`` is the file's.
 
-    Parameters
-    ----------
-    spec : str
-        Its spelling.
-    machine : Machine
-        What the file says.
-    view : Machine
-        What is made of it: its nodes and links are those of the network.
-    unit : Unit
-        What a capacity of 1 carries, and the capacities of the view's pairs of nodes, those that are joined both ways first.
+    Its nodes and links are those of ``view``, which is made of the machine; ``unit`` says what a capacity of 1 carries, and has
+    the capacities of the view's pairs of nodes, those that are joined both ways first. Raises NetworkError when no node takes
+    part, or there are too many cables.
 
-    Raises
-    ------
-    NetworkError
-        When no node takes part, or there are too many cables.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("machine:dgx-h100")
     >>> where.rank_count, where.kinds[:2], where.chunk_rate
@@ -84,7 +70,7 @@ class Wired(Graph):
 
 
 def _remedy(view: Machine, both_ways: bool) -> str:
-    """Return what to ask of a file some of whose ranks do not reach others."""
+    """Return the options that help with a file some of whose ranks do not reach others."""
     found = views.parts(view)
     if len(found) > 1 and len(found[1]) > 1:
         other = _word(called(view, found[1][0]))
@@ -98,7 +84,7 @@ def _word(text: str) -> str:
 
 
 def _labels(view: Machine) -> list[str]:
-    """Return what people call the nodes, no two alike: a name behind a label that stands twice."""
+    """Return the labels of the nodes, no two alike: a name behind a label that stands twice."""
     said = [_word(node.label) or _word(name) for name, node in view.nodes.items()]
     many = Counter(said)
     both = [
@@ -110,20 +96,7 @@ def _labels(view: Machine) -> list[str]:
 
 
 def view_of(machine: Machine, asked: Asked) -> Machine:
-    """Return what is asked of a machine: its ranks, its links, one part.
-
-    Parameters
-    ----------
-    machine
-        What a file says.
-    asked
-        What people ask of it.
-
-    Raises
-    ------
-    ValueError
-        When there is no such part.
-    """
+    """Return what is asked of a machine: its ranks, its links, one part. Raises ValueError when there is no such part."""
     kinds = {node.kind for node in machine.nodes.values()}
     if asked.part in machine.named:
         return view_of(machine.named[asked.part], replace(asked, part=""))
@@ -175,24 +148,10 @@ def _node_view(machine: Machine, asked: Asked) -> Machine:
 
 
 def network_of(machine: Machine, asked: Asked | None = None, spec: str = "") -> Wired:
-    """Return the network of a machine.
+    """Return the network of a machine, as it is asked for, spelled ``spec`` or else ``graph:N``.
 
-    Parameters
-    ----------
-    machine
-        What a file says.
-    asked
-        What people ask of it.
-    spec
-        How the network is spelled; ``graph:N`` by default.
+    Raises ValueError when there is no such network.
 
-    Raises
-    ------
-    ValueError
-        When there is no such network.
-
-    Examples
-    --------
     >>> pair = Machine("example", {"a": Node("gpu"), "b": Node("gpu")}, [Link("a", "b", 400.0, 2)])
     >>> network_of(pair).chunk_rate  # 800 Gbit/s, in bytes a second
     100000000000.0
@@ -224,12 +183,12 @@ def machine_of(parts: Parts) -> Machine:
 
 
 def machine(path: str | PathLike[str], format: str = "") -> Machine:  # noqa: A002
-    r"""Return what a file says of a machine: its nodes with their kinds, its links with their rates, facts, and complaints.
+    r"""Return the machine that a file describes: its nodes with their kinds, its links with their rates, facts, and complaints.
 
     Parameters
     ----------
     path : str or path
-        The file: what ibnetdiscover, NCCL, ``nvidia-smi topo -m``, Slurm and others print, or a graph.
+        The file, printed by ibnetdiscover, NCCL, ``nvidia-smi topo -m``, Slurm or others, or a graph.
     format : str
         The kind of file, where its first bytes do not tell.
 

@@ -1,6 +1,6 @@
 """A network less its broken parts: any network without some of its nodes and links, spelled so that it can be found again.
 
-What remains keeps its labels. It is a graph like any other: of what the whole network says of itself, nothing is taken over.
+The other nodes keep their labels. It is a graph like any other: nothing is taken over of what the whole network says of itself.
 """
 
 import re
@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from treecast.errors import NetworkError, did_you_mean
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network
-from treecast.networks.flows import arcs_of
 from treecast.networks.graph import Graph
 from treecast.networks.links import arcs_called, ports_to
 
@@ -23,26 +23,11 @@ _MOST_COMPARED = 1 << 14  # labels that are searched for the one that was probab
 
 
 class Without(Graph):
-    """A network without some nodes, the arcs from and to them, and some more arcs.
+    """A network without some nodes, and without some arcs, given by source and port; it may lack parts already.
 
-    It is spelled ``SPEC without links A-B C>D nodes E F``: A-B are both arcs between two nodes, C>D is one of them.
+    It is spelled ``SPEC without links A-B C>D nodes E F``: A-B are both arcs between two nodes, C>D is one of them. Raises
+    NetworkError when nothing is left.
 
-    Parameters
-    ----------
-    whole : Network
-        The network whose parts are broken; it may be one without some already.
-    nodes : iterable of int
-        The nodes that are left out.
-    arcs : iterable of (int, int)
-        Source and port of each arc that is left out.
-
-    Raises
-    ------
-    NetworkError
-        When nothing is left.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> where = network("hypercube:3 without links 0b000-0b001 nodes 0b111")
     >>> where.nodes, where.arcs, where.labels(where.neighbors(where.node("0b000")))
@@ -55,7 +40,7 @@ class Without(Graph):
 
     def __init__(self, whole: Network, nodes: Iterable[int] = (), arcs: Iterable[tuple[int, int]] = ()) -> None:
         gone, cut = set(nodes), set(arcs)
-        if isinstance(whole, Without):  # leave parts out of what it was made of
+        if isinstance(whole, Without):  # leave parts out of its own whole network
             gone = {int(whole.kept[u]) for u in gone} | whole.gone
             cut = {whole.whole_arc(u, port) for u, port in cut} | whole.cut
             whole = whole.whole
@@ -88,13 +73,7 @@ class Without(Graph):
         return self.whole.stored
 
     def whole_arc(self, u: int, port: int) -> tuple[int, int]:
-        """Return source and port, in the whole network, of the arc that leaves ``u`` by ``port``.
-
-        Parameters
-        ----------
-        u, port : int
-            A node and a port of this network.
-        """
+        """Return source and port, in the whole network, of the arc that leaves ``u`` by ``port``."""
         v = int(self.neighbor(u, port))
         a, b = int(self.kept[u]), int(self.kept[v])
         left = [other for other in ports_to(self.whole, a, b) if (a, other) not in self.cut]
@@ -140,13 +119,6 @@ class Without(Graph):
 def read_without(text: str) -> tuple[str, list[str], list[str]] | None:
     """Return the spelling of the whole network, the links and the nodes of ``SPEC without …``; None where it is no such.
 
-    Parameters
-    ----------
-    text : str
-        A spelling.
-
-    Examples
-    --------
     >>> read_without("mesh:2x3 without links 0,0-0,1 nodes 1,2"), read_without("mesh:2x3")
     (('mesh:2x3', ['0,0-0,1'], ['1,2']), None)
     """
@@ -165,24 +137,10 @@ def read_without(text: str) -> tuple[str, list[str], list[str]] | None:
 
 
 def leave_out(whole: Network, nodes: Collection[str | int] = (), links: Collection[str] = ()) -> Network:
-    """Return a network without some nodes and links, given as people write them; itself where none are.
+    """Return a network without some nodes (labels or numbers) and links (``A-B``, arcs ``A>B``); itself where none are named.
 
-    Parameters
-    ----------
-    whole : Network
-        The network.
-    nodes : collection of str or int
-        Labels or numbers.
-    links : collection of str
-        Links ``A-B``, arcs ``A>B``.
+    Raises NetworkError when one of them does not exist.
 
-    Raises
-    ------
-    NetworkError
-        When one of them does not exist.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> leave_out(network("ring:6"), links=["0-1"]).diameter
     5

@@ -10,7 +10,7 @@ _MOST_UNITS = 64  # parts of the least rate
 
 @dataclass(frozen=True)
 class Unit:
-    """The rate of a capacity of 1, by how much of itself a rate was rounded at most, and what capacities rates became."""
+    """The rate of a capacity of 1, by how much of itself a rate was rounded at most, and the capacities of all rates."""
 
     rate: float
     worst: float
@@ -18,20 +18,11 @@ class Unit:
 
 
 def unit_of(rates: ArrayLike, rounding: float = 0.05, unit: float = 0.0) -> Unit:
-    """Return the unit in which rates are whole numbers, nearly.
+    """Return the unit in which rates, each above 0 and in any unit, are whole numbers, nearly.
 
-    Parameters
-    ----------
-    rates
-        What pairs of nodes carry, in any unit; each above 0.
-    rounding
-        The least parts of the least rate are the unit, down to 64 of them, in which no rate is rounded by more than this share
-        of itself; if there is none, those in which the worst is rounded by the least.
-    unit
-        The unit, where it is given.
+    It is the least rate in the fewest parts, at most 64, in which no rate is rounded by more than ``rounding`` of itself; if
+    there are none, in those in which the worst is rounded least. Where ``unit`` is given, it is that.
 
-    Examples
-    --------
     >>> found = unit_of([126.0, 192.0, 252.0])
     >>> found.rate, found.capacities.tolist(), f"{found.worst:.1%}"
     (63.0, [2, 3, 4], '1.6%')

@@ -15,15 +15,7 @@ _Value = TypeVar("_Value", int, float, tuple[float, str])
 
 @dataclass(frozen=True, eq=False)
 class Fabric:
-    """The cables of a fabric by what they join.
-
-    Parameters
-    ----------
-    nodes : mapping from str to Node
-        Ranks, each perhaps a card of a host, and switches.
-    links : sequence of Link
-        What joins them.
-    """
+    """The cables of a fabric by their ends: ranks, each perhaps a card of a host, and switches."""
 
     nodes: Mapping[str, Node]
     links: Sequence[Link]
@@ -114,7 +106,7 @@ class Fabric:
 
     @cached_property
     def slow(self) -> dict[str, list[Link]]:
-        """The cables that are slower than most of their tier, by what the file calls them."""
+        """The cables that are slower than most of their tier, by their names in the file."""
         tiers = defaultdict[int, list[Link]](list)
         for link in self.links:
             tiers[min(self.tiers.get(link.u, 0), self.tiers.get(link.v, 0))].append(link)
@@ -128,13 +120,7 @@ class Fabric:
 
 
 def degraded(nodes: Mapping[str, Node], links: Sequence[Link]) -> list[Complaint]:
-    """Return what a fabric lacks beside what is alike in it.
-
-    Parameters
-    ----------
-    nodes, links
-        Those of a machine, each cable as the file says it.
-    """
+    """Return what a fabric lacks beside what is alike in it; each cable as the file says it."""
     fabric = Fabric(nodes, links)
     return [*_rails(fabric), *_spines(fabric), *_slow(fabric)]
 
@@ -160,8 +146,6 @@ def facts_of(nodes: Mapping[str, Node], links: Sequence[Link]) -> dict[str, dict
 def whole(machine: Machine) -> Machine:
     """Return a fabric with all rails and cables of the commonest number and speed put back.
 
-    Examples
-    --------
     >>> nodes = {"s": Node("switch"), **{name: Node("host") for name in "abc"}}
     >>> lacking = Machine("", nodes, [Link("a", "s", 4.0, 2), Link("b", "s", 4.0, 2), Link("c", "s", 4.0)])
     >>> [(link.u, link.cables) for link in whole(lacking).links]

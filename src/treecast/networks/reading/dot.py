@@ -30,8 +30,8 @@ Attributes = dict[str, str]
 def parts_of_dot(data: bytes) -> Parts:
     """Return the nodes and arcs of a DOT file: ``--`` leads both ways, ``->`` one way.
 
-    ``capacity`` of a link is how many cables it has, ``relay=true`` of a node that it takes no part, and ``label`` what it is
-    called, if no other is called so. All else is passed over.
+    ``capacity`` of a link is how many cables it has, ``relay=true`` of a node that it takes no part, and ``label`` the name that
+    it is called, if no other is called so. All else is passed over.
     """
     graph = _Graph(Words(_words("\n".join(lines_of(data)))))
     graph.take("strict")
@@ -88,7 +88,7 @@ def _words(text: str) -> Iterator[tuple[str, int]]:
 
 @dataclass
 class _Graph:
-    """The words of a file, and what has been read of them."""
+    """The words of a file, and the graph that has been read of them."""
 
     words: Words
     arrow: str = "--"
@@ -115,7 +115,7 @@ class _Graph:
         return "".join(said)
 
     def block(self, usual: dict[str, Attributes], deep: int) -> list[str]:
-        """Read what stands in braces; return the nodes in it."""
+        """Read a block in braces; return the nodes in it."""
         if deep > _DEEPEST:
             raise ValueError(f"it has more than {_DEEPEST} subgraphs in each other")
         if not self.take("{"):
@@ -132,7 +132,7 @@ class _Graph:
         return list(inside)
 
     def statement(self, usual: dict[str, Attributes], deep: int) -> list[str]:
-        """Read nodes and what joins them; return the nodes."""
+        """Read nodes and their links; return the nodes."""
         before, chain = len(self.nodes), [self.ends(usual, deep)]
         if len(chain[0]) == 1 and self.take("="):  # an attribute of the graph
             self.name()
@@ -166,7 +166,7 @@ class _Graph:
         return [name]
 
     def attributes(self) -> Attributes:
-        """Return what stands in brackets, if anything does."""
+        """Return the attributes in brackets, if there are some."""
         found: Attributes = {}
         while self.take("["):
             while not self.take("]"):

@@ -22,18 +22,9 @@ _WAYS = {"true": True, "false": False}
 def parts_of_graphml(data: bytes) -> Parts | Machine:
     """Return the nodes and arcs of a GraphML file; a machine where every link says its rate in bit/s (``LinkSpeedRaw``).
 
-    Links have the attribute ``capacity``, nodes ``relay``; all others are passed over. A link leads both ways, unless it or
-    the graph is directed. A node is called by its label, if no other has it: what yEd shows, or else ``label``, or ``name``.
-
-    Parameters
-    ----------
-    data
-        The file.
-
-    Raises
-    ------
-    ValueError
-        When it is no GraphML, declares entities, or holds hyperedges or more graphs than one.
+    Links have the attribute ``capacity``, nodes ``relay``; all others are passed over. A link leads both ways, unless it or the
+    graph is directed. A node is called by its label, if no other has it: the one that yEd shows, or else ``label``, or ``name``.
+    Raises ValueError when it is no GraphML, declares entities, or holds hyperedges or more graphs than one.
     """
     found = _Found()
     taken = {"key": found.key, "node": found.node, "edge": found.edge, "hyperedge": found.hyperedge}
@@ -52,7 +43,7 @@ def _is_directed(graph: Element) -> bool:
 
 @dataclass
 class _Found:
-    """What has been read so far."""
+    """The graph that has been read so far."""
 
     links: Links = field(default_factory=Links)
     keys: dict[str, str] = field(default_factory=dict[str, str])  # the value of each key, or another attribute
@@ -64,7 +55,7 @@ class _Found:
     edges: int = 0
 
     def key(self, key: Element, _: Element) -> None:
-        """Read what a key means."""
+        """Read the meaning of a key."""
         value, default = key.of.get("attr.name", ""), key.first("default")
         if value not in _OURS:
             self.keys[key.of.get("id", "")] = value
@@ -109,7 +100,7 @@ class _Found:
         return said
 
     def parts(self, directed: bool) -> Parts | Machine:
-        """Return what has been read."""
+        """Return the graph that has been read."""
         parts, many = self.links.parts(), Counter(self.labels.values())
         missing = many.pop("", 0)
         names = label_or_name([self.labels.get(name, "") for name in parts.names], parts.names)

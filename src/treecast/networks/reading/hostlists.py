@@ -22,22 +22,11 @@ class _Numbers:
 
 
 def hosts_of(text: str, most: int = MOST) -> list[str]:
-    """Return the names of a list, the leftmost brackets slowest.
+    """Return the names of a list, the leftmost brackets slowest; at most so many, which are counted before they are made.
 
-    Parameters
-    ----------
-    text
-        The list. A range ``01-10`` keeps the width of its first number, ``9-10`` has none.
-    most
-        The most names, which are counted before they are made.
+    A range ``01-10`` keeps the width of its first number, ``9-10`` has none. Raises ValueError for a bracket that is open or in a
+    bracket, a range that falls, and too many names.
 
-    Raises
-    ------
-    ValueError
-        For a bracket that is open or in a bracket, a range that falls, and too many names.
-
-    Examples
-    --------
     >>> hosts_of("n1,n[08-10]b[1,3]")
     ['n1', 'n08b1', 'n08b3', 'n09b1', 'n09b3', 'n10b1', 'n10b3']
     """

@@ -64,7 +64,7 @@ def _gpus(root: Element) -> dict[str, str]:
 
 
 def _fast(root: Element, tables: Sequence[Element], gpus: dict[str, str]) -> Draft:
-    """Return what the tables of bandwidths join."""
+    """Return the objects in the tables of bandwidths, and their links."""
     found, objects = Draft(), {each.of.get("gp_index", ""): each for each in root.every("object")}
     for listed in tables:
         indexes, values = (
@@ -98,7 +98,7 @@ def _add(found: Draft, objects: dict[str, Element], index: str, gpus: dict[str, 
 
 
 def _numa_nodes(root: Element) -> list[tuple[Element, Element]]:
-    """Return the NUMA nodes, each with what it is in: its devices stand there, too."""
+    """Return the NUMA nodes, each with the element around it: its devices stand there, too."""
     found = list[tuple[Element, Element]]()
     ahead = [root]
     while ahead:

@@ -40,7 +40,7 @@ End = tuple[str, int]
 
 @dataclass
 class _Seen:
-    """What has been read so far."""
+    """The nodes and cables that have been read so far."""
 
     kinds: dict[str, str] = field(default_factory=dict[str, str])
     said: dict[str, str] = field(default_factory=dict[str, str])  # descriptions

@@ -13,7 +13,7 @@ _MOST_NODES = 1 << 18
 
 @dataclass
 class _Joining(Draft):
-    """What has been joined so far."""
+    """The machine that has been joined so far."""
 
     unmatched: list[str] = field(default_factory=list[str])
     without: list[str] = field(default_factory=list[str])
@@ -22,20 +22,11 @@ class _Joining(Draft):
 def joined(fabric: Machine, kinds: Sequence[tuple[str, Machine]]) -> Machine:
     """Return a fabric in which each host is a copy of a node, with ranks like ``host/gpu0``.
 
-    A NIC hangs on the switch of the card that has its GUID, or else its name, or else its place where both count alike. Where a
-    fabric has hosts but no cards, all NICs hang on the switches of their host.
+    ``kinds``: patterns of hosts, each with the node that they are; the first that fits is taken. A NIC hangs on the switch of the
+    card that has its GUID, or else its name, or else its place where both count alike. Where a fabric has hosts but no cards, all
+    NICs hang on the switches of their host. Cards that name no host are left out.
 
-    Parameters
-    ----------
-    fabric
-        The fabric. Cards that name no host are left out.
-    kinds
-        Patterns of hosts, each with the node that they are; the first that fits is taken.
-
-    Raises
-    ------
-    ValueError
-        When no host of the fabric fits a pattern, or there are too many nodes.
+    Raises ValueError when no host of the fabric fits a pattern, or there are too many nodes.
     """
     cables = _cables(fabric)
     found = _Joining({name: node for name, node in fabric.nodes.items() if node.kind == "switch"})
@@ -134,5 +125,5 @@ def _matched(
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Return what names are sorted by: ``mlx5_10`` comes behind ``mlx5_9``."""
+    """Return the key by which names are sorted: ``mlx5_10`` comes behind ``mlx5_9``."""
     return len(name.partition(" ")[0]), name

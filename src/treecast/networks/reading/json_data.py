@@ -9,7 +9,7 @@ _DEEPEST = 64
 
 
 def json_of(data: bytes) -> Any:
-    """Return what a JSON file holds. Raises ValueError when it is none, is too deep, or names something twice."""
+    """Return the contents of a JSON file. Raises ValueError when it is none, is too deep, or names something twice."""
     said = data.decode("utf-8-sig", "replace")
     deep = most = 0
     for sign in re.sub(r'"(?:[^"\\]|\\.)*"', "", said):

@@ -1,4 +1,4 @@
-"""The nodes and links of a graph, as they are read one after another: what a capacity is, and a relay."""
+"""The nodes and links of a graph, as they are read one after another, with capacities and relays."""
 
 import ast
 import re
@@ -23,9 +23,9 @@ _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 class Parts(NamedTuple):
-    """What a graph is made of: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
+    """The parts of a graph: the labels of its nodes, its arcs, int64 (arcs, 2), and which nodes are relays, bool (N,).
 
-    ``remarks``: what people should know of how it was read, a line each. ``facts``: what the file says in numbers.
+    ``remarks``: notes for people on how it was read, a line each. ``facts``: the figures of the file.
     """
 
     names: list[str]
@@ -39,8 +39,6 @@ class Parts(NamedTuple):
 class Links:
     """Nodes and links, in the order in which they come; a node that only links name comes behind those that are given.
 
-    Examples
-    --------
     >>> links = Links()
     >>> links.join("a", "b", capacity="2")
     >>> links.add("b", relay="true")
@@ -101,7 +99,7 @@ def check_parallel(cables: int, pairs: int, remedy: str) -> None:
 
 
 def label_or_name(labels: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return what nodes are called: by their labels, those that have none or share it by their names; all by names if two clash.
+    """Return names of nodes: their labels; the names of those that have none, or share it; of all, if two clash.
 
     >>> label_or_name(["Bern", "Bern", "Rome", ""], ["a", "b", "c", "d"])
     ['a', 'b', 'Rome', 'd']
@@ -125,8 +123,6 @@ def passed_over(attributes: Collection[str]) -> tuple[str, ...]:
 def label_of(name: object) -> str:
     """Return a name as the label of a node: a text as it is, the parts of a tuple with commas, all else without blanks.
 
-    Examples
-    --------
     >>> label_of((0, (1, "b")))
     '0,1,b'
     """
@@ -140,8 +136,6 @@ def label_of(name: object) -> str:
 def unquoted(text: str) -> str:
     """Return the label of a node whose name stands in a file: networkx writes tuples as ``(0, 1)``.
 
-    Examples
-    --------
     >>> unquoted("(0, 'b')"), unquoted("(0"), unquoted("a")
     ('0,b', '(0', 'a')
     """

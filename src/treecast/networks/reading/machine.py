@@ -21,7 +21,7 @@ Sort = Literal["degraded", "left out", "remark"]
 
 
 class Node(NamedTuple):
-    """A node: its kind, what people call it, the host that it is of, and other names by which it is found."""
+    """A node: its kind, its label, the host that it is of, and other names by which it is found."""
 
     kind: str
     label: str = ""
@@ -30,7 +30,7 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and what the file calls it."""
+    """Cables between two nodes: the rate of one each way, in Gbit/s (0: the file says none), and their name in the file."""
 
     u: str
     v: str
@@ -50,20 +50,20 @@ class Complaint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Machine(Described):
-    """What a file says of a machine.
+    """A machine, as a file describes it.
 
     Parameters
     ----------
     format : str
-        What printed the file.
+        The tool that printed the file.
     nodes : mapping from str to Node
         The nodes, by names of the file: GUIDs, bus numbers.
     links : sequence of Link
-        What joins them.
+        Their cables.
     facts : mapping from str to values
-        What the file says in numbers, whatever is made of it.
+        The figures of the file, whatever is made of it.
     complaints : sequence of Complaint
-        What is degraded or left out.
+        The parts that are degraded or left out.
     counted : bool
         Whether the file says capacities, not rates: then a cable is a unit.
     named : mapping from str to Machine
@@ -139,12 +139,12 @@ def is_rank(node: Node) -> bool:
 
 
 def called(machine: Machine, name: str) -> str:
-    """Return what people call a node."""
+    """Return the label of a node, or its name."""
     return machine.nodes[name].label or name
 
 
 def spell_nodes(machine: Machine) -> str:
-    """Return what printed a machine's file, and how many nodes of each kind there are."""
+    """Return the tool that printed a machine's file, and how many nodes of each kind there are."""
     kinds = Counter(node.kind for node in machine.nodes.values())
     hosts = {node.host for node in machine.nodes.values() if node.kind == "hca" and node.host}
     words = [

@@ -1,6 +1,6 @@
 """Tables of GPUs: ``nvidia-smi topo -m`` and ``rocm-smi --showtopo``.
 
-Neither says rates. What PCIe joins, becomes links that have none until somebody says it.
+Neither says rates. Links over PCIe have none until somebody says it.
 """
 
 import re

@@ -39,7 +39,7 @@ class _Node(Draft):
         return name
 
     def labels(self, *names: str) -> str:
-        """Return what people call nodes, a line between them."""
+        """Return the labels of nodes, a line between them."""
         return "-".join(self.nodes[name].label for name in names)
 
 
@@ -68,7 +68,7 @@ def machine_of(data: bytes) -> Machine:
 
 @reader("nccl-graph", what="NCCL's rings and trees", recognises=begins_with_element("graphs"))
 def refuse_graphs(data: bytes) -> Machine:
-    """Refuse the file in which NCCL writes what it has found."""
+    """Refuse the file in which NCCL writes its rings and trees."""
     raise ValueError("this is the answer of NCCL's search, not the machine: give what NCCL_TOPO_DUMP_FILE writes")
 
 
@@ -175,7 +175,7 @@ def _of_gpus(found: _Node) -> None:
 
 
 def _cables(pairs: Counter[tuple[str, str]], rates: dict[tuple[str, str], tuple[float, str]]) -> Iterator[Link]:
-    """Yield what joins GPUs: as many cables as both ends say, and the rest one way."""
+    """Yield the links of GPUs: as many cables as both ends say, and the rest one way."""
     for (u, v), many in pairs.items():
         back, (rate, called) = pairs[v, u], rates[u, v]
         if u < v and back:

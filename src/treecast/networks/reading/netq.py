@@ -1,4 +1,4 @@
-"""What NetQ, the monitor of Cumulus Linux, says of a fabric in JSON."""
+"""Fabrics in the JSON of NetQ, the monitor of Cumulus Linux."""
 
 from treecast.networks.reading.json_data import json_of
 from treecast.networks.reading.machine import Link, Machine, Node

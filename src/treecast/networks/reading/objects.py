@@ -17,20 +17,11 @@ _WHAT = "give a networkx graph, an adjacency matrix, a dict, a list of links, or
 def parts_of(what: Any) -> Parts:
     """Return the nodes and arcs of a graph that is an object in Python.
 
-    Parameters
-    ----------
-    what
-        A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency
-        matrix, of numpy, of scipy or a list of lists: entry [u, v] is the capacity from u to v, 0 where no arc leads. Or a
-        mapping from each node to the nodes that arcs lead to: in a list, or in another mapping with their capacities. Or a
-        list of links, tuples of two names and perhaps a capacity, which lead both ways.
-
-    Raises
-    ------
-    NetworkError
-        When it is none of these.
-    ValueError
-        When it is, but its links have no capacity, or its nodes are no relays.
+    A networkx graph of any kind, with any names: ``capacity`` on its links, ``relay`` on its nodes. Or an adjacency matrix, of
+    numpy, of scipy or a list of lists: entry [u, v] is the capacity from u to v, 0 where no arc leads. Or a mapping from each
+    node to the nodes that arcs lead to: in a list, or in another mapping with their capacities. Or a list of links, tuples of
+    two names and perhaps a capacity, which lead both ways. Raises NetworkError when it is none of these, and ValueError when it
+    is, but its links have no capacity, or its nodes are no relays.
     """
     if isinstance(what, Mapping):
         return _of_mapping(cast("Mapping[Any, Any]", what))

@@ -15,23 +15,12 @@ _HINT = "write two names, and a capacity if you like, as in: a b 2"
 
 @reader("links", what="links, two names a line", recognises=lambda head: False, suffixes=(".edges", ".edgelist"))
 def parts_of_text(data: bytes) -> Parts:
-    """Return the nodes and arcs of an edge list: a link a line, joined both ways.
+    """Return the nodes and arcs of an edge list, in UTF-8: a link a line, joined both ways.
 
     A line has two names, between blanks or commas, and may have a capacity behind them, or a dict of attributes, as
     networkx writes it, and tuples for names. ``#`` starts a comment. A file that has commas in its first link has them in all.
+    Raises ValueError when it is no such text; the error names the line.
 
-    Parameters
-    ----------
-    data
-        The text, in UTF-8.
-
-    Raises
-    ------
-    ValueError
-        When it is no such text; the error names the line.
-
-    Examples
-    --------
     >>> parts_of_text(b"a,b,2 # two cables\\nb,c").arcs.tolist()
     [[0, 1], [0, 1], [1, 2], [1, 0], [1, 0], [2, 1]]
     """

@@ -1,7 +1,7 @@
-"""The registry of what reads files of networks: each entry stands beside the function that reads one kind of file.
+"""The registry of readers of networks' files: each entry stands beside the function that reads one kind of file.
 
 A new kind of file is a new file in this folder: a function from bytes to a Machine (or to the Parts of a graph), and above it
-``@reader``. What a file is, its first bytes tell; its name only where they do not.
+``@reader``. The first bytes of a file tell its kind; its name only where they do not.
 """
 
 import os
@@ -20,7 +20,7 @@ from treecast.networks.reading.links import Parts
 from treecast.networks.reading.machine import Machine
 
 HEAD = 1 << 16
-"""How many of the first bytes of a file tell what it is."""
+"""How many of the first bytes of a file tell its kind."""
 _OF_MACHINES = (".xml", ".ibnetdiscover", ".conf", ".yaml", ".yml", ".json", ".textproto", ".topo", ".txt")
 SUFFIXES = frozenset([".graphml", ".edges", ".edgelist", ".dot", ".gv", *_OF_MACHINES])
 """A name that ends so is that of a file, also where nobody writes ``file:`` before it."""
@@ -36,10 +36,7 @@ class Files:
     def beside(self, path: str) -> list[str]:
         """Return where they lie: in the folder of that file, or below; folders in front of names may be others.
 
-        Raises
-        ------
-        ValueError
-            When one does not lie there.
+        Raises ValueError when one does not lie there.
         """
         folder, found = Path(path).resolve().parent, list[str]()
         for name in self.names:
@@ -64,7 +61,7 @@ class Reader:
     name
         How the kind of file is called.
     what
-        What prints such files, in a few words.
+        The tool that prints such files, in a few words.
     recognises
         Whether a file that begins with these bytes, as many as ``HEAD``, is of this kind.
     read
@@ -86,7 +83,7 @@ _READERS: dict[str, Reader] = {}
 def reader(
     name: str, *, what: str, recognises: Callable[[bytes], bool], suffixes: tuple[str, ...] = ()
 ) -> Callable[[_Read], _Read]:
-    """Register the function below as what reads a kind of file; see Reader."""
+    """Register the function below as the reader of a kind of file; see Reader."""
 
     def register(read: _Read) -> _Read:
         _READERS[name] = Reader(name=name, what=what, recognises=recognises, read=read, suffixes=suffixes)
@@ -127,19 +124,10 @@ def _first_element(head: bytes) -> str:
 
 
 def read_file(path: str, kind: str = "") -> Machine | Parts | Files:
-    """Return the machine or graph in a file, or the files that it names.
+    """Return the machine or graph in a file, or the files that it names; a pipe is read to its end.
 
-    Parameters
-    ----------
-    path
-        The file, or a pipe, which is read to its end.
-    kind
-        The name of the reader, where the file is not to tell.
-
-    Raises
-    ------
-    OSError, ValueError
-        When it cannot be read, is too large, or no reader, or several, take it.
+    ``kind`` is the name of the reader, where the file is not to tell. Raises OSError or ValueError when it cannot be read, is too
+    large, or no reader, or several, take it.
     """
     if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISFIFO(mode):
         raise ValueError("it is no file")  # a device may have no end

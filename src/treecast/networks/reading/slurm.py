@@ -29,7 +29,7 @@ class _Tree(Draft):
     most: int = MOST
 
     def switch(self, name: str, hosts: str, switches: str, rate: float = 0.0) -> None:
-        """Add a switch, or a block, with what hangs on it."""
+        """Add a switch, or a block, with its hosts and switches."""
         name = plain(name)
         if name in self.nodes:
             raise ValueError(f"switch {name!r} is there twice")
@@ -136,7 +136,7 @@ _KINDS: dict[str, tuple[str, Callable[[_Tree, dict[str, Any]], None]]] = {
     "ring": ("rings", lambda tree, said: _torus(tree, [], text(said.get("nodes"), "nodes"))),
     "torus3d": ("toruses", _torus_of),
 }
-"""What an entry may hold: under which name things are listed in it, and what adds one."""
+"""The kinds of entries: the name under which they list their parts, and the function that adds one."""
 
 
 @reader("slurm-yaml", what="Slurm's topology.yaml", recognises=matches(rb"^(-\s+|\s+)topology\s*:"))

@@ -87,15 +87,8 @@ def files_of(data: bytes) -> Files:
 def together(machines: Sequence[object]) -> Machine:
     """Return the machines of several descriptors as one: chips of file i are called ``i/chip0`` and so on, from 0.
 
-    Parameters
-    ----------
-    machines
-        What the files say. A cable to a chip of another file is known by the number that is that chip's alone.
-
-    Raises
-    ------
-    ValueError
-        When a file is no cluster descriptor.
+    A cable to a chip of another file is known by the number that is that chip's alone. Raises ValueError when a file is no
+    cluster descriptor.
     """
     found, chips = Draft(), dict[str, str]()
     to_others = list[tuple[str, int, str, int]]()

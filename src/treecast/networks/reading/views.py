@@ -10,19 +10,17 @@ from treecast.networks.reading.machine import Complaint, Link, Machine, Node, ca
 _IDLE = frozenset({"pci", "cpu", "nic"})
 _OF_GPUS = frozenset({"gpu", "nvswitch"})
 PCIE = "PCIe"
-"""What links over PCIe are called whose rate a file does not say."""
+"""The name of links over PCIe whose rate a file does not say."""
 NVLINK = {60: 144.0, 70: 160.0, 80: 160.0, 86: 96.0, 90: 164.8, 100: 320.8}
 """Gbit/s of an NVLink each way, by the GPU's compute capability, as NCCL's search has them (src/graph/topo.h)."""
 _CAPABILITY = {"P100": 60, "V100": 70, "A100": 80, "H100": 90, "H200": 90, "B200": 100}  # by what is in the GPU's name
 
 
 def sums(machine: Machine) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
-    """Return what pairs of nodes carry: those that carry as much both ways, and what more is carried one way.
+    """Return the rates of pairs of nodes: those that are the same both ways, and the surplus one way.
 
-    The rate of a cable whose rate is not said is 1. What leads both ways by arcs of its own counts as both ways.
+    The rate of a cable whose rate is not said is 1. Two arcs, there and back, count as both ways.
 
-    Examples
-    --------
     >>> nodes = {"a": Node("gpu"), "b": Node("gpu")}
     >>> sums(Machine("", nodes, [Link("a", "b", 3.0), Link("a", "b", 2.0, one_way=True), Link("b", "a", 1.0, one_way=True)]))
     ({('a', 'b'): 4.0}, {('a', 'b'): 1.0})
@@ -106,19 +104,9 @@ def gpu_links(machine: Machine) -> Machine:
 def rated(machine: Machine, gpu: str, pcie: float) -> Machine:
     """Return a node whose GPU links and PCIe have the rates that people say, where the file says none.
 
-    Parameters
-    ----------
-    machine
-        The node.
-    gpu
-        The name of its GPUs, as in ``H100``; none leaves their links as they are.
-    pcie
-        The Gbit/s of a link over PCIe; without it those that have no rate are left out, with what hangs on nothing else.
-
-    Raises
-    ------
-    ValueError
-        For an unknown GPU, or where only one of the rates is said.
+    ``gpu`` names its GPUs, as in ``H100``; none leaves their links as they are. ``pcie`` is the Gbit/s of a link over PCIe;
+    without it those that have no rate are left out, with the nodes that hang on nothing else. Raises ValueError for an unknown
+    GPU, or where only one of the rates is said.
     """
     known = next((NVLINK[sm] for name, sm in _CAPABILITY.items() if name in gpu.upper()), 0.0)
     if gpu and not known:
@@ -201,13 +189,7 @@ def undirected(machine: Machine) -> Machine:
 
 
 def part_of(machine: Machine, which: str) -> Machine:
-    """Return one part of a machine, by its number (the largest is 1), its name, or a node of it.
-
-    Raises
-    ------
-    ValueError
-        When there is none.
-    """
+    """Return one part of a machine, by its number (the largest is 1), its name, or a node of it. ValueError: there is none."""
     if which in machine.named:
         return machine.named[which]
     found = [part for part in parts(machine) if len(part) > 1]

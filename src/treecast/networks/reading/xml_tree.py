@@ -42,20 +42,10 @@ def tree_of(
 ) -> Element:
     """Return the first element of a file.
 
-    Parameters
-    ----------
-    data
-        The file.
-    kind
-        What it is to be, if it may have any document type; hwloc's is the only one of other files.
-    taken
-        What is called with each element of a name when it ends, and with what it is in; then it is forgotten.
-
-    Raises
-    ------
-    ValueError
-        When it is no XML, declares entities or a document type, or is beyond a limit: 256 elements deep, 2^20 that are kept,
-        64 KiB of an attribute.
+    ``kind`` is what it is to be, if it may have any document type; hwloc's is the only one of other files. ``taken``: what is
+    called with each element of a name when it ends, and with what it is in; then it is forgotten. Raises ValueError when it is
+    no XML, declares entities or a document type, or is beyond a limit: 256 elements deep, 2^20 that are kept, 64 KiB of an
+    attribute.
     """
     root = Element("", {})
     inside, many = [root], [0]  # the elements that are open, and how many were kept before each

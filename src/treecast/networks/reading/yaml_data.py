@@ -9,12 +9,9 @@ _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def yaml_of(data: bytes) -> Any:
-    """Return what a YAML file holds: dicts, lists and texts.
+    """Return the contents of a YAML file: dicts, lists and texts.
 
-    Raises
-    ------
-    ValueError
-        When it is no YAML, or has an anchor, an alias, a tag, or more than 32 levels or 2^20 values.
+    Raises ValueError when it is no YAML, or has an anchor, an alias, a tag, or more than 32 levels or 2^20 values.
     """
     deep = many = 0
     try:

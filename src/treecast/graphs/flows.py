@@ -6,36 +6,18 @@ some node off; the second the fewest nodes that do.
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treecast.against import Against
-from treecast.networks.core import Ints, Network, ints
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.core import Network
+from treecast.networks.kept import kept
+from treecast.ragged import read_only
 
 _MOST_NODES = 2**12  # whose connectivity is counted
-
-
-class Arcs(NamedTuple):
-    """All arcs, sorted by the node that they leave: arc a leads from ``tail[a]`` by ``port[a]`` to ``head[a]``.
-
-    Those that leave u are ``first[u] … first[u+1]-1``; those that enter it ``entering[into[u]] … entering[into[u+1]-1]``.
-    """
-
-    first: Ints
-    head: NDArray[np.int32]
-    tail: NDArray[np.int32]
-    into: Ints
-    entering: NDArray[np.int32]
-    port: NDArray[np.int32]
-
-    def number(self, tail: ArrayLike, port: ArrayLike) -> Ints:
-        """Return the numbers of the arcs that leave some nodes by some ports."""
-        ports = int(self.port.max(initial=0)) + 1
-        names = self.tail.astype(np.int64) * ports + self.port
-        return np.searchsorted(names, ints(tail) * ports + ints(port))
 
 
 class Fewest(NamedTuple):
@@ -45,42 +27,12 @@ class Fewest(NamedTuple):
     node: int
 
 
-@lru_cache(16)
-def arcs_of(network: Network, *, single: bool = False, both_ways: bool = False) -> Arcs:
-    """Return all arcs of a network, by their sources and by their targets.
-
-    ``single``: one of those from one node to another; ``both_ways``: those with an arc back.
-    """
-    first, head, port = network.arc_lists()
-    tail = np.repeat(np.arange(network.nodes, dtype=np.int32), np.diff(first))
-    if both_ways and not network.both_ways:
-        kept = network.back(tail, port) >= 0
-        head, port, tail = head[kept], port[kept], tail[kept]
-    if single and network.parallel_arcs:
-        kept = np.sort(np.unique(tail.astype(np.int64) * network.nodes + head, return_index=True)[1])
-        head, port, tail = head[kept], port[kept], tail[kept]
-    return sorted_arcs(tail, head, port, network.nodes)
-
-
-def sorted_arcs(tail: NDArray[np.int32], head: NDArray[np.int32], port: NDArray[np.int32], nodes: int) -> Arcs:
-    """Return arcs that are sorted by their tails, by their sources and by their targets."""
-    from treecast.kernels.views import read_only
-
-    first = np.searchsorted(tail, np.arange(nodes + 1))
-    entering = np.argsort(head, kind="stable").astype(np.int32)
-    into = np.concatenate([[0], np.cumsum(np.bincount(head, minlength=nodes))])
-    kinds = (np.int64, np.int32, np.int32, np.int64, np.int32, np.int32)
-    columns = (first, head, tail, into, entering, port)
-    return Arcs(*(read_only(column, kind) for column, kind in zip(columns, kinds, strict=True)))
-
-
 def away(arcs: Arcs, nodes: ArrayLike, *, back: bool = False, avoided: int = -1) -> NDArray[np.int32]:
     """Return how many arcs each node is from the nearest of some nodes, or ``back`` to it, by ways round node ``avoided``.
 
     int32 (N,), -1 where no way leads.
     """
     from treecast.kernels.flows import distances
-    from treecast.kernels.views import read_only
 
     far = np.empty(len(arcs.first) - 1, np.int32)
     first, head = (arcs.into, read_only(arcs.tail[arcs.entering], np.int32)) if back else (arcs.first, arcs.head)
@@ -89,13 +41,11 @@ def away(arcs: Arcs, nodes: ArrayLike, *, back: bool = False, avoided: int = -1)
 
 
 def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
-    """Return over how few ways some rank can be reached from ``root`` that share none of what may fail.
+    """Return over how few ways some rank can be reached from ``root`` that share no part which may fail.
 
     The ways share no node but the ends, no link or no arc. Several arcs from one node to another are one link. Relays want
     nothing: ways lead past them, and need not lead to them.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> [fewest_apart(network("tree:2,2"), 0, against).ways for against in ("nodes", "links", "arcs")]
     [1, 1, 1]
@@ -105,38 +55,17 @@ def fewest_apart(network: Network, root: int, against: Against) -> Fewest:
     return fewest_ways(network, root, nodes=against == "nodes", single=True, ranks=True)
 
 
-@lru_cache(64)
+@kept(64)
 def fewest_ways(
     network: Network, root: int, *, nodes: bool = False, single: bool = False, ranks: bool = False
 ) -> Fewest:
-    """Return over how few ways some node can be reached from ``root``: ways that share no arc, or no node.
+    """Return over how few ways some node can be reached from ``root``, and a node to which no more lead: of two nodes or more.
 
-    Parameters
-    ----------
-    network
-        Where; of two nodes or more.
-    root
-        Where the ways begin.
-    nodes
-        Whether the ways to a node are to share no node but the ends, either; else they share no arc.
-    single
-        Whether of several arcs from one node to another only one counts. Then the ways can share no link either: two that go
-        over a link both ways can exchange what follows, and need neither of its arcs.
-    ranks
-        Whether only the ways to ranks count, and not those to relays.
+    The ways share no arc; with ``nodes`` no node but the ends, either. ``single``: of several arcs from one node to another only
+    one counts. Then the ways can share no link either: two that go over a link both ways can exchange their rests, and need
+    neither of its arcs. ``ranks``: only the ways to ranks count, not those to relays. Raises NetworkError when ``root`` is no
+    node.
 
-    Returns
-    -------
-    Fewest
-        The number, and a node to which no more ways lead.
-
-    Raises
-    ------
-    NetworkError
-        When ``root`` is no node.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> fewest_ways(network("mesh:4x4"), 0), fewest_ways(network("tree:2,2"), 0).ways
     (Fewest(ways=2, node=15), 1)
@@ -161,15 +90,13 @@ def fewest_ways(
     return Fewest(int(found), int(where))
 
 
-@lru_cache(64)
+@kept(64)
 def connectivity(network: Network) -> int:
     """Return over how many node-disjoint ways every rank reaches every other; if nodes are many, the least degree, a bound.
 
     Fewest nodes that cut the network leave out one of as many nodes and one more. That one is cut off from some node, or some
     node from it: then it is cut off with the arcs turned round.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> connectivity(network("mesh:3x3")), connectivity(network("path:1"))
     (2, 1)
@@ -187,14 +114,12 @@ def connectivity(network: Network) -> int:
     return min(least, *(fewest_apart(some, root, "nodes").ways for root in roots for some in both))
 
 
-@lru_cache(64)
+@kept(64)
 def arc_connectivity(network: Network, against: Against = "links") -> int:
     """Return over how many ways that share no link, or no arc, every rank reaches every other.
 
     So many arcs lead out of each set of nodes that parts the ranks: one of the two sides of a cut has the first rank.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> arc_connectivity(network("mesh:3x3")), arc_connectivity(network("path:1"))
     (2, 1)
@@ -209,8 +134,6 @@ def least_cut(network: Network, root: int, node: int, against: Against = "nodes"
 
     Where an arc leads from the one to the other, no nodes cut it: then its link stands behind the nodes that cut all other ways.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> mesh = network("mesh:3x3")
     >>> least_cut(mesh, 0, 8), least_cut(mesh, 0, 1), least_cut(mesh, 0, 1, "arcs")

@@ -13,24 +13,10 @@ def saturated(nodes: int, ports: int, parallel: bool = True, most: int = 1 << 14
     """Return every connected graph of so many nodes, each with at most so many ports, to which no cable can be added.
 
     Any other connected one is part of one of these, so whatever can be done on it can be done on one of these. At most one node
-    has free ports, or else a cable could join two. No two of the graphs are the same under other names.
+    has free ports, or else a cable could join two; unless ``parallel`` is false, and two such nodes are joined already. No two
+    of the graphs are the same under other names. Raises OverflowError when more than ``most`` graphs, finished or not, are
+    looked at.
 
-    Parameters
-    ----------
-    nodes, ports
-        The nodes, and the ports of each.
-    parallel
-        Whether several cables may join two nodes. Without, two nodes with free ports may be left that are joined already.
-    most
-        The most graphs, finished or not, to look at.
-
-    Raises
-    ------
-    OverflowError
-        When there are more.
-
-    Examples
-    --------
     >>> len(saturated(6, 2)), len(saturated(6, 3)), len(saturated(6, 3, parallel=False))
     (1, 10, 4)
     """

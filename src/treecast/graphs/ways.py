@@ -8,36 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treecast.errors import NetworkError
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network, ints
-from treecast.networks.flows import arcs_of
 
 
 def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) -> Ints:
-    """Return the least total length of 1 … x node-disjoint ways from ``root`` to each of some nodes.
+    """Return the least total length of 1 … x node-disjoint ways from ``root`` to each of some other nodes, in arcs: int64 (n, x).
 
-    Parameters
-    ----------
-    network
-        Where.
-    root
-        Where the ways begin.
-    nodes
-        Where they end: nodes other than ``root``, shape (n,).
-    copies
-        The number of ways x.
+    Entry [i, j] is that of j + 1 ways to ``nodes[i]``, -1 where there are not so many. Raises NetworkError for what is no node,
+    and a way from a node to itself.
 
-    Returns
-    -------
-    numpy.ndarray
-        In arcs, int64 (n, x): entry [i, j] for j + 1 ways to ``nodes[i]``, -1 where there are not so many.
-
-    Raises
-    ------
-    NetworkError
-        For what is no node, and a way from a node to itself.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> star = network("star:4")
     >>> least_lengths(star, 0, star.neighbors(0), 3).tolist()
@@ -55,27 +35,9 @@ def least_lengths(network: Network, root: int, nodes: ArrayLike, copies: int) ->
 def disjoint_ways(network: Network, root: int, node: int, copies: int) -> list[list[int]]:
     """Return x node-disjoint ways from ``root`` to ``node`` whose total length is least, each as the ports that it takes.
 
-    Parameters
-    ----------
-    network
-        Where.
-    root, node
-        The ends.
-    copies
-        The number of ways x.
+    The shortest way comes first, of equally long ones that which leaves by the lower port. Raises NetworkError when there are
+    not so many ways, for what is no node, and for a way from a node to itself.
 
-    Returns
-    -------
-    list of list of int
-        The shortest way first, of equally long ones that which leaves by the lower port.
-
-    Raises
-    ------
-    NetworkError
-        When there are not so many ways, for what is no node, and for a way from a node to itself.
-
-    Examples
-    --------
     >>> from treecast import network
     >>> disjoint_ways(network("hypercube:3"), 0, 0b011, 3)
     [[0, 1], [1, 0], [2, 0, 1, 2]]

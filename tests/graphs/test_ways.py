@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.oracles.plain import graph_of
 from treecast.errors import NetworkError
+from treecast.graphs.ways import disjoint_ways, least_lengths
 from treecast.networks import Graph, network
-from treecast.networks.ways import disjoint_ways, least_lengths
 
 
 def shortest_ways(graph, root, node, most):

@@ -1,19 +1,19 @@
 """How fast a root can send each node a chunk of its own: cuts that take long to cross, and flows over time.
 
-What a root sends to different nodes is alike until it arrives. So the fewest steps of a scatter are the fewest in which a flow
+Units for different nodes are alike until they arrive. So the fewest steps of a scatter are the fewest in which a flow
 over time brings each node its units: a flow in the network that has a copy of each node for every step (Ford & Fulkerson,
 "Constructing maximal dynamic flows from static flows", 1958; with several ends: Hoppe & Tardos, "The quickest transshipment
 problem", 2000).
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.kept import kept
 
 _MOST_ARCS = 2**20  # of a network in which cuts and flows are searched for
 _MOST_CUT = 2**25  # nodes, arcs and layers, multiplied, where the worst cuts are searched for
@@ -45,15 +45,13 @@ class Flow(NamedTuple):
     end: Ints
 
 
-@lru_cache(64)
+@kept(64)
 def slowest_cuts(network: Network, root: int) -> tuple[Cut, ...]:
     """Return the cuts that bound the steps of a scatter, for each distance from the root one that has fewest arcs for its nodes.
 
     Of all sets of nodes at distance d and beyond it is the one that has most nodes for each arc that leads to it; Newton's method
     finds it by flows (Dinkelbach 1967). In large networks only whole layers and beyond are looked at.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> slowest_cuts(network("mesh:3x3"), 0)[0], slowest_cuts(network("path:4"), 1)[0]
     (Cut(distance=1, nodes=8, arcs=2), Cut(distance=1, nodes=2, arcs=1))
@@ -91,7 +89,7 @@ def searched(network: Network) -> bool:
 
 
 def least_steps(network: Network, root: int, chunks: int) -> int:
-    """Return what the slowest cuts say of the steps in which the root sends each node so many chunks."""
+    """Return a lower bound, by the slowest cuts, of the steps in which the root sends each node so many chunks."""
     return max((cut.steps(chunks) for cut in slowest_cuts(network, root)), default=0)
 
 
@@ -100,25 +98,13 @@ def size(network: Network, root: int, chunks: int) -> int:
     return least_steps(network, root, chunks) * network.arcs
 
 
-@lru_cache(32)
+@kept(32)
 def quickest(network: Network, root: int, chunks: int, *, patient: bool = True) -> Flow | None:
-    """Return a flow that brings each rank so many units from ``root`` in the fewest steps there can be.
+    """Return a flow that brings each rank so many units from ``root`` in the fewest steps, and with the fewest sends.
 
-    Of all such flows it is one with the fewest sends.
+    The network has two ranks or more, which are all reached. ``patient``: whether to go on however long it takes; else None is
+    returned where it takes more than about a second, where that shows.
 
-    Parameters
-    ----------
-    network
-        Where; of two ranks or more, which are all reached.
-    root
-        Where the units begin.
-    chunks
-        The units of each other rank.
-    patient
-        Whether to go on however long it takes; else None is returned where it takes more than about a second, where that shows.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> quickest(network("torus:4x4x4"), 0, 1).steps, quickest(network("path:4"), 1, 3).steps
     (11, 6)

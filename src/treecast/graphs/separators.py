@@ -1,14 +1,15 @@
-"""What makes an alltoall slow: cuts that many pairs of nodes cross over few arcs."""
+"""Separators, which make an alltoall slow: cuts that many pairs of nodes cross over few arcs."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.graphs.flows import away
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints, Network
-from treecast.networks.flows import Arcs, arcs_of, away
 from treecast.networks.grid import Grid
+from treecast.networks.kept import kept
 
 _MOST_NODES = 2**12  # of a network that is searched for cuts
 _STARTS, _SMOOTHED = 12, 40
@@ -31,7 +32,7 @@ class Separator(NamedTuple):
         return self.nodes * self.others
 
 
-@lru_cache(64)
+@kept(64)
 def best_separator(network: Network) -> Separator | None:
     """Return a cut with many pairs for each of its arcs; None where no cut is looked for.
 
@@ -39,8 +40,6 @@ def best_separator(network: Network) -> Separator | None:
     a difference spreads over the network (which tends to an eigenvector), the best beginning of the order is taken, and single
     nodes change sides while that helps. There may be better cuts.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> best_separator(network("torus:3x5x7"))
     Separator(nodes=45, others=60, arcs=30, late=0)

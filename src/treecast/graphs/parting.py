@@ -1,30 +1,22 @@
 """Relays that whatever all ranks hear has to pass: those without which ranks are cut off from others, and some of the rest."""
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints, Network, ints
-from treecast.networks.flows import arcs_of
+from treecast.networks.kept import kept
 
 _MOST_NODES = 2**14  # of a network that is searched
 
 
-@lru_cache(64)
+@kept(64)
 def relays_passed(network: Network) -> int:
     """Return a number of relays that every tree over all ranks has at least; 0 where there are more than 16,384 nodes.
 
     It has the p nodes that are ranks or part ranks. Arcs join these among themselves to c pieces, so p - c links of the tree at
     most lie between them. Each of its s other relays has d neighbors or fewer. So p + s - 1 <= p - c + s d.
 
-    Parameters
-    ----------
-    network
-        Any network.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> relays_passed(network("fat-tree:2")), relays_passed(network("ring:5"))
     (5, 0)
@@ -56,20 +48,13 @@ def _beside(network: Network) -> dict[int, set[int]]:
     return found
 
 
-@lru_cache(64)
+@kept(64)
 def parting_relays(network: Network) -> Ints:
     """Return the relays that part ranks, arcs taken both ways: int64, ascending; none of networks of more than 16,384 nodes.
 
     A depth-first search numbers the nodes from a rank on. A relay parts ranks if from below one of its children, ranks among
     them, no arc leads back above it (Hopcroft & Tarjan 1973).
 
-    Parameters
-    ----------
-    network
-        Any network.
-
-    Examples
-    --------
     >>> import networkx as nx
     >>> from treecast.networks import network
     >>> wired = nx.Graph([("a", "s"), ("b", "s"), ("s", "t"), ("t", "c"), ("t", "end")])
@@ -106,22 +91,8 @@ def parting_relays(network: Network) -> Ints:
 
 
 def far_and_back(network: Network, nodes: ArrayLike) -> tuple[Ints, Ints]:
-    """Return which of some nodes are joined to all ranks both ways, and how many arcs the farthest is away, there and back.
+    """Return those of some nodes that are joined to all ranks both ways, and of each the farthest way there and back, in arcs.
 
-    Parameters
-    ----------
-    network
-        Any network.
-    nodes : array-like of int
-        Nodes: ranks or relays.
-
-    Returns
-    -------
-    two int64 arrays
-        The nodes, and for each the greatest distance to a rank and from one, added up.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> far_and_back(network("path:3"), range(3))
     (array([0, 1, 2]), array([4, 2, 4]))

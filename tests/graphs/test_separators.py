@@ -4,10 +4,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.networks.test_flows import random_graphs
+from tests.graphs.test_flows import random_graphs
+from treecast.graphs.separators import best_separator
 from treecast.networks import network
-from treecast.networks.flows import arcs_of
-from treecast.networks.separators import best_separator
+from treecast.networks.arcs import arcs_of
 
 
 def all_cuts(where):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecast import network
-from treecast.networks.parting import parting_relays, relays_passed
+from treecast.graphs.parting import parting_relays, relays_passed
 
 
 @st.composite

@@ -1,14 +1,14 @@
 """Parts of a network that few arcs join: whatever ranks of all parts add up has to pass these arcs again and again."""
 
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.kept import kept
 
 _MOST_ARCS = 2**16  # of a network that is searched
 
@@ -21,20 +21,13 @@ class Parts(NamedTuple):
     part: NDArray[np.int64]
 
 
-@lru_cache(64)
+@kept(64)
 def weakest_parts(network: Network) -> Parts | None:
     """Return parts with many of them for each arc between them; None of networks of more than 65,536 arcs or of one rank.
 
     At first each node is a part. Those two become one that most arcs join, again and again. The best on the way are taken: those
     of the least quotient of arcs by parts less one. There may be better ones (Cunningham 1985 has the best).
 
-    Parameters
-    ----------
-    network
-        Any network.
-
-    Examples
-    --------
     Two pairs of nodes with four cables within and one between:
 
     >>> import networkx as nx

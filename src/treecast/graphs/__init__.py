@@ -1,0 +1,1 @@
+"""Algorithms on networks: disjoint ways, flows, flows over time, separators, parts."""
