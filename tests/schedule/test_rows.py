@@ -30,7 +30,7 @@ def tables(draw):
     for _ in range(draw(st.integers(0, 10))):
         number = draw(st.integers(0, len(payloads) - 1))
         length = sum(b - a for a, b in payloads[number])
-        steps = draw(st.sampled_from([1, max(length, 1)]))
+        steps = max(length - 1, 0) * draw(st.sampled_from([0, 1, 1, 2, 3])) + 1
         few = [draw(st.integers(0, most)) for most in (1, 2, 2, 1)]
         rows.append((few[0], steps, *few[1:], draw(st.integers(-1, 1)), number))
     columns = np.array(rows, np.int64).reshape(-1, 7).T
@@ -111,13 +111,29 @@ def test_pieces_are_every_range_of_every_row(table):
 
 
 @given(tables())
-def test_a_row_is_a_stream_unless_it_sends_several_chunks_in_one_step(table):
+def test_the_pace_of_a_row_is_that_of_its_chunks(table):
     payloads, columns = table
     rows = Rows.of(Payloads.of(payloads), **columns)
     chunks = [sum(b - a for a, b in rows.payloads.ranges(p)) for p in rows.payload.tolist()]
-    combined = [steps == 1 and length > 1 for steps, length in zip(rows.steps.tolist(), chunks, strict=True)]
-    assert (~rows.streaming).tolist() == combined
-    assert rows.streaming[rows.control].all()
+    for pace, steps, length, messages in zip(
+        rows.pace.tolist(), rows.steps.tolist(), chunks, rows.messages.tolist(), strict=True
+    ):
+        assert steps == max(length - 1, 0) * pace + 1
+        assert length > 1 or pace == 1
+        assert messages == (1 if pace == 0 else max(length, 1))
+
+
+@given(tables())
+def test_runs_are_pieces_with_paced_streams_cut_into_chunks(table):
+    payloads, columns = table
+    rows = Rows.of(Payloads.of(payloads), **columns)
+    expected = []
+    for row, first, stop, place in zip(*(column.tolist() for column in rows.pieces), strict=True):
+        if rows.pace[row] > 1:
+            expected += [(row, c, c + 1, place + c - first) for c in range(first, stop)]
+        else:
+            expected.append((row, first, stop, place))
+    assert list(zip(*(column.tolist() for column in rows.runs), strict=True)) == expected
 
 
 @given(arbitrary() | planned_of())

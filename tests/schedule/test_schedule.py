@@ -107,6 +107,7 @@ def test_programs_of_orbits_make_up_the_whole(schedule):
     ("change", "said"),
     [
         ({"steps": [2]}, "a stream takes one step per chunk"),
+        ({"steps": [4]}, "a stream takes one step per chunk"),
         ({"steps": [0]}, "outside 1"),
         ({"step": [-1]}, "outside 0"),
         ({"step": [2**31]}, "outside 0"),

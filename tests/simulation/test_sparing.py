@@ -232,7 +232,7 @@ def single_faults(d, steps, kind):
         yield from (({}, {(v, port): step}) for v in range(1 << d) for port in range(d))
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("kind", "d"),

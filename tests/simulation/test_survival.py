@@ -63,6 +63,7 @@ def every_set(schedule, chances):
     return loss, unserved
 
 
+@pytest.mark.each(5)
 @pytest.mark.parametrize(
     ("kind", "spec", "asked"),
     [

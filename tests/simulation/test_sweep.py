@@ -91,6 +91,7 @@ def test_as_many_faults_as_copies_do_harm(kind, spec):
             assert not (what == "arcs" and found.holds)
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize(
     ("kind", "spec", "copies"),
     [(kind, spec, 2) for kind in SPREADING for spec in ("star:4", "hypercube:3")]

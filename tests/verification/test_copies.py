@@ -5,13 +5,13 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
-from tests.networks.test_flows import random_graphs
+from tests.graphs.test_flows import random_graphs
 from treecast import elect, load, plan, save, sweep, verify
 from treecast.against import AGAINST, covers
 from treecast.description import describe
 from treecast.errors import ScheduleError, TreecastError
+from treecast.graphs.flows import fewest_apart
 from treecast.networks import network
-from treecast.networks.flows import fewest_apart
 from treecast.plans import plan_again
 from treecast.schedule import Payloads, Rows, Schedule
 

@@ -107,7 +107,7 @@ def all_changes(kind, spec, most):
     assert 0 < sum(kept.values()) < sum(seen.values())
 
 
-@pytest.mark.each(6)
+@pytest.mark.each(11)
 @pytest.mark.parametrize("spec", ["star:3", "hypercube:2", pytest.param("hypercube:3", marks=pytest.mark.long)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_change_of_one_row_of_any_kind_is_judged_right(kind, spec):

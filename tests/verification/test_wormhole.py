@@ -27,7 +27,7 @@ MESHES = ["mesh:1x1", "mesh:2x1", "path:7", "mesh:3x5", "mesh:5x5", "mesh:4x4", 
 KINDS = ["broadcast", "scatter", "gather", "reduce", "reduce-broadcast"]
 
 
-@pytest.mark.each(7)
+@pytest.mark.each(13)
 @pytest.mark.parametrize(
     "spec", [pytest.param(spec, marks=pytest.mark.long if network(spec).nodes > 15 else ()) for spec in MESHES]
 )
@@ -125,7 +125,7 @@ def turns(where, u, v, order):
     return found
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("order", ["first", "last", "diagonal"])
 @pytest.mark.parametrize(
     "spec", ["mesh:4x3", "torus:5x4", "torus:2x3", "mesh:3x2x3", "ring:6", "mesh:7x5", "torus:4x3x5"]
@@ -227,7 +227,7 @@ def test_a_pair_that_meets_on_several_channels_is_one_pair():
     assert verify(messages(line, (0, 0, 1), (1, 0, 5), (2, 0, 4))).depth_contention == 0
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(
     "spec",
     ["path:16", "mesh:4x4", "mesh:8x8", "mesh:16x4", "mesh:2x32", "mesh:4x4x4", "mesh:2x8x4", "mesh:2x2x2x2x2x2"],
@@ -240,6 +240,7 @@ def test_recursion_by_boxes_has_no_depth_contention(spec):
             assert depth_contention(schedule, model(under)) == 0
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize(
     "shape", [(a, b) for a in range(2, 8) for b in range(a, 8)] + [(2, 3, 3), (3, 3, 3), (2, 3, 5), (4, 4, 2)], ids=str
 )

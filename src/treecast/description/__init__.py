@@ -11,7 +11,16 @@ Whoever adds a kind of result registers beside it how it is described, and nothi
 {'heads': 7}
 """
 
-from treecast.description.description import MOST_ROWS, Described, Description, Mark, Table, describe, node_table
+from treecast.description.description import (
+    MOST_ROWS,
+    Described,
+    Description,
+    Mark,
+    Table,
+    describe,
+    node_table,
+    values_of,
+)
 from treecast.description.words import count_of, list_few, spell, spell_counts, spell_range, spell_ranges
 
 __all__ = [
@@ -28,4 +37,5 @@ __all__ = [
     "spell_counts",
     "spell_range",
     "spell_ranges",
+    "values_of",
 ]

@@ -14,24 +14,11 @@ MOST_ROWS = 130
 
 @dataclass(frozen=True)
 class Table:
-    """A table for people.
+    """A table for people: the heads of its ``columns``, and the cells of its ``rows``, which are spelled when they are shown.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        The heads of the columns.
-    rows : sequence of sequences
-        The cells of each row, of any type: they are spelled when they are shown.
-    title : str
-        Lines above the table.
-    notes : tuple of str
-        Lines below it.
-    marks : mapping from str to Mark
-        The verdicts of cells with certain contents.
-    most : int, optional
-        The most rows to show. Of a longer table the rows that are marked good are left out, then the last ones.
-    of : str
-        The name of the rows, in the plural.
+    ``title`` stands above it, ``notes`` below. ``marks``: the verdicts of cells with certain contents. ``most``: the most rows to
+    show; of a longer table the rows that are marked good are left out, then the last ones. ``of``: the name of the rows, in
+    the plural.
     """
 
     columns: tuple[str, ...]
@@ -66,18 +53,9 @@ class Table:
 class Description:
     """A result in all the forms in which it is shown.
 
-    Parameters
-    ----------
-    figures : mapping from str to values, or iterable of such
-        The contents of JSON. Ranges of chunks are half-open pairs (first, stop). An iterable is written out when it is needed.
-    lines : mapping from str to values
-        The first part for people: names and values, a list of values below one another. The verdict comes first.
-    tables : tuple of Table
-        The tables behind the lines.
-    notes : iterable of str
-        Lines of text that follow the tables.
-    holds : bool
-        Whether all is as it should be; the command line's exit status is made of it.
+    ``figures``: the contents of JSON; ranges of chunks are half-open pairs, and an iterable is written out when it is needed.
+    ``lines``: the first part for people, names and values, a list of values below one another; the verdict comes first. Then
+    come ``tables``, and ``notes``. ``holds``: whether all is as it should be, of which the command line's exit status is made.
     """
 
     figures: Mapping[str, object] | Iterable[object]
@@ -102,14 +80,9 @@ class Description:
         return self.joined(Description(figures or {}, lines or {}, tables, notes))
 
     def joined(self, other: "Description", after: str = "") -> "Description":
-        """Return this description and another in one; it holds when both do.
+        """Return this description and another in one, whose figures and lines replace those of one name; it holds when both do.
 
-        Parameters
-        ----------
-        other : Description
-            Its figures and lines replace those of the same name.
-        after : str
-            The line behind which the new lines of ``other`` go; else they are the last.
+        ``after``: the line behind which the new lines of the other go; else they are the last.
         """
         lines, names = {**self.lines, **other.lines}, list(self.lines)
         if after in self.lines:
@@ -129,20 +102,14 @@ class Description:
         )
 
 
+def values_of(result: object, *names: str) -> dict[str, Any]:
+    """Return the values of a result under their own names, for its figures."""
+    return {name: getattr(result, name) for name in names}
+
+
 @singledispatch
 def describe(result: object) -> Description:
-    """Return the description of a result.
-
-    Parameters
-    ----------
-    result
-        A result of treecast: a schedule, a report, a trace, …; or a list of such.
-
-    Raises
-    ------
-    TypeError
-        When nobody has registered how to describe it.
-    """
+    """Return the description of a result, or of a list of such. Raises TypeError when nobody has registered how."""
     raise TypeError(f"nobody says how to describe a {type(result).__name__}: register it with describe.register")
 
 
@@ -165,19 +132,7 @@ def _(results: list[Any]) -> Description:
 def node_table(
     columns: tuple[str, ...], rows: Sequence[Sequence[object]], marks: Mapping[str, Mark], of: str = "nodes"
 ) -> Table:
-    """Return a table with a row for each node, of which at most ``MOST_ROWS`` are shown.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The heads of the columns; one of them is for the verdict.
-    rows : sequence of sequences
-        The cells, a row for each node.
-    marks : mapping from str to Mark
-        The mark of each verdict: rows with a good one are left out where there are too many.
-    of : str
-        The name of the rows, in the plural.
-    """
+    """Return a table with a row for each node, of which at most ``MOST_ROWS`` are shown: those with no good mark first."""
     return Table(columns, rows, marks=marks, most=MOST_ROWS, of=of)
 
 

@@ -3,7 +3,7 @@
 from treecast.schedule.description import describe_job
 from treecast.schedule.message_sizes import longest_messages
 from treecast.schedule.payloads import Payloads
-from treecast.schedule.recipe import NO_RECIPE, Job, Recipe
+from treecast.schedule.recipe import NO_RECIPE, Recipe
 from treecast.schedule.rows import COLUMNS, Pieces, Row, Rows
 from treecast.schedule.schedule import Schedule
 from treecast.schedule.sends import Claims, Send, Sends
@@ -12,7 +12,6 @@ __all__ = [
     "COLUMNS",
     "NO_RECIPE",
     "Claims",
-    "Job",
     "Payloads",
     "Pieces",
     "Recipe",

@@ -2,19 +2,19 @@
 
 The chunk numbers are cut where the range of a payload begins or ends, and where the chunks that a node has or wants do.
 All chunks of an atom are then in the same payloads, and in a stream each follows the one before by one step: a fact
-about the first chunk of the atom holds for all.
+about the first chunk of the atom holds for all. In a paced stream it follows by as many steps as the row's pace says.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecast.collectives import Collective, Holdings
 from treecast.errors import ScheduleError
 from treecast.ragged import Ints, explode, places, starts
 from treecast.schedule import Schedule
+from treecast.steps import NEVER
 
 _MOST_ATOMS = 10_000_000
 
@@ -25,7 +25,7 @@ class Atoms:
 
     Atom a is the chunks ``bounds[a] … bounds[a+1]-1`` (int64, (atoms+1,)). Payload p consists of the atoms ``atom[i]``,
     each ``place[i]`` chunks behind the payload's beginning, for i in ``start[p] … start[p+1]-1`` (int64).
-    ``shift``: 1 where the chunks of an atom follow one another by a step, 0 where they all move at once: int64 (atoms,).
+    ``shift``: how many steps the chunks of an atom follow one another by, 0 where they all move at once: int64 (atoms,).
     """
 
     bounds: Ints
@@ -45,7 +45,7 @@ class Atoms:
     @property
     def steps(self) -> Ints:
         """For how many steps a row sends each atom: int64 (atoms,)."""
-        return np.where(self.shift == 1, self.lengths, 1)
+        return (self.lengths - 1) * self.shift + 1
 
     def of_chunk(self, chunk: int) -> tuple[int, int]:
         """Return the atom of a chunk, and the chunk's place in it."""
@@ -71,7 +71,7 @@ class Atoms:
 def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     """Return the atoms of a schedule; ``extra``: more chunk numbers at which to cut.
 
-    Where an atom is both streamed and sent combined, it is cut into single chunks.
+    Where rows send an atom at different paces, or combined, it is cut into single chunks.
     """
     part, table = schedule.part, schedule.rows.payloads
     if part.lengths is None and part.chunks // part.messages > _MOST_ATOMS:
@@ -80,18 +80,19 @@ def cut_into_atoms(schedule: Schedule, extra: Ints | None = None) -> Atoms:
     if extra is not None:
         ends.append(extra[(extra > 0) & (extra < part.chunks)])
     bounds = _with_results(part, np.unique(np.concatenate(ends)))
-    used = _ways_of_payloads(schedule)
+    paces = _paces_of_payloads(schedule)
     while True:
         start, atom, place = _places(schedule, bounds)
-        streamed, combined = (_mark_atoms(ways, start, atom, len(bounds) - 1) for ways in used)
-        if part.results:  # a finished sum moves as its sum does, or each chunk by itself
-            half = (len(bounds) - 1) // 2
-            streamed, combined = (np.tile(mask[:half] | mask[half:], 2) for mask in (streamed, combined))
-        mixed = np.flatnonzero(streamed & combined & (np.diff(bounds) > 1))
+        least, most = np.full(len(bounds) - 1, NEVER), np.zeros(len(bounds) - 1, np.int64)
+        for found, extreme, of_payload in zip((least, most), (np.minimum, np.maximum), paces, strict=True):
+            extreme.at(found, atom, np.repeat(of_payload, np.diff(start)))
+            if part.results:  # a finished sum moves as its sum does, or each chunk by itself
+                found[:] = np.tile(extreme(*found.reshape(2, -1)), 2)
+        mixed = np.flatnonzero((least < most) & (np.diff(bounds) > 1))
         if int(np.diff(bounds)[mixed].sum()) + len(bounds) > _MOST_ATOMS:
             raise ScheduleError("too many different runs of chunks to judge: send chunks in longer, equal ranges")
         if not len(mixed):
-            return Atoms(bounds, start, atom, place, (~combined).astype(np.int64))
+            return Atoms(bounds, start, atom, place, np.where(least < NEVER, least, 1))
         singles: list[Ints] = [np.arange(bounds[a], bounds[a + 1], dtype=np.int64) for a in mixed]
         bounds = _with_results(part, np.unique(np.concatenate([bounds, *singles])))
 
@@ -113,18 +114,14 @@ def _places(schedule: Schedule, bounds: Ints) -> tuple[Ints, Ints, Ints]:
     return starts(count)[table.start], atom, place
 
 
-def _ways_of_payloads(schedule: Schedule) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which payloads of more than one chunk some row streams, and which some row sends combined."""
-    rows, lengths = schedule.rows, schedule.rows.payloads.lengths
-    count = np.bincount(rows.payload * 2 + rows.streaming, minlength=2 * len(lengths))
-    return (count[1::2] > 0) & (lengths > 1), (count[::2] > 0) & (lengths > 1)
-
-
-def _mark_atoms(payloads: NDArray[np.bool_], start: Ints, atom: Ints, atoms: int) -> NDArray[np.bool_]:
-    """Return the atoms that lie in some of the payloads that a mask marks."""
-    marked = np.zeros(atoms, bool)
-    marked[atom[np.repeat(payloads, np.diff(start))]] = True
-    return marked
+def _paces_of_payloads(schedule: Schedule) -> tuple[Ints, Ints]:
+    """Return the least and the greatest pace at which rows send each payload; of those of one chunk NEVER and 0."""
+    rows = schedule.rows
+    least, most = np.full(len(rows.payloads), NEVER), np.zeros(len(rows.payloads), np.int64)
+    several = rows.chunks_sent > 1
+    for found, extreme in ((least, np.minimum), (most, np.maximum)):
+        extreme.at(found, rows.payload[several], rows.pace[several])
+    return least, most
 
 
 @dataclass(frozen=True, eq=False)

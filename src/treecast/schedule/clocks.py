@@ -10,8 +10,8 @@ import numpy as np
 
 from treecast.errors import ScheduleError
 from treecast.models import takes
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.ragged import starts
 from treecast.schedule.costs import Costs
 from treecast.schedule.schedule import Schedule

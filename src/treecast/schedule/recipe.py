@@ -2,62 +2,11 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-from treecast.against import Against
-from treecast.collectives import Collective
-from treecast.models import Model
-from treecast.networks import Network
-from treecast.networks.recognition import Likeness
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treecast.schedule.schedule import Schedule
-
-Where = TypeVar("Where", bound=Network, covariant=True)
-
-
-@dataclass(frozen=True)
-class Job(Generic[Where]):
-    """A builder's task.
-
-    Parameters
-    ----------
-    network, collective, model
-        The place, the collective, and the machine.
-    copies
-        Over how many disjoint ways each chunk is to reach each node, from 1.
-    against
-        The parts that the ways must not share: nodes, links or arcs.
-    options
-        The builder's own options by name, with their values as the builder reads them.
-    likeness
-        Where a graph was given that is ``network`` under other names: which node is which.
-    """
-
-    network: Where
-    collective: Collective
-    model: Model
-    copies: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    against: Against = "nodes"
-    likeness: Likeness | None = None
-
-    def __repr__(self) -> str:
-        return f"<Job {self.collective.kind} {self.network.spec[:60]}: {self.copies} copies under {self.model.name}>"
-
-    def __str__(self) -> str:
-        return f"{self.collective}, on {self.network.spec} under {self.model.name}, {self.copies} copies"
-
-    def doing(self, kind: str) -> "Job[Where]":
-        """Return the same job for another kind of collective of the same root and messages.
-
-        Raises
-        ------
-        PlanError
-            Where the other kind does not go with this job's lengths or targets.
-        """
-        return replace(self, collective=replace(self.collective, kind=kind))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Rows: who sends which chunks to whom over which arc at which step, as columns.
 
-A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. It is one of two things:
+A *row* says: ``src`` sends ``payload`` to ``dst`` by ``port`` during steps ``step … step+steps-1``. Its *pace* is the number of
+steps from one chunk to the next, in the order of its payload: n chunks take (n - 1) · pace + 1 steps.
 
-- A **stream** sends one chunk a step, in the order of its payload, so it takes as many steps as it has chunks. A row of one chunk
-  is a stream: one chunk in one step. A row without chunks, a *control flit*, counts as a stream too: it takes the one step in
-  which a node tells its neighbour when to begin, and combines nothing.
-- Any other row is **combined**: it sends several chunks in one step.
+- A **stream** has pace 1: one chunk a step. A row of one chunk is a stream: one chunk in one step. A row without chunks, a
+  *control flit*, counts as a stream too: it takes the one step in which a node tells its neighbour when to begin.
+- A **paced stream** has pace T > 1: one chunk in every T steps. In the steps between, its arc and its nodes are free.
+- A **combined** row has pace 0: it sends several chunks in one step.
 
-``Rows.streaming`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists the
+``Rows.pace`` is this definition, ``Rows.leaves`` says in which step a chunk leaves by it, and ``Rows.pieces`` lists the
 chunks that rows carry. A pipelined broadcast of a million messages has one row per arc of its trees.
 """
 
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treecast.description import count_of
 from treecast.errors import ScheduleError
-from treecast.ragged import Ints, explode
+from treecast.ragged import Ints, explode, places
 from treecast.schedule.payloads import Payloads, check_payloads, drop_duplicates, number_by_first_use
 from treecast.steps import NEVER
 
@@ -189,9 +190,15 @@ class Rows:
         return self.chunks_sent == 0
 
     @cached_property
-    def streaming(self) -> NDArray[np.bool_]:
-        """Which rows are streams, as the module defines them; the others send several chunks in one step: bool (rows,)."""
-        return self.steps == np.maximum(self.chunks_sent, 1)
+    def pace(self) -> NDArray[np.int32]:
+        """The steps from one chunk of each row to the next, as the module defines them; 0: all go in one step. int32 (rows,)."""
+        gaps = self.chunks_sent - 1
+        return np.where(gaps > 0, (self.steps - 1) // np.maximum(gaps, 1), 1).astype(np.int32)
+
+    @property
+    def messages(self) -> Ints:
+        """The number of messages that each row is: one for each chunk, or one for all: int64 (rows,)."""
+        return np.where(self.pace > 0, np.maximum(self.chunks_sent, 1), 1)
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -212,9 +219,18 @@ class Rows:
         row, entry = explode(table.start, self.payload)
         return Pieces(row, table.first[entry], table.stop[entry], table.before[entry])
 
+    @cached_property
+    def runs(self) -> Pieces:
+        """The same, with those of paced streams cut into single chunks: the chunks of each go one a step, or all in one."""
+        row, first, stop, place = self.pieces
+        count = np.where(self.pace[row] > 1, stop - first, 1)
+        of, inside = np.repeat(np.arange(len(row)), count), places(count)
+        begin = first[of] + inside
+        return Pieces(row[of], begin, np.where(count[of] > 1, begin + 1, stop[of]), place[of] + inside)
+
     def leaves(self, row: Ints, place: Ints) -> Ints:
         """Return the step in which the chunk at ``place`` (0-based) of each ``row``'s payload leaves: int64."""
-        return self.step[row].astype(np.int64) + np.where(self.streaming[row], place, 0)
+        return self.step[row].astype(np.int64) + self.pace[row] * place
 
     def __repr__(self) -> str:
         return f"<Rows: {count_of(len(self), 'row')}, {count_of(len(self.payloads), 'payload')}>"

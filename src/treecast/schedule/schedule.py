@@ -209,10 +209,10 @@ class Schedule(Described):
         a step are one message; the message that an orbit sends by a port has the chunks of all sources.
         """
         rows, speaking = self.rows, self.speaking
-        step, steps = rows.step[speaking].astype(np.int64), rows.steps[speaking].astype(np.int64)
+        step, pace = rows.step[speaking].astype(np.int64), rows.pace[speaking].astype(np.int64)
         carrier = (rows.port if self.orbit else self.network.arc(rows.src, rows.port))[speaking].astype(np.int64)
         chunks = rows.chunks_sent[speaking]
-        return longest_messages(self.model, step, steps, chunks=chunks, carrier=carrier, total=self.steps)
+        return longest_messages(self.model, step, pace, chunks=chunks, carrier=carrier, total=self.steps)
 
     @cached_property
     def arcs_back(self) -> Ints:
@@ -332,10 +332,10 @@ class Schedule(Described):
             begun = int(np.searchsorted(rows.step, step, side="right"))
             active = np.flatnonzero(rows.step[:begun] + rows.steps[:begun] > step)
             length = rows.chunks_sent[active]
-            streaming = rows.streaming[active]
-            count = np.where(streaming, np.minimum(length, 1), length)
+            pace, gone = np.maximum(rows.pace[active], 1), step - rows.step[active]
+            count = np.where(rows.pace[active] > 0, (gone % pace == 0) & (length > 0), length)
             row = np.repeat(active, count)
-            place = places(count) + np.repeat(np.where(streaming, step - rows.step[active], 0), count)
+            place = places(count) + np.repeat(gone // pace, count)
             chunk = rows.payloads.chunk(rows.payload[row], place)
             src, dst = rows.src[row].astype(np.int64), rows.dst[row].astype(np.int64)
             port, tree = rows.port[row].astype(np.int64), rows.tree[row].astype(np.int64)

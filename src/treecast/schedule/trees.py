@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treecast.errors import ScheduleError
 from treecast.networks import Network
-from treecast.ragged import Ints, starts
+from treecast.ragged import Ints, read_only, starts
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -71,7 +71,6 @@ class Tree:
         Nearest first, and siblings by port, cyclically from the first port, unless ``served`` says otherwise.
         """
         from treecast.kernels.streams import breadth_first
-        from treecast.kernels.views import read_only
 
         if self.served is not None:
             return self.served
@@ -128,12 +127,17 @@ class Tree:
         first = starts(np.bincount(above, minlength=self.network.nodes))
         return first, below[np.argsort(above, kind="stable")]
 
+    @cached_property
+    def places(self) -> Ints:
+        """The place of each node in a walk that goes down the tree before it goes on: int64 (N,); siblings in order."""
+        from treecast.kernels.trees import preorder
+
+        return preorder(read_only(self.parent, np.int32), read_only(self.order, np.int32))[0]
+
     def preorder(self) -> NDArray[np.int32]:
         """Return the nodes of the tree, whole subtrees one after another: int32; siblings in order."""
-        from treecast.kernels.streams import preorder
-
         nodes = np.empty_like(self.order)
-        nodes[preorder(self.parent, self.order)[self.order]] = self.order
+        nodes[self.places[self.order]] = self.order
         return nodes
 
     def children(self, node: int) -> list[int]:
@@ -259,7 +263,6 @@ class TreeSet:
             When a tree does not lead to every rank.
         """
         from treecast.kernels.trees import depths
-        from treecast.kernels.views import read_only
 
         depth = np.empty(self.parent.shape, np.int32)
         for tree, parent in enumerate(self.parent):

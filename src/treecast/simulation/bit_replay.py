@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Described, Description, describe
+from treecast.description import Described, Description, describe, values_of
 from treecast.errors import ScheduleError
 from treecast.models import Cost
 from treecast.networks.core import Ints
@@ -141,9 +141,7 @@ def _(found: Gossip) -> Description:
     lacking = [(network.label(node), int(found.missing[node])) for node in np.flatnonzero(found.missing).tolist()]
     figures = {
         "lost": [{"node": node, "sources": count} for node, count in lacking],
-        "steps": found.steps,
-        "transmissions": found.transmissions,
-        "lost_sends": found.lost_sends,
+        **values_of(found, "steps", "transmissions", "lost_sends"),
         "message_sizes": sizes,
     }
     lines = {

@@ -15,15 +15,7 @@ _UNKNOWN = 0.1  # of a loss: a curve ends where more may lie in numbers of fault
 
 @dataclass(frozen=True, repr=False)
 class Curves(Described):
-    """The reliability of several schedules under the same probabilities.
-
-    Parameters
-    ----------
-    found : tuple of Reliability
-        The reliability of each.
-    names : tuple of str
-        Their names.
-    """
+    """The reliability of several schedules, each with its name, under the same probabilities."""
 
     found: tuple[Reliability, ...]
     names: tuple[str, ...]

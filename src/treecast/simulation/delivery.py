@@ -16,18 +16,9 @@ def describe_delivery(
     lacking: Sequence[str] = (),
     words: tuple[str, str] = ("node", "faults"),
 ) -> Description:
-    """Return how many of the living got all that they want, the faults, and the losses.
+    """Return how many of the living got all that they want (``delivered`` of ``living``), the faults, and the losses.
 
-    Parameters
-    ----------
-    delivered, living : int
-        How many living nodes got all that they want, and how many there are.
-    failed : sequence of str
-        The faults.
-    lacking : sequence of str
-        The losses, a line each, for people.
-    words : tuple of str
-        The label of a node, and the faults.
+    ``lacking``: the losses, a line each, for people; ``words``: those for a node and for the faults.
     """
     who, what = words
     lines: dict[str, object] = {"delivered": f"everything to all {living:,} living {who}s"}

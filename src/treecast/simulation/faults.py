@@ -196,17 +196,7 @@ def _texts(given: str | Iterable[str]) -> Iterable[str]:
 def read_faults(network: Network, texts: Iterable[str]) -> Faults:
     """Return the faults that people write, nodes and links in one list: a word that names no node, but two, is a link or an arc.
 
-    Parameters
-    ----------
-    network : Network
-        The network whose nodes and links fail.
-    texts : iterable of str
-        Nodes, links and arcs as ``parse_faults`` takes them.
-
-    Raises
-    ------
-    FaultError, NetworkError
-        For nodes and links that do not exist.
+    They are written as ``parse_faults`` takes them. Raises FaultError or NetworkError for nodes and links that do not exist.
     """
     nodes, links = list[str](), list[str]()
     for text in texts:

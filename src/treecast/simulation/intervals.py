@@ -9,15 +9,9 @@ _TINY = 1e-300
 def clopper_pearson(hits: int, draws: int, doubt: float) -> tuple[float, float]:
     """Return the ends between which a probability lies, given how often something came true (Clopper & Pearson 1934).
 
-    Parameters
-    ----------
-    hits, draws : int
-        In how many of the draws, which are independent, it came true.
-    doubt : float
-        The interval fails to hold the probability at most so often.
+    It came true in ``hits`` of ``draws``, which are independent. The interval fails to hold the probability at most as often
+    as ``doubt`` says.
 
-    Examples
-    --------
     >>> low, high = clopper_pearson(0, 100, 0.05)
     >>> low, round(high, 6) == round(1 - 0.025 ** 0.01, 6)
     (0.0, True)
@@ -86,19 +80,9 @@ def _apart(value: float) -> float:
 def mean_within(total: float, squares: float, draws: int, doubt: float) -> tuple[float, float]:
     """Return the ends between which the mean of something between 0 and 1 lies, given sums over independent draws.
 
-    The bound is the empirical one of Maurer & Pontil 2009 (arXiv 0907.3740, theorem 4), on either side.
+    The bound is the empirical one of Maurer & Pontil 2009 (arXiv 0907.3740, theorem 4), on either side. ``total`` and
+    ``squares``: the sums of the values and of their squares. The interval fails at most as often as ``doubt`` says.
 
-    Parameters
-    ----------
-    total, squares : float
-        The sum of the drawn values, and of their squares.
-    draws : int
-        How many there were.
-    doubt : float
-        The interval fails to hold the mean at most so often.
-
-    Examples
-    --------
     >>> low, high = mean_within(50.0, 50.0, 100, 0.05)
     >>> 0.2 < low < 0.4 and 0.6 < high < 0.8
     True

@@ -37,18 +37,11 @@ class Task(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The harm of some sets.
+    """The harm of some sets: how many were ``tried``, and how many of them left a living node without a chunk (``harmful``).
 
-    Parameters
-    ----------
-    tried, harmful : int
-        How many there were, and how many of them left a living node without a chunk.
-    share : float
-        How likely those are, of all sets of their stratum.
-    lost, squares : float
-        The shares of living nodes that lack something, and their squares, added up: weighed where sets are, else one by one.
-    by : mapping from tuple to (int, int, float)
-        How many of each stratum were tried and did harm, and the shares added up, where several were drawn from.
+    ``share``: how likely those are, of all sets of their stratum. ``lost`` and ``squares``: the shares of living nodes that
+    lack something, and their squares, added up: weighed where sets are, else one by one. ``by``: how many of each stratum
+    were tried and did harm, and the shares added up, where several were drawn from.
     """
 
     tried: int
@@ -135,11 +128,4 @@ def _add(tallies: Sequence[Tally]) -> Tally:
         for faults, more in tally.by.items():
             before = by.get(faults, (0, 0, 0.0))
             by[faults] = before[0] + more[0], before[1] + more[1], before[2] + more[2]
-    return Tally(
-        sum(tally.tried for tally in tallies),
-        sum(tally.harmful for tally in tallies),
-        sum(tally.share for tally in tallies),
-        sum(tally.lost for tally in tallies),
-        sum(tally.squares for tally in tallies),
-        by,
-    )
+    return Tally._make([*map(sum, zip(*(tally[:-1] for tally in tallies), strict=True)), by])

@@ -5,31 +5,18 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import NamedTuple
 
-from treecast.description import Described, Description, Table, count_of, describe
+from treecast.description import Described, Description, Table, count_of, describe, values_of
 from treecast.errors import FaultError
 from treecast.schedule import Schedule
 from treecast.simulation.strata import Elements, Stratum, weigh_strata
 
 
 class Harm(NamedTuple):
-    """The harm of a stratum, as far as it is known.
+    """The harm of a stratum, as far as it is known: ``harmful`` of the ``tried`` sets leave a living node without a chunk.
 
-    Parameters
-    ----------
-    stratum : Stratum
-        The numbers of faults, how likely they are, and how many sets have them.
-    how : str
-        ``all`` where every set was replayed, ``drawn`` where random ones were, ``proven`` where it is known that none does harm.
-    tried, harmful : int
-        How many sets were replayed, and how many of these leave a living node without a chunk.
-    share : float
-        How likely a set of the stratum does harm.
-    low, high : float
-        The ends of the interval for that.
-    lost : float
-        The share of the living nodes that lack something, on average over the stratum.
-    lost_low, lost_high : float
-        The ends of the interval for that.
+    ``how``: ``all`` where every set was replayed, ``drawn`` where random ones were, ``proven`` where it is known that none does
+    harm. ``share``: how likely a set does harm, in ``low … high``. ``lost``: the share of the living nodes that lack something,
+    on average over the stratum, in ``lost_low … lost_high``.
     """
 
     stratum: Stratum
@@ -42,6 +29,16 @@ class Harm(NamedTuple):
     lost: float
     lost_low: float
     lost_high: float
+
+    @property
+    def shares(self) -> "Interval":
+        """How likely a set does harm."""
+        return Interval(self.low, self.share, self.high)
+
+    @property
+    def unserved(self) -> "Interval":
+        """The share of the living nodes that lack something."""
+        return Interval(self.lost_low, self.lost, self.lost_high)
 
 
 class Interval(NamedTuple):
@@ -107,12 +104,12 @@ class Reliability(Described):
     @property
     def loss(self) -> Interval:
         """The probability that some living node does not get everything."""
-        return _weigh([(h.stratum.weight, (h.low, h.share, h.high)) for h in self._apart], self.tail)
+        return _weigh([(h.stratum.weight, h.shares) for h in self._apart], self.tail)
 
     @property
     def unserved(self) -> Interval:
         """The share of living nodes that do not get everything, on average; none where no node lives that wants something."""
-        return _weigh([(h.stratum.weight, (h.lost_low, h.lost, h.lost_high)) for h in self._apart], self.tail)
+        return _weigh([(h.stratum.weight, h.unserved) for h in self._apart], self.tail)
 
     def loss_times(self, factor: float) -> Interval:
         """Return the probability of a loss where everything is ``factor`` times as likely to fail.
@@ -120,7 +117,7 @@ class Reliability(Described):
         Raises FaultError where elements of one kind are not equally likely to fail: their strata hold for one factor only.
         """
         weights, tail = self._times(factor)
-        return _weigh([(w, (h.low, h.share, h.high)) for w, h in zip(weights, self.harms, strict=True)], tail)
+        return _weigh([(w, h.shares) for w, h in zip(weights, self.harms, strict=True)], tail)
 
     def tail_times(self, factor: float) -> float:
         """Return how likely the numbers of faults of which nothing is known are then, at most."""
@@ -148,7 +145,7 @@ class Reliability(Described):
         )
 
 
-def _weigh(parts: Sequence[tuple[float, tuple[float, float, float]]], tail: float) -> Interval:
+def _weigh(parts: Sequence[tuple[float, Interval]], tail: float) -> Interval:
     low, estimate, high = (sum(weight * ends[i] for weight, ends in parts) for i in range(3))
     return Interval(low, estimate, min(1.0, high + tail))
 
@@ -172,13 +169,7 @@ def _(found: Reliability) -> Description:
             }
             for group in groups
         ],
-        "together": None
-        if found.pool is None
-        else {
-            "tried": found.pool.tried,
-            "harmful": found.pool.harmful,
-            "share": [found.pool.low, found.pool.share, found.pool.high],
-        },
+        "together": found.pool and values_of(found.pool, "tried", "harmful") | {"share": found.pool.shares},
         "tail": found.tail,
         "sets": found.tried,
         "strata": [
@@ -186,11 +177,9 @@ def _(found: Reliability) -> Description:
                 "faults": dict(zip(kinds, harm.stratum.faults, strict=True)),
                 "probability": harm.stratum.weight,
                 "sets": harm.stratum.sets,
-                "how": harm.how,
-                "tried": harm.tried,
-                "harmful": harm.harmful,
-                "share": [harm.low, harm.share, harm.high],
-                "unserved": [harm.lost_low, harm.lost, harm.lost_high],
+                **values_of(harm, "how", "tried", "harmful"),
+                "share": harm.shares,
+                "unserved": harm.unserved,
             }
             for harm in found.harms
         ],

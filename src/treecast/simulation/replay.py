@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treecast.description import Described, Description, count_of, describe, spell_range
+from treecast.description import Described, Description, count_of, describe, spell_range, values_of
 from treecast.errors import ScheduleError
 from treecast.models import Cost
 from treecast.networks.core import Ints
@@ -186,9 +186,8 @@ class Trace(Described):
         atom = self.moves.atom[self.moved]
         rows, length = self.schedule.rows, self.atoms.lengths[atom]
         arc = self.schedule.network.arc(rows.src, rows.port)[self.moves.row[self.moved]]
-        steps = self.atoms.steps[atom]
-        model, step = self.schedule.model, self.moves.time[self.moved]
-        return longest_messages(model, step, steps, chunks=length, carrier=arc, total=self.steps)
+        model, step, shift = self.schedule.model, self.moves.time[self.moved], self.atoms.shift[atom]
+        return longest_messages(model, step, shift, chunks=length, carrier=arc, total=self.steps)
 
     def seconds(self, cost: Cost, chunk_bytes: int) -> float:
         """Return the time of all steps, in seconds: each takes β + Fτ for its longest message, F its bytes."""
@@ -259,41 +258,24 @@ def replay(schedule: Schedule, faults: Faults | None = None) -> Trace:
 def _times_of_change(atoms: Atoms, found: Moves, dies: list[int]) -> Ints:
     """Return where to cut atoms so that each fault hits all chunks of an atom alike.
 
-    The j-th chunk of a streamed atom moves j steps after the first, so a fault at step s divides the atom, for each move
-    at step t, into the chunks j < s - t that are before it and the rest.
+    The j-th chunk of an atom of shift T moves j T steps after the first, so a fault at step s divides the atom, for each move
+    at step t, into the chunks j < (s - t) / T that are before it and the rest.
     """
     cuts: list[Ints] = [np.empty(0, np.int64)]
-    for a in np.flatnonzero((atoms.shift == 1) & (atoms.lengths > 1)).tolist():
+    for a in np.flatnonzero((atoms.shift > 0) & (atoms.lengths > 1)).tolist():
         times = np.unique(found.time[found.start[a] : found.start[a + 1]])
         for step in dies:
-            place = step - times
+            place = -((times - step) // atoms.shift[a])
             cuts.append(atoms.bounds[a] + place[(place > 0) & (place < atoms.lengths[a])])
     return np.concatenate(cuts)
 
 
 def simulate(schedule: Schedule, faults: Faults | None = None) -> Trace | Gossip:
-    """Replay a schedule under faults: a ``Trace``, or of a large gossip on a hypercube a ``Gossip``.
+    """Replay a schedule under faults: a ``Trace``, or of a gossip of more than 2^20 sends on a hypercube a ``Gossip``.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    faults : Faults, optional
-        The faults; default: none.
-
-    Returns
-    -------
-    Trace or Gossip
-        Both tell who got which data (``delivered``, ``living``), the costs (``steps``, ``transmissions``, ``message_sizes``),
-        and its time (``seconds``). A trace knows also when each chunk arrived and which are lost; a gossip of more than 2^20
-        sends keeps one bit for each source and node, and counts the missing chunks of each node.
-
-    Raises
-    ------
-    FaultError
-        When the source of all data fails before the first step.
-    ScheduleError
-        When there is too much to replay.
+    A gossip keeps one bit for each source and node: it counts the missing chunks of each node, and does not know when they
+    arrive. Raises FaultError when the source of all data fails before the first step, ScheduleError when there is too much
+    to replay.
     """
     if is_gossip(schedule) and schedule.network.nodes * len(schedule) > _MOST_SENDS:
         return gossip(schedule, faults)
@@ -323,9 +305,7 @@ def _(trace: Trace) -> Description:
     done = zip(ranks.tolist(), trace.completion[ranks].tolist(), strict=True)
     figures = {
         "lost": [{"node": network.label(node), "chunks": (first, stop)} for node, first, stop in trace.lost],
-        "steps": trace.steps,
-        "transmissions": trace.transmissions,
-        "lost_sends": trace.lost_sends,
+        **values_of(trace, "steps", "transmissions", "lost_sends"),
         "busiest_arc": busiest_arc,
         "busiest_node": busiest_node,
         "complete_from_step": {network.label(node): None if at == NEVER else at for node, at in done},

@@ -21,19 +21,8 @@ class Hit(NamedTuple):
 class SetReplay:
     """A schedule and the elements that can fail, as arrays and nothing else, so that other processes can be sent it.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The schedule.
-    node, arcs : int64 (elements,) and (elements, 2)
-        The elements, as in FaultSets.
-
-    Attributes
-    ----------
-    bounds : int64 (atoms + 1,)
-        The first chunk of each atom.
-    work : int
-        About how many words a replay of 64 sets reads.
+    The elements are ``node`` and ``arcs``, as in FaultSets. ``bounds``: the first chunk of each atom, int64 (atoms + 1,).
+    ``work``: about how many words a replay of 64 sets reads.
     """
 
     def __init__(self, schedule: Schedule, node: Ints, arcs: Ints) -> None:

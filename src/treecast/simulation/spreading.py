@@ -38,23 +38,9 @@ def spread(
 ) -> list[Result]:
     """Return ``work(task)`` of all tasks, in their order: the same for any executor and any number of workers.
 
-    Parameters
-    ----------
-    work
-        The work on each task. It must be possible to pickle it, unless it is done here.
-    tasks
-        The tasks, about a second each.
-    executor
-        Who does it; by default threads of this process.
-    what
-        Under which name to report how many are done.
-    until
-        The first result of which this holds is the last that is returned; tasks behind it need not be done.
-
-    Raises
-    ------
-    TreecastError
-        When the executor has broken down or been shut down.
+    Without an executor, threads of this process do it; for others it must be possible to pickle the work. A task takes about
+    a second. ``what``: the name under which the progress is reported. ``until``: the first result of which this holds is the
+    last that is returned; tasks behind it need not be done. Raises TreecastError when the executor has broken down.
     """
     if executor is None:
         return _prefix(_do_here(work, tasks, what, until), until)

@@ -30,15 +30,7 @@ Chance = float | Mapping[Any, float]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The elements of one kind that can fail, numbered from 0.
-
-    Parameters
-    ----------
-    kind : str
-        ``nodes``, ``links`` or ``arcs``.
-    probability : float64 (elements,)
-        How likely each of them is to fail.
-    """
+    """The elements of one ``kind`` that can fail, numbered from 0, and how likely each is to: float64 (elements,)."""
 
     kind: Kind
     probability: Floats
@@ -134,15 +126,7 @@ class Stratum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """All that can fail, as arrays for replays, group behind group.
-
-    Parameters
-    ----------
-    groups : tuple of Group
-        The elements by kind.
-    node, arcs : int64 (elements,) and (elements, 2)
-        The elements themselves, as in FaultSets.
-    """
+    """All that can fail, as arrays for replays, group behind group; ``node`` and ``arcs`` are those of FaultSets."""
 
     groups: tuple[Group, ...]
     node: Ints

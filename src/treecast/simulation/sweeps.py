@@ -9,7 +9,7 @@ from itertools import islice
 from math import comb
 from typing import Any, NamedTuple
 
-from treecast.description import Described, Description, count_of, describe, list_few
+from treecast.description import Described, Description, count_of, describe, list_few, values_of
 from treecast.errors import FaultError
 from treecast.networks.core import Ints
 from treecast.progress import Progress, part_of, reporting
@@ -99,14 +99,7 @@ def _describe_size(found: Sweep) -> str:
 
 @describe.register
 def _(found: Sweep) -> Description:
-    figures: dict[str, object] = {
-        "kind": found.kind,
-        "most": found.most,
-        "sets": found.sets,
-        "exhaustive": found.exhaustive,
-        "failing": found.failing,
-        "seconds": round(found.seconds, 6),
-    }
+    figures = values_of(found, "kind", "most", "sets", "exhaustive", "failing") | {"seconds": round(found.seconds, 6)}
     if found.liars:
         figures |= {"liars": found.liars}
     tried = f"{'random sets' if found.sample else 'every set'} of {_describe_size(found)}"

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from math import lcm
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.description import spell_range
 from treecast.errors import ScheduleError
 from treecast.models import Model
 from treecast.networks.core import Ints
-from treecast.ragged import explode
+from treecast.ragged import explode, places, read_only
 from treecast.schedule import Payloads, Rows, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
 from treecast.schedule.tree_of_rows import outward, trees_of_rows
@@ -23,6 +26,33 @@ _FREE_CELLS = 2**25  # of a table that any schedule may have: 128 MiB
 _CELLS_PER_ROW = 128
 _FEW = 1 << 12  # nodes that one thread looks after
 _MOST_CELLS = 2**31  # of the table of nodes x atoms: 8 GiB
+
+
+class Streams(NamedTuple):
+    """Rows as sends of one chunk in every period: row ``row[i]`` sends one in step ``turn · period + remainder[i]`` of each of
+    the turns ``step[i] … step[i]+steps[i]-1``. Sorted by when they begin. int64 (streams,); steps are int32.
+
+    With a period of 1 they are the rows themselves.
+    """
+
+    row: Ints
+    step: NDArray[np.int32]
+    steps: NDArray[np.int32]
+    remainder: Ints
+    period: int
+
+    @property
+    def turns(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The first turn of each, and how many turns it takes."""
+        return self.step, self.steps
+
+    def of(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a column of rows for each stream."""
+        return column if self.period == 1 else column[self.row]
+
+    def at(self, resource: NDArray[Any]) -> NDArray[Any]:
+        """Return a number for a resource of each row at the remainder of each stream: those of different ones never meet."""
+        return resource if self.period == 1 else self.of(resource) * np.int64(self.period) + self.remainder
 
 
 class Case:
@@ -58,6 +88,46 @@ class Case:
         return atoms
 
     @cached_property
+    def streams(self) -> Streams:
+        """The rows as streams of one chunk in every period, the least common multiple of their paces.
+
+        A row of pace p is period / p of them, or as many as it has chunks, if that are fewer, or p does not divide the period.
+        """
+        rows = self.rows
+        period = min(lcm(*np.unique(rows.pace[rows.pace > 1]).tolist()), max(self.schedule.steps, 1))
+        if period == 1:
+            return Streams(
+                np.arange(len(rows)),
+                rows.step.astype(np.int32, copy=False),
+                rows.steps,
+                np.zeros(len(rows), np.int64),
+                1,
+            )
+        chunks, pace = rows.messages, np.maximum(rows.pace, 1)
+        apart = np.where(period % pace == 0, period // pace, chunks)
+        count = np.minimum(chunks, apart)
+        self.afford(int(count.sum()), f"streams whose paces have the common multiple {period:,}")
+        row, place = np.repeat(np.arange(len(rows)), count), places(count)
+        step = rows.leaves(row, place)
+        order = np.argsort(step, kind="stable")
+        row, place, step = row[order], place[order], step[order]
+        steps = -(-(chunks[row] - place) // apart[row])
+        return Streams(row, (step // period).astype(np.int32), steps.astype(np.int32), step % period, period)
+
+    def busy(self, tables: int) -> NDArray[np.int64]:
+        """Return tables of zeros for each node at each remainder of steps: int64 (tables, N · period)."""
+        self.afford(
+            tables * self.nodes * self.streams.period, f"{self.nodes:,} nodes in a period of {self.streams.period:,}"
+        )
+        return np.zeros((tables, self.nodes * self.streams.period), np.int64)
+
+    def marked(self, row: Ints) -> NDArray[np.bool_]:
+        """Return which rows are among some: bool (rows,)."""
+        found = np.zeros(len(self.rows), np.bool_)
+        found[row] = True
+        return found
+
+    @cached_property
     def arrival(self) -> NDArray[np.int32]:
         """The step at which each node first holds the first chunk of each atom: int32 (N, atoms)."""
         from treecast.kernels.rules import arrivals
@@ -71,7 +141,7 @@ class Case:
             used = self.part.is_used(self.atoms.bounds[: self.sums])
             table[self.owners, self.sums + np.arange(self.sums)] = np.where(used, done, NEVER)
         rows, atoms = self.rows, self.atoms
-        columns = (rows.step, rows.streaming, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
+        columns = (rows.step, rows.pace, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place, table)
         self.by_node(lambda low, high: arrivals(low, high, *columns))
         return table
 
@@ -92,7 +162,7 @@ class Case:
 
         last, sends = np.zeros((2, self.nodes, self.sums), np.int32)
         rows, atoms = self.rows, self.atoms
-        columns = (rows.step, rows.streaming, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
+        columns = (rows.step, rows.pace, rows.src, rows.dst, rows.payload, atoms.start, atoms.atom, atoms.place)
         self.by_node(lambda low, high: contributions(low, high, *columns, last, sends))
         return last, sends
 
@@ -128,7 +198,6 @@ class Case:
     def depth(self) -> int:
         """The greatest number of arcs from the root to a node in a tree that the rows name; 0 when they name none."""
         from treecast.kernels.rules import tree_depths
-        from treecast.kernels.views import read_only
 
         one_root = self.schedule.orbit or not self.schedule.collective.all_source
         if not one_root or self.schedule.sparing or not self.affordable(self.trees * self.nodes):
@@ -159,12 +228,12 @@ class Case:
         rows, part = self.rows, self.part
         table, begin = rows.payloads.within_blocks_of(part), part.begins()
         row, entry = explode(table.start, rows.payload)
-        first, stop, streaming = table.first[entry], table.stop[entry], rows.streaming[row]
+        first, stop, pace = table.first[entry], table.stop[entry], rows.pace[row]
         root = part.source_of(first)
         first, stop = first - begin[root], stop - begin[root]
         columns = {name: column[row] for name, column in rows.columns().items()}
-        columns["step"] = columns["step"] + np.where(streaming, table.before[entry], 0)
-        columns["steps"] = np.where(streaming, stop - first, columns["steps"])
+        columns["step"] = columns["step"] + pace * table.before[entry]
+        columns["steps"] = (stop - first - 1) * pace + 1
         order = np.lexsort((columns["tree"], columns["dst"], columns["src"], columns["step"], root))
         ends = np.searchsorted(root[order], np.arange(self.nodes + 1))
         for node, messages in zip(part.ranks.tolist(), part.sizes()[part.ranks].tolist(), strict=True):
@@ -200,6 +269,23 @@ class Case:
         """Return the first chunk of an atom, by its number in the schedule that people know."""
         return int(self.atoms.bounds[atom]) + self.first_chunk
 
+    def chunks(self, atom: int) -> str:
+        """Return the chunks of an atom in words."""
+        first, stop = self.atoms.bounds[atom : atom + 2].tolist()
+        return f"chunk{'' if stop == first + 1 else 's'} {spell_range(first, stop)}"
+
+    def at_nodes(self, rule: str, nodes: Ints, sentence: Callable[[int], str]) -> Broken:
+        """Return how many nodes a rule is broken at, and the first violations."""
+        return len(nodes), [Violation(rule, sentence(v), -1, (v,)) for v in nodes[:SHOWN].tolist()]
+
+    def at_atom(self, rule: str, node: int, atom: int, text: str) -> Violation:
+        """Return a violation that concerns one node and one atom, not one row."""
+        return Violation(rule, text, -1, (node,), self.chunk(atom))
+
+    def missed(self, node: int, atom: int) -> Violation:
+        """Return the violation of the rule ``delivered`` that an atom does not reach a node."""
+        return self.at_atom("delivered", node, atom, f"{self.label(node)} never receives {self.chunks(atom)}")
+
     def describe_row(self, row: int) -> str:
         """Return the beginning of a sentence about a row."""
         rows = self.rows
@@ -208,13 +294,8 @@ class Case:
     def broken(self, rule: str, where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Broken:
         """Return the number of rows that a mask marks, and the first violations."""
         bad = np.flatnonzero(where)
-        shown = [
-            Violation(
-                rule,
-                f"{self.describe_row(row)} {sentence(row)}",
-                self.row_number(row),
-                (int(self.rows.src[row]), int(self.rows.dst[row])),
-            )
-            for row in bad[:SHOWN].tolist()
+        ends = zip(bad[:SHOWN].tolist(), self.rows.src[bad].tolist(), self.rows.dst[bad].tolist(), strict=False)
+        return len(bad), [
+            Violation(rule, f"{self.describe_row(row)} {sentence(row)}", self.row_number(row), (src, dst))
+            for row, src, dst in ends
         ]
-        return len(bad), shown

@@ -2,25 +2,18 @@
 
 import numpy as np
 
+from treecast.ragged import read_only
 from treecast.schedule.trees import TreeSet
 
 
 def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
-    """Return an arc that two trees share, or None: the trees are arc-disjoint.
+    """Return (tree, node) where the arc into the node is in an earlier tree too; None where the trees are arc-disjoint.
 
-    Returns
-    -------
-    (tree, node)
-        The arc into ``node`` in ``tree`` is in an earlier tree too.
-
-    Examples
-    --------
     >>> from treecast import disjoint_trees
     >>> find_shared_arc(disjoint_trees("star:4")) is None
     True
     """
     from treecast.kernels.trees import shared_arc
-    from treecast.kernels.views import read_only
 
     parent, port = read_only(trees.parent, np.int32), read_only(trees.port, np.int8)
     tree, node = shared_arc(parent, port, trees.network.ports, trees.root)
@@ -28,21 +21,13 @@ def find_shared_arc(trees: TreeSet) -> tuple[int, int] | None:
 
 
 def find_meeting_ways(trees: TreeSet) -> tuple[int, int, int] | None:
-    """Return two ways to one rank that meet before it, or None: the ways from the root to any rank are node-disjoint.
+    """Return (v, tree, w): the way to rank v in a tree meets that of an earlier tree at w, before v; None where no ways meet.
 
-    Returns
-    -------
-    (v, tree, w)
-        The way to ``v`` in ``tree`` meets the way to ``v`` of an earlier tree at node ``w``.
-
-    Examples
-    --------
     >>> from treecast import disjoint_trees
     >>> find_meeting_ways(disjoint_trees("star:4")) is None
     True
     """
     from treecast.kernels.trees import meeting
-    from treecast.kernels.views import read_only
 
     parent = read_only(trees.parent, np.int32)
     ends = trees.network.ranks

@@ -76,7 +76,7 @@ def _judge(schedule: Schedule, chosen: Model, method: str) -> dict[str, Any]:
 def _distance(schedule: Schedule) -> int:
     """Return the sum of the distances of all messages; combined chunks are one message."""
     rows = schedule.rows
-    return int((schedule.network.distance(rows.src, rows.dst) * rows.steps).sum())
+    return int((schedule.network.distance(rows.src, rows.dst) * rows.messages).sum())
 
 
 def claims_broken(schedule: Schedule) -> Broken:

@@ -5,10 +5,10 @@ It shares no code with the fast one beyond the coordinates of single nodes.
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 
 from treecast.models import Model
 from treecast.networks import Grid
+from treecast.networks.kept import kept
 from treecast.schedule import Schedule
 
 Send = tuple[int, int, int, int, int, int, int]
@@ -58,13 +58,13 @@ def _turns(network: Grid, routing: str, src: int, dst: int) -> list[int]:
 
 
 # asked for by every message that comes by, of small networks alone
-@lru_cache(maxsize=1 << 14)
+@kept(1 << 14)
 def _beside(network: Grid, u: int, axis: int) -> list[int]:
     """Return the neighbours of a node along an axis."""
     return [v for v in network.neighbors(u) if _axis_of(network, u, v) == axis]
 
 
-@lru_cache(maxsize=1 << 14)
+@kept(1 << 14)
 def _apart(network: Grid, u: int, v: int) -> int:
     return int(network.distance(u, v))
 

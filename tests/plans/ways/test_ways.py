@@ -134,7 +134,7 @@ def cells(networks, machines=MACHINES):
     return [(kind, where, machine) for where in networks for machine in machines for kind in KINDS]
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize(("kind", "where", "machine"), cells(SMALL))
 def test_every_collective_has_a_plan_on_every_machine(kind, where, machine):
     judged(plan(kind, where, model=machine, messages=2))
@@ -154,7 +154,7 @@ def test_an_exchange_is_right_on_every_machine(kind, where, machine):
     assert judged(plan(kind, where, model=machine, messages=3, builder="rarest-first")) > 0
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize(
     ("words", "most"),
     [
@@ -180,7 +180,7 @@ def test_an_exchange_is_refused_where_it_would_take_long():
         plan("allgather", "path:3", model="one-port,combining", builder="rarest-first")
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", ["broadcast", "scatter", "gather", "allgather", "alltoall"])
 def test_copies_keep_their_certificate(kind, machine):
@@ -191,6 +191,7 @@ def test_copies_keep_their_certificate(kind, machine):
     assert sweep(plan(kind, "ring:4", model=machine, survive=1), 1).holds
 
 
+@pytest.mark.each(3)
 @pytest.mark.parametrize("lengths", [2, [3, 0, 1, 5]])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_blocks_of_different_lengths(machine, lengths):
@@ -206,6 +207,7 @@ def test_all_messages_of_a_source_go_together_where_messages_combine():
     assert verify(many).holds
 
 
+@pytest.mark.each(4)
 @pytest.mark.parametrize("where", ["star:4", "petersen", "tree:2,3"])
 @pytest.mark.parametrize("kind", ["allgather", "alltoall"])
 def test_a_stronger_machine_takes_no_more_steps_where_messages_combine(kind, where):

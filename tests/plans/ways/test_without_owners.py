@@ -87,7 +87,7 @@ def test_both_verifiers_refuse_the_same(case, place, later, finished):
         assert len(run(changed, bytes(range(200))).intact) == schedule.network.nodes
 
 
-@pytest.mark.each(3)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("case", PLANS)
 def test_under_faults_the_replay_and_the_run_agree(case):
     schedule = plan(case)

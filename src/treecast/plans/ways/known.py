@@ -17,11 +17,10 @@ from treecast.errors import PlanError, ScheduleError
 from treecast.lower_bounds import bounds, tightest
 from treecast.models import MODELS, Model, model
 from treecast.networks import Network
-from treecast.plans.built import Built
-from treecast.plans.registry import Builder, builder, builders, every_port
+from treecast.plans.built import Built, Job, best_of
+from treecast.plans.registry import Builder, any_machine, builders, every_port
 from treecast.plans.ways.timetable import Timed, listed, there_and_back
 from treecast.plans.ways.ways import Ways
-from treecast.schedule.recipe import Job
 
 _ALL_PORT = next(iter(MODELS.values()))
 _MOST_PAIRS = 2**21  # of a source and a node, and of copies
@@ -43,7 +42,7 @@ def _known(job: Job[Any]) -> list[Builder]:
     return serious([entry for entry in known if not entry.why_not(job)], job.model)
 
 
-def _fits(job: Job[Any]) -> str:
+def no_ways(job: Job[Any]) -> str:
     """Return why a job has no ways that could be timed, or an empty text."""
     collective, network = job.collective, job.network
     pairs = network.rank_count * job.copies * (network.rank_count if collective.all_source else 1)
@@ -56,7 +55,7 @@ def _fits(job: Job[Any]) -> str:
     return f"times a plan for all ports: {reasons[0]}" if reasons else "times a plan for all ports, and there is none"
 
 
-def _ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
+def known_ways(job: Job[Any]) -> Iterator[tuple[Ways, Collective | None]]:
     """Yield the ways of plans for all ports, the best first; the others where they have few hops.
 
     Beside each what it carries out, where its builder chose that.
@@ -105,12 +104,12 @@ def _machines(machine: Model) -> list[Model]:
 
 def _fewest(ways: Iterator[tuple[Ways, Collective | None]], machine: Model, least: int) -> Built:
     """Return the schedule of the fewest steps of some ways, which are tried until ``least`` steps are enough."""
-    found = list[tuple[Timed, Collective | None]]()
-    for (each, collective), own in ((pair, own) for pair in ways for own in _machines(machine)):
-        found.append((there_and_back(*_tables(each, own, least), least=least), collective))
-        if found[-1][0].steps <= least:
-            break
-    timed, collective = min(found, key=lambda each: each[0].cost)
+    tables = (
+        (there_and_back(*_tables(each, own, least), least=least), collective)
+        for each, collective in ways
+        for own in _machines(machine)
+    )
+    timed, collective = best_of(tables, lambda each: each[0].cost, least)
     return timed.built()._replace(collective=collective)
 
 
@@ -123,17 +122,17 @@ def least_steps(job: Job[Any]) -> int:
     return tightest(known, "steps").value
 
 
-_ANY: dict[str, Any] = {"under": (), "any_model": True, "fits": _fits, "orbit": False, "rank": 99}
+_ANY: dict[str, Any] = {"fits": no_ways, "orbit": False, "rank": 99}
 
 
-@builder(
+@any_machine(
     "overlapping-list",
     "reduce-broadcast",
     "allreduce",
     what="the ways of the best plan for all ports, timed anew: finished sums go out while others come in",
     **_ANY,
 )
-@builder(
+@any_machine(
     "list-schedule",
     "broadcast",
     "scatter",
@@ -151,4 +150,4 @@ def list_schedule(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    return _fewest(_ways(job), job.model, least_steps(job))
+    return _fewest(known_ways(job), job.model, least_steps(job))

@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from treecast.errors import PlanError
 from treecast.models import Takes, takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
-from treecast.plans.built import Built
-from treecast.plans.registry import builder
+from treecast.plans.built import Built, Job, best_of
+from treecast.plans.registry import any_machine
 from treecast.plans.trees.packed import number_of_seed
 from treecast.plans.ways.known import least_steps
 from treecast.plans.ways.timetable import Timed, there_and_back
 from treecast.plans.ways.ways import Ways, pairs_of
 from treecast.schedule import Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_WORK = 2**25  # arcs, chunks and steps of all tries, multiplied
 _TRIES = 8
@@ -43,13 +42,11 @@ def _fits(job: Job[Network]) -> str:
     return ""
 
 
-@builder(
+@any_machine(
     "rarest-first",
     "broadcast",
     "allgather",
     "allgatherv",
-    under=(),
-    any_model=True,
     fits=_fits,
     orbit=False,
     rank=100,
@@ -60,13 +57,10 @@ def rarest_first(job: Job[Network]) -> Built:
 
     It is not proved how near the bound this is: each schedule shows it.
     """
-    least, found = least_steps(job), list[Timed]()
-    tries = max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
-    for seed, by_need in list(product(range(1, _TRIES), (False, True)))[:tries]:
-        found.append(there_and_back(_exchanged(job, seed, by_need), least=least))
-        if found[-1].steps <= least:
-            break
-    return min(found, key=lambda timed: timed.cost).built()
+    least, tries = least_steps(job), max(1, min(_TRIES, _MOST_WORK // max(1, _work(job))))
+    some = list(product(range(1, _TRIES), (False, True)))[:tries]
+    found = (there_and_back(_exchanged(job, seed, by_need), least=least) for seed, by_need in some)
+    return best_of(found, lambda timed: timed.cost, least).built()
 
 
 def exchanged(
@@ -74,23 +68,9 @@ def exchanged(
 ) -> tuple[Ints, Ints, Ints]:
     """Return the step, arc and chunk of each send of an exchange in which all ranks get all chunks, int64, in order of steps.
 
-    Parameters
-    ----------
-    network
-        Where.
-    wanted
-        What arcs take.
-    given
-        Who has which chunks: a node, the first and the one behind the last.
-    chunks
-        How many there are.
-    seed, by_need
-        What is random begins with the seed; arcs are asked by what their heads lack, or else by how rare what they carry is.
-
-    Raises
-    ------
-    PlanError
-        When some rank cannot be reached.
+    ``wanted``: what arcs take. ``given``: who has which ``chunks``: a node, the first and the one behind the last. Arcs are
+    asked by what their heads lack, ``by_need``, or else by how rare what they carry is. Raises PlanError when some rank
+    cannot be reached.
     """
     from treecast.kernels.rarest import spread
 

@@ -12,8 +12,8 @@ import numpy as np
 from treecast.errors import PlanError
 from treecast.models import Model, Takes, model, takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.plans.built import Built, rows_over
 from treecast.plans.ways.ways import Ways, grouped
 from treecast.ragged import explode, starts
@@ -85,26 +85,13 @@ def listed(
     wanted: Takes | None = None,
     pools: Ints | None = None,
 ) -> Timed:
-    """Return the list schedule of some ways on a machine.
+    """Return the list schedule of some ways on a machine without routes, whose nodes keep what they relay.
 
-    Parameters
-    ----------
-    ways
-        Which way chunks go.
-    machine
-        The machine: one whose nodes keep what they relay, without routes.
-    keys
-        In which order hops go if they are in each other's way, int64 (hops,) each: compared from first to last, the least goes
-        first. Of equal ones the hop of lower number does.
-    back
-        Whether the steps are filled from the last to the first.
-    wanted
-        What the arcs take, where that is not what they take on the machine.
-    pools : int64 (arcs,), optional
-        A number for each arc, by which a hop may go over any arc with the number of its own: the ways change.
+    ``keys``, int64 (hops,) each: the order in which hops go if they are in each other's way, compared from first to last: the
+    least goes first, and of equal ones the hop of lower number. ``back``: the steps are filled from the last to the first.
+    ``wanted``: what the arcs take, where that is not what they take on the machine. ``pools``, int64 (arcs,): a hop may go
+    over any arc with the number of its own, and the ways change.
 
-    Examples
-    --------
     >>> from treecast.models import model
     >>> from treecast.plans import plan
     >>> found = Ways.of_schedule(plan("broadcast", "star:4"))
@@ -165,16 +152,10 @@ def in_turns(ways: Ways, part: Ints) -> Built:
 
 
 def there_and_back(*tables: Timed, least: int = 0, passes: int = 5) -> Timed:
-    """Return a timetable with as many steps or fewer: the shortest are timed from their ends, then from their starts, and so on.
+    """Return a timetable with as many steps or fewer: the shortest are timed from their ends, then from their starts, and so
+    on.
 
-    Parameters
-    ----------
-    tables
-        Timetables; of the ways of one each is found.
-    least
-        With how many steps to be content.
-    passes
-        How often to go there and back; less often where there are many hops.
+    With ``least`` steps it is content. It goes there and back so many times, less often where there are many hops.
     """
     ranked, work = sorted(tables, key=lambda timed: timed.cost), _MOST_WORK
     found = ranked[0]

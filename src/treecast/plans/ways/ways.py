@@ -14,8 +14,8 @@ import numpy as np
 from treecast.errors import ScheduleError
 from treecast.models import Takes
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 from treecast.ragged import places, starts
 from treecast.schedule import Payloads, Schedule
 from treecast.schedule.atoms import Atoms, cut_into_atoms, find_moves
@@ -26,25 +26,11 @@ from treecast.schedule.trees import TreeSet
 class Ways:
     """Hops without times.
 
-    Parameters
-    ----------
-    network : Network
-        Where.
-    arc : int64 (hops,)
-        The arc of each, as ``arcs_of`` numbers it.
-    payload : int64 (hops,)
-        What goes over it: a number in ``payloads``.
-    payloads : Payloads
-        Ranges of chunks.
-    tree : int64 (hops,)
-        The tree that it belongs to; -1: none.
-    turn : int64 (hops,)
-        Of those payloads of a block that go down its tree, how many are before this one.
-    before, after : int64 (pairs,)
-        Pairs of hops, of which the second waits for the first.
+    ``arc``: that of each, as ``arcs_of`` numbers it. ``payload``: a number in ``payloads``, which are ranges of chunks.
+    ``tree``: the one that it belongs to; -1: none. ``turn``: of those payloads of a block that go down its tree, how many are
+    before this one. All int64 (hops,). ``before``, ``after``, int64 (pairs,): pairs of hops, of which the second waits for
+    the first.
 
-    Examples
-    --------
     >>> from treecast.plans import plan
     >>> found = Ways.of_schedule(plan("broadcast", "path:4", messages=2))
     >>> len(found), found.heights.tolist(), found.turn.tolist()
@@ -165,23 +151,12 @@ class Ways:
 
     @staticmethod
     def of_schedule(schedule: Schedule, *, most: int = 2**18, scale: int = 1) -> "Ways":
-        """Return the ways of a schedule: whoever brought a chunk to a node first has brought it.
+        """Return the ways of a schedule that holds and is not sparing: whoever brought a chunk to a node first has brought
+        it.
 
-        Hops are in the order of its steps.
-
-        Parameters
-        ----------
-        schedule
-            One that holds, and is not sparing.
-        most
-            About how many hops there may be; where single chunks were more, payloads are longer.
-        scale
-            How many chunks are to go the way of each: a schedule of M messages has the ways of ``scale`` · M, all together.
-
-        Raises
-        ------
-        ScheduleError
-            When there are too many hops whatever the payloads.
+        Hops are in the order of its steps. There may be about ``most`` of them; where single chunks were more, payloads are
+        longer. ``scale`` chunks are to go the way of each: a schedule of M messages has the ways of ``scale`` · M, all
+        together. Raises ScheduleError when there are too many hops whatever the payloads.
         """
         if schedule.collective.shared:
             raise ScheduleError("where nobody owns a sum, what a node sends depends on when it does")

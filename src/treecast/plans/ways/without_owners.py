@@ -23,14 +23,13 @@ from treecast.collectives.collective import NO_OWNERS
 from treecast.lower_bounds import best, bounds
 from treecast.models import Takes, takes
 from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import Arcs, arcs_of
-from treecast.plans.built import Built, rows_between, rows_over
-from treecast.plans.registry import Option, builder
+from treecast.plans.built import Built, Job, best_of, rows_between, rows_over
+from treecast.plans.registry import Option, any_machine, builder
 from treecast.plans.ways.timetable import Timed, listed
 from treecast.plans.ways.ways import Ways
 from treecast.schedule import Claims, Payloads
-from treecast.schedule.recipe import Job
 
 _MOST_NODES, _MOST_HOPS, _TRIES = 256, 2**18, 12
 _MOST_TREES = 2**8  # where each chunk has a tree of its own
@@ -61,11 +60,9 @@ def _groups(job: Job[Network]) -> int:
     return every if every <= _MOST_TREES else job.network.nodes
 
 
-@builder(
+@any_machine(
     "meeting-halves",
     "allreduce",
-    under=(),
-    any_model=True,
     fits=_no_halves,
     rank=101,
     what="each sum is added up in two halves, which meet at the ends of a link, and goes out from there",
@@ -77,14 +74,12 @@ def meeting_halves(job: Job[Network]) -> Built:
     2 M N (N - 1) transmissions, the fewest there can be.
     """
     known = bounds(replace(job.collective, owners=()), job.network, 1, job.model)
-    least, found = best(known, "steps").value, list[Timed]()
-    for seed in range(_TRIES):
-        ways = _grown(job, Random(seed))
-        for keys in ([ways.turn - ways.heights], [-ways.heights], [ways.turn, -ways.heights]):
-            found.append(listed(ways, job.model, keys, wanted=_taken(job)))
-        if min(timed.steps for timed in found) <= least:
-            break
-    return _built(job, min(found, key=lambda timed: timed.steps))
+    tables = (
+        listed(ways, job.model, keys, wanted=_taken(job))
+        for ways in (_grown(job, Random(seed)) for seed in range(_TRIES))
+        for keys in ([ways.turn - ways.heights], [-ways.heights], [ways.turn, -ways.heights])
+    )
+    return _built(job, best_of(tables, lambda timed: timed.cost, best(known, "steps").value))
 
 
 def _grown(job: Job[Network], chance: Random) -> Ways:

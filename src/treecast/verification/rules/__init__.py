@@ -1,6 +1,7 @@
 """The rules of verification, each a small function with a stable name, and which of them apply to a schedule."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from treecast.models import Model
 from treecast.verification.case import Case
@@ -8,6 +9,7 @@ from treecast.verification.report import Broken, Violation
 from treecast.verification.rules import bufferless, calling, disjoint, links, personal, spreading, sums, wormhole
 
 __all__ = ["Case", "rules_for"]
+_Judged = TypeVar("_Judged")
 
 
 def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
@@ -27,17 +29,17 @@ def rules_for(case: Case) -> dict[str, Callable[[], Broken]]:
             of_links.append(links.half_port)
     if model.duplex == "half":
         of_links.append(links.duplex)
-    return _by_name(case, of_links) | (_of_data(case) if model.buffered else _of_relays(case))
+    return _by_name(case, *of_links) | (_of_data(case) if model.buffered else _of_relays(case))
 
 
-def _by_name(case: Case, rules: list[Callable[[Case], Broken]]) -> dict[str, Callable[[], Broken]]:
-    return {check.__name__.replace("_", "-"): lambda check=check: check(case) for check in rules}
+def _by_name(judged: _Judged, *rules: Callable[[_Judged], Broken]) -> dict[str, Callable[[], Broken]]:
+    return {check.__name__.replace("_", "-"): lambda check=check: check(judged) for check in rules}
 
 
 def _of_wormholes(case: Case) -> dict[str, Callable[[], Broken]]:
     if case.schedule.orbit:
         return {"routed": lambda: (1, [Violation("routed", "an orbit cannot be judged under wormhole switching")])}
-    return _by_name(case, [wormhole.routed, wormhole.one_role, wormhole.channel_once]) | _of_data(case)
+    return _by_name(case, wormhole.routed, wormhole.one_role, wormhole.channel_once) | _of_data(case)
 
 
 def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
@@ -45,41 +47,28 @@ def _of_relays(case: Case) -> dict[str, Callable[[], Broken]]:
         return {
             "no-buffer": lambda: (1, [Violation("no-buffer", "without buffers only scatters and gathers are judged")])
         }
-    relays = bufferless.Relays(case)
-    rules: dict[str, Callable[[], Broken]] = {
-        "holds": lambda: bufferless.holds(relays),
-        "no-buffer": lambda: bufferless.no_buffer(relays),
-        "contiguous": lambda: bufferless.contiguous(relays),
-        "once": lambda: bufferless.once(relays),
-        "delivered": lambda: bufferless.delivered(relays),
-    }
+    of_relays = bufferless.holds, bufferless.no_buffer, bufferless.contiguous, bufferless.once, bufferless.delivered
+    rules = _by_name(bufferless.Relays(case), *of_relays)
     if case.schedule.copies > 1:
         rules["copies"] = lambda: (
             1,
             [Violation("copies", "a message that is not divided goes one way: there is one copy")],
         )
     if case.part.direction == "to" and bool(case.rows.control.any()):
-        rules["told"] = lambda: bufferless.told(case)
+        rules |= _by_name(case, bufferless.told)
     return rules
 
 
 def _of_data(case: Case) -> dict[str, Callable[[], Broken]]:
     """Return the rules that the data must obey on every machine."""
-    schedule, rules = case.schedule, dict[str, Callable[[], Broken]]()
+    several = case.schedule.copies > 1
     if case.part.personal:
-        visits = personal.Visits(case)
-        rules |= {"holds": lambda: personal.holds(visits), "delivered": lambda: personal.delivered(visits)}
-        if schedule.copies > 1:
-            rules["copies"] = lambda: personal.copies(visits)
-        return rules
-    rules["holds"] = lambda: spreading.holds(case)
+        return _by_name(personal.Visits(case), personal.holds, personal.delivered, *[personal.copies] * several)
+    rules = _by_name(case, spreading.holds)
     if case.part.shared:
-        rules |= {"once": lambda: sums.joined_once(case), "delivered": lambda: spreading.delivered(case)}
+        rules |= {"once": lambda: sums.joined_once(case)} | _by_name(case, spreading.delivered)
     elif case.part.sums:
-        rules |= {"complete": lambda: sums.complete(case), "once": lambda: sums.once(case)}
-        rules["delivered"] = lambda: sums.delivered(case)
+        rules |= _by_name(case, sums.complete, sums.once, sums.delivered)
     else:
-        rules["delivered"] = lambda: spreading.delivered(case)
-    if schedule.copies > 1:
-        rules["copies"] = lambda: (calling if schedule.sparing else disjoint).copies(case)
-    return rules
+        rules |= _by_name(case, spreading.delivered)
+    return rules | _by_name(case, *[(calling if case.schedule.sparing else disjoint).copies] * several)

@@ -1,6 +1,6 @@
 """Rules of bufferless relaying: nothing interrupts a message, and a flit that arrives is sent on in the next step.
 
-The rules judge the pieces of rows (Rows.pieces): a node sends, or receives, consecutive flits one a step, so flit c passes
+The rules judge the pieces of rows (Rows.runs): a node sends, or receives, consecutive flits one a step, so flit c passes
 in step c + offset. There is one for each row and range of flits, never an entry for each flit. Source: Bhatt, Pucci, Ranade &
 Rosenberg.
 """
@@ -15,7 +15,7 @@ from treecast.ragged import Ints
 from treecast.schedule.tree_of_rows import first_controls
 from treecast.steps import NEVER
 from treecast.verification.case import Case
-from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.report import Broken
 
 
 class Passing(NamedTuple):
@@ -38,8 +38,9 @@ class Relays:
         self.case = case
 
     def _pieces_by(self, node: NDArray[np.int32] | NDArray[np.int64]) -> Passing:
-        row, first, stop, place = self.case.rows.pieces
-        at, offset = node[row].astype(np.int64), self.case.rows.step[row] + place - first
+        row, first, stop, place = self.case.rows.runs
+        at = node[row].astype(np.int64)
+        offset = self.case.rows.step[row] + np.maximum(self.case.rows.pace[row], 1) * place - first
         order = np.lexsort((first, at))
         return Passing(at[order], first[order], stop[order], offset[order], row[order])
 
@@ -97,12 +98,14 @@ def contiguous(relays: Relays) -> Broken:
 
 def once(relays: Relays) -> Broken:
     """Rule ``once``: no flit reaches a node, or leaves it, twice."""
-    wrong = np.zeros(len(relays.case.rows), np.bool_)
-    for pieces in (relays.sent, relays.received):
-        again = (pieces.node[1:] == pieces.node[:-1]) & (pieces.first[1:] < pieces.stop[:-1])
-        wrong[pieces.row[1:][again]] = True
+    wrong = [
+        pieces.row[1:][(pieces.node[1:] == pieces.node[:-1]) & (pieces.first[1:] < pieces.stop[:-1])]
+        for pieces in (relays.sent, relays.received)
+    ]
     return relays.case.broken(
-        "once", wrong, lambda row: "carries flits that its source sent, or its target had, before"
+        "once",
+        relays.case.marked(np.concatenate(wrong)),
+        lambda row: "carries flits that its source sent, or its target had, before",
     )
 
 
@@ -114,15 +117,10 @@ def delivered(relays: Relays) -> Broken:
     there = np.clip(got.stop, low[got.node], high[got.node]) - np.clip(got.first, low[got.node], high[got.node])
     found = np.bincount(got.node, there, minlength=case.nodes).astype(np.int64)
     lost = np.flatnonzero(found < high - low)
-    return len(lost), [
-        Violation(
-            "delivered",
-            f"{case.label(v)} receives {found[v]:,} of {high[v] - low[v]:,} flits that are for it",
-            -1,
-            (v,),
-        )
-        for v in lost[:SHOWN].tolist()
-    ]
+    due = high - low
+    return case.at_nodes(
+        "delivered", lost, lambda v: f"{case.label(v)} receives {found[v]:,} of {due[v]:,} flits that are for it"
+    )
 
 
 def told(case: Case) -> Broken:
@@ -164,6 +162,4 @@ def told(case: Case) -> Broken:
 
 
 def _rows(relays: Relays, rule: str, wrong: NDArray[np.bool_], why: str) -> Broken:
-    mask = np.zeros(len(relays.case.rows), np.bool_)
-    mask[relays.sent.row[wrong]] = True
-    return relays.case.broken(rule, mask, lambda row: why)
+    return relays.case.broken(rule, relays.case.marked(relays.sent.row[wrong]), lambda row: why)

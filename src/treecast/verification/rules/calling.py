@@ -59,12 +59,8 @@ def _lacking(case: Case, cube: Network, source: int, rows: Rows) -> Broken:
     found = (calls(rows, trees) < NEVER).sum(axis=0)
     found[source] = wanted
     few = np.flatnonzero(found < wanted)
-    shown = [
-        Violation(
-            "copies", f"{case.label(v)} has {found[v]} calling paths from {case.label(source)}, not {wanted}", -1, (v,)
-        )
-        for v in few[:SHOWN].tolist()
-    ]
+    ways = f"calling paths from {case.label(source)}, not {wanted}"
+    _, shown = case.at_nodes("copies", few, lambda v: f"{case.label(v)} has {found[v]} {ways}")
     met = find_meeting_ways(trees)
     if met is not None:
         shown.append(Violation("copies", f"two calling paths to {case.label(met[0])} meet at {case.label(met[2])}"))

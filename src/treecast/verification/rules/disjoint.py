@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecast.networks.core import Ints
+from treecast.ragged import read_only
 from treecast.schedule.tree_of_rows import trees_of_rows
 from treecast.steps import NEVER
 from treecast.verification.case import BLOCK, Case
@@ -43,16 +44,14 @@ def _tree_breaches(case: Case, root: int) -> Iterator[Broken]:
     arrival[:, root] = 0
     parent, clash = case.sources
     places = (rows.payload, atoms.start, atoms.atom, atoms.place, pair, arrival)
-    columns = (rows.step, case.rows.streaming, rows.dst, rows.tree, *places)
+    columns = (rows.step, case.rows.pace, rows.dst, rows.tree, *places)
     case.by_node(lambda low, high: tree_arrivals(low, high, *columns))
     yield case.broken(
-        "copies",
-        clash,
-        lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}",
+        "copies", clash, lambda row: f"gives {case.label(rows.dst[row])} a second source in tree {rows.tree[row]}"
     )
 
     missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.rows.streaming, rows.src, rows.tree, rows.payload)
+    by_row = (rows.step, case.rows.pace, rows.src, rows.tree, rows.payload)
     in_parallel(
         lambda a, b: not_in_tree(*(column[a:b] for column in by_row), *places[1:], missing[a:b]), len(rows), BLOCK
     )
@@ -94,7 +93,6 @@ def _atoms_of_trees(case: Case) -> NDArray[np.bool_]:
 def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
     """Return the first two ways of one chunk to one node that meet, for each set of trees that carries a chunk."""
     from treecast.kernels.trees import meeting
-    from treecast.kernels.views import read_only
 
     parent = read_only(parent, np.int32)
     text = "two ways to {} meet at {}, the second in tree {}: one fault cuts both"
@@ -104,7 +102,6 @@ def _meetings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32],
 def _sharings(case: Case, carried: NDArray[np.bool_], parent: NDArray[np.int32], root: int) -> Broken:
     """Return the same of two ways that share a link, or an arc."""
     from treecast.kernels.trees import sharing
-    from treecast.kernels.views import read_only
 
     nodes, node, row = (
         case.nodes,

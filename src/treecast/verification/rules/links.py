@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.ragged import read_only
 from treecast.verification.case import BLOCK, Case
 from treecast.verification.report import Broken
 
@@ -38,18 +39,18 @@ def adjacent(case: Case) -> Broken:
 def _busy(case: Case, rule: str, node: NDArray[Any], port: NDArray[Any], ports: int, *, why: str) -> Broken:
     """Return the rows that begin while an earlier row of the same node and port is under way."""
     from treecast.kernels.rules import overlaps
-    from treecast.kernels.views import read_only
 
-    clash = np.zeros(len(case.rows), np.bool_)
+    streams = case.streams
+    node, port, clash = streams.at(node), streams.of(port), np.zeros(len(streams.row), np.bool_)
     nodes = int(node.max(initial=-1)) + 1
     if not case.affordable(nodes * ports):  # number only the keys that occur
         key = np.where((port >= 0) & (port < ports), node.astype(np.int64) * ports + port, -1)
         node, port, ports = np.unique(key, return_inverse=True)[1].reshape(-1), np.where(key < 0, -1, 0), 1
         nodes = int(node.max(initial=-1)) + 1
     node, port = read_only(node, np.int32), read_only(port, np.int16)
-    columns = (node, port, ports, case.rows.step, case.rows.steps, np.zeros(nodes * ports, np.int32), clash)
+    columns = (node, port, ports, *streams.turns, np.zeros(nodes * ports, np.int32), clash)
     case.by_node(lambda low, high: overlaps(low, high, *columns), nodes)
-    return case.broken(rule, clash, lambda row: why)
+    return case.broken(rule, case.marked(streams.row[clash]), lambda row: why)
 
 
 def link_once(case: Case) -> Broken:
@@ -68,7 +69,7 @@ def link_once(case: Case) -> Broken:
 
 def one_chunk(case: Case) -> Broken:
     """Rule ``one-chunk``, where messages do not combine: a row sends one chunk a step."""
-    return case.broken("one-chunk", ~case.rows.streaming, lambda row: "combines several chunks in one message")
+    return case.broken("one-chunk", case.rows.pace == 0, lambda row: "combines several chunks in one message")
 
 
 def send_port(case: Case) -> Broken:
@@ -89,17 +90,16 @@ def recv_port(case: Case) -> Broken:
 
 def _one_at_a_time(case: Case, rule: str, node: NDArray[Any], why: str) -> Broken:
     from treecast.kernels.rules import elsewhere
-    from treecast.kernels.views import read_only
 
-    rows, none = case.rows, np.zeros_like(node)
+    rows, streams, none = case.rows, case.streams, np.zeros_like(node)
     node = none if case.schedule.orbit else node
     if not case.model.combining:
         return _busy(case, rule, node, none, 1, why=why)
     arc = rows.port if case.schedule.orbit else rows.src.astype(np.int64) * case.schedule.network.ports + rows.port
-    clash, (busy, last) = np.zeros(len(rows), np.bool_), np.zeros((2, case.nodes), np.int64)
-    columns = (read_only(column, np.int64) for column in (node, arc, rows.step, rows.steps))
+    clash, (busy, last) = np.zeros(len(streams.row), np.bool_), case.busy(2)
+    columns = (read_only(column, np.int64) for column in (streams.at(node), streams.of(arc), *streams.turns))
     elsewhere(*columns, busy, last, clash)
-    return case.broken(rule, clash, lambda row: why)
+    return case.broken(rule, case.marked(streams.row[clash]), lambda row: why)
 
 
 def half_port(case: Case) -> Broken:
@@ -108,36 +108,32 @@ def half_port(case: Case) -> Broken:
     Every row of an orbit breaks it: all nodes send and receive at once.
     """
     from treecast.kernels.rules import both_roles
-    from treecast.kernels.views import read_only
 
-    rows = case.rows
-    clash = np.full(len(rows), case.schedule.orbit, np.bool_)
+    rows, streams = case.rows, case.streams
+    clash = np.full(len(streams.row), case.schedule.orbit, np.bool_)
     if not case.schedule.orbit:
-        sends, hears = np.zeros((2, case.nodes), np.int64)
-        columns = (read_only(column, np.int64) for column in (rows.step, rows.steps, rows.src, rows.dst))
-        both_roles(*columns, sends, hears, clash)
-    return case.broken("half-port", clash, lambda row: "meets a node that sends and receives at once")
+        columns = (*streams.turns, streams.at(rows.src), streams.at(rows.dst))
+        both_roles(*(read_only(column, np.int64) for column in columns), *case.busy(2), clash)
+    return case.broken(
+        "half-port", case.marked(streams.row[clash]), lambda row: "meets a node that sends and receives at once"
+    )
 
 
 def one_partner(case: Case) -> Broken:
     """Rule ``one-partner``: a node that sends to one neighbour and receives from another does so in different steps."""
     from treecast.kernels.rules import partners
-    from treecast.kernels.views import read_only
 
-    rows, network = case.rows, case.schedule.network
-    step, steps, src, dst = rows.step, rows.steps, rows.src, rows.dst
-    row = np.arange(len(rows))
+    rows, network, streams = case.rows, case.schedule.network, case.streams
+    row, src, dst, turns = streams.row, rows.src, rows.dst, streams.turns
+    ends: list[NDArray[Any]] = [streams.at(src), streams.at(dst)]
     if case.schedule.orbit:
         # of the translates of a row u > v, node 0 sends to u⁻¹v and receives from v⁻¹u: these are its partners
-        ends = np.stack([network.untranslate(src, dst), network.untranslate(dst, src)], axis=1).reshape(-1)
-        row = np.repeat(row, 2)
-        step, steps, src, dst = step[row], steps[row], np.zeros(len(row), np.int64), ends
-    clash = np.zeros(len(step), np.bool_)
-    columns = (read_only(column, np.int32) for column in (step, steps, src, dst))
-    partners(*columns, np.zeros(case.nodes, np.int32), np.zeros(case.nodes, np.int64), clash)
-    wrong = np.zeros(len(rows), np.bool_)
-    wrong[row[clash]] = True
-    return case.broken("one-partner", wrong, lambda row: "joins a node that is busy with a third one")
+        both = [streams.at(end) for end in (network.untranslate(src, dst), network.untranslate(dst, src))]
+        row, turns = np.repeat(row, 2), (np.repeat(turns[0], 2), np.repeat(turns[1], 2))
+        ends = [np.repeat(streams.at(np.zeros(len(rows), np.int64)), 2), np.stack(both, axis=1).reshape(-1)]
+    clash, (busy, partner) = np.zeros(len(row), np.bool_), case.busy(2)
+    partners(*(read_only(column, np.int64) for column in (*turns, *ends)), busy, partner, clash)
+    return case.broken("one-partner", case.marked(row[clash]), lambda row: "joins a node that is busy with a third one")
 
 
 def duplex(case: Case) -> Broken:
@@ -165,7 +161,8 @@ def _both_ways(case: Case, link: NDArray[Any], way: NDArray[np.bool_], own: NDAr
     """Return the rows that begin while another message goes the other way over their link."""
     from treecast.kernels.rules import opposed
 
-    clash = own.copy()
+    streams = case.streams
+    link, clash = np.unique(streams.at(link), return_inverse=True)[1].reshape(-1), np.zeros(len(streams.row), np.bool_)
     busy = np.zeros((int(link.max(initial=-1)) + 1, 2), np.int32)
-    opposed(link, way, case.rows.step, case.rows.steps, busy, clash)
-    return case.broken("duplex", clash, lambda row: why)
+    opposed(link, streams.of(way), *streams.turns, busy, clash)
+    return case.broken("duplex", own | case.marked(streams.row[clash]), lambda row: why)

@@ -49,15 +49,13 @@ def holds(visits: Visits) -> Broken:
     there = _look_up(*visits.arrivals, visits.at(visits.src, visits.atom))
     late = np.flatnonzero(there > visits.time)
     move = dict(zip(visits.row[late][::-1].tolist(), late[::-1].tolist(), strict=True))  # the first of each row
-    wrong = np.zeros(len(case.rows), np.bool_)
-    wrong[visits.row[late]] = True
 
     def why(row: int) -> str:
         i = move[row]
         when = "never receives it" if there[i] == NEVER else f"first holds it at step {there[i]}"
         return f"carries chunk {case.atoms.bounds[visits.atom[i]]}, but {case.label(int(visits.src[i]))} {when}"
 
-    return case.broken("holds", wrong, why)
+    return case.broken("holds", case.marked(visits.row[late]), why)
 
 
 def delivered(visits: Visits) -> Broken:
@@ -65,10 +63,8 @@ def delivered(visits: Visits) -> Broken:
     case, atoms = visits.case, np.arange(len(visits.source))
     there = _look_up(*visits.arrivals, visits.at(visits.destination, atoms))
     lost = np.flatnonzero((there == NEVER) & visits.wanted)
-    return len(lost), [
-        _breach(case, f"{case.label(v)} never receives {_chunks(case, a)}", "delivered", v, a)
-        for a, v in zip(lost[:SHOWN].tolist(), visits.destination[lost[:SHOWN]].tolist(), strict=True)
-    ]
+    shown = zip(lost[:SHOWN].tolist(), visits.destination[lost[:SHOWN]].tolist(), strict=True)
+    return len(lost), [case.missed(v, a) for a, v in shown]
 
 
 def copies(visits: Visits) -> Broken:
@@ -94,9 +90,7 @@ def copies(visits: Visits) -> Broken:
         (second, "gives its target a second source of a chunk in one tree"),
         (early, "carries a chunk that its source has not got by way of the same tree"),
     ):
-        rows = np.zeros(len(case.rows), np.bool_)
-        rows[visits.row[used[wrong]]] = True
-        broken = case.broken("copies", rows, lambda row, sentence=sentence: sentence)
+        broken = case.broken("copies", case.marked(visits.row[used[wrong]]), lambda row, sentence=sentence: sentence)
         count, shown = count + broken[0], shown + broken[1]
     if count:
         return count, shown[:SHOWN]  # the ways may run in circles
@@ -110,19 +104,15 @@ def copies(visits: Visits) -> Broken:
     few = np.flatnonzero((arrived < wanted) & apart)
     shown = list[Violation]()
     for a, v in zip(few[:SHOWN].tolist(), visits.destination[few[:SHOWN]].tolist(), strict=True):
-        text = f"{_chunks(case, a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
-        shown.append(_breach(case, text, "copies", v, a))
-    by = visits.row[used][first]
-    met = (
-        _meetings(visits, entry, came_from, ends)
-        if case.schedule.against == "nodes"
-        else _sharings(visits, entry, by, ends)
-    )
-    what = (
-        "meet" if case.schedule.against == "nodes" else f"share the {case.schedule.against[:-1]} over which one arrives"
-    )
+        text = f"{case.chunks(a)} of {case.label(v)} arrives by {arrived[a]} trees, not {wanted}"
+        shown.append(case.at_atom("copies", v, a, text))
+    if case.schedule.against == "nodes":
+        met, what = _meetings(visits, entry, came_from, ends), "meet"
+    else:
+        what = f"share the {case.schedule.against[:-1]} over which one arrives"
+        met = _sharings(visits, entry, visits.row[used][first], ends)
     shown += [
-        _breach(case, f"two ways of {_chunks(case, a)} {what} at {case.label(v)}: one fault cuts both", "copies", v, a)
+        case.at_atom("copies", v, a, f"two ways of {case.chunks(a)} {what} at {case.label(v)}: one fault cuts both")
         for a, v in (divmod(key, case.nodes) for key in met[:SHOWN].tolist())
     ]
     return len(few) + len(met), shown[:SHOWN]
@@ -187,13 +177,3 @@ def _look_up(entry: Ints, value: Ints, keys: Ints) -> Ints:
         return np.full(keys.shape, NEVER, np.int64)
     at = np.minimum(np.searchsorted(entry, keys), len(entry) - 1)
     return np.where(entry[at] == keys, value[at], NEVER)
-
-
-def _chunks(case: Case, atom: int) -> str:
-    first, stop = int(case.atoms.bounds[atom]), int(case.atoms.bounds[atom + 1])
-    return f"chunk {first}" if stop == first + 1 else f"chunks {first}-{stop - 1}"
-
-
-def _breach(case: Case, text: str, rule: str, node: int, atom: int) -> Violation:
-    """Return a breach that concerns one node and one atom, not one row."""
-    return Violation(rule, text, -1, (node,), int(case.atoms.bounds[atom]))

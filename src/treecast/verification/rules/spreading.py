@@ -1,22 +1,16 @@
 """Rules of data that spreads: a node holds the chunks that it sends, and gets those that it wants."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treecast.steps import NEVER
 from treecast.verification.case import BLOCK, Case
-from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.report import SHOWN, Broken
 
 
 def holds(case: Case) -> Broken:
     """Rule ``holds``: a node has received a chunk, by an earlier row, before it sends it on."""
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import not_held
-
-    rows, atoms = case.rows, case.atoms
-    missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.rows.streaming, rows.src, rows.payload)
-    tables = (atoms.start, atoms.atom, atoms.place, case.arrival)
-    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+    rows, atoms, missing = case.rows, case.atoms, first_missing(case, case.arrival)
 
     def why(row: int) -> str:
         atom = int(missing[row])
@@ -27,6 +21,22 @@ def holds(case: Case) -> Broken:
     return case.broken("holds", missing >= 0, why)
 
 
+def first_missing(case: Case, since: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the first atom of each row that its source does not have by then, -1 for none: int32 (rows,).
+
+    ``since``: the step from which each node has the first chunk of each atom, int32 (N, atoms).
+    """
+    from treecast.kernels.compiled import in_parallel
+    from treecast.kernels.rules import not_held
+
+    rows, atoms = case.rows, case.atoms
+    missing = np.empty(len(rows), np.int32)
+    by_row = (rows.step, rows.pace, rows.src, rows.payload)
+    tables = (atoms.start, atoms.atom, atoms.place, since)
+    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+    return missing
+
+
 def delivered(case: Case) -> Broken:
     """Rule ``delivered``: after the last step every node holds all that the collective wants it to hold."""
     from treecast.kernels.rules import undelivered
@@ -35,10 +45,4 @@ def delivered(case: Case) -> Broken:
     first, stop = case.atoms.spans(wanted)
     found = np.empty((SHOWN, 2), np.int64)
     count = int(undelivered(wanted.node, first, stop, case.arrival, NEVER, found))
-    return count, [_not_delivered(case, node, atom) for node, atom in found[:count].tolist()]
-
-
-def _not_delivered(case: Case, node: int, atom: int) -> Violation:
-    first, stop = int(case.atoms.bounds[atom]), int(case.atoms.bounds[atom + 1])
-    what = f"chunk {first}" if stop == first + 1 else f"chunks {first}-{stop - 1}"
-    return Violation("delivered", f"{case.label(node)} never receives {what}", -1, (node,), first)
+    return count, [case.missed(node, atom) for node, atom in found[:count].tolist()]

@@ -11,26 +11,20 @@ carried along: two that meet share none, and whoever has all has the finished su
 import numpy as np
 
 from treecast.networks.core import Ints
-from treecast.verification.case import BLOCK, Case
-from treecast.verification.report import SHOWN, Broken, Violation
+from treecast.verification.case import Case
+from treecast.verification.report import SHOWN, Broken
 from treecast.verification.rules import spreading
 
 
 def complete(case: Case) -> Broken:
     """Rule ``complete``: a node sends a sum after all contributions that it will ever get have arrived."""
-    from treecast.kernels.compiled import in_parallel
-    from treecast.kernels.rules import not_held
-
-    rows, atoms = case.rows, case.atoms
-    missing = np.empty(len(rows), np.int32)
-    by_row = (rows.step, case.rows.streaming, rows.src, rows.payload)
-    tables = (atoms.start, atoms.atom, atoms.place, case.contributions[0])
-    in_parallel(lambda a, b: not_held(*(column[a:b] for column in by_row), *tables, missing[a:b]), len(rows), BLOCK)
+    last = case.contributions[0]
+    missing = spreading.first_missing(case, last)
 
     def why(row: int) -> str:
-        atom, src = int(missing[row]), int(rows.src[row])
-        last = case.contributions[0][src, atom]
-        return f"carries sum {atoms.bounds[atom]}, of which {case.label(src)} has the last contribution at step {last}"
+        atom, src = int(missing[row]), int(case.rows.src[row])
+        late = f"{case.label(src)} has the last contribution at step {last[src, atom]}"
+        return f"carries sum {case.atoms.bounds[atom]}, of which {late}"
 
     return case.broken("complete", missing >= 0, why)
 
@@ -62,8 +56,6 @@ def delivered(case: Case) -> Broken:
 
 
 def _broken_sums(case: Case, rule: str, where: Ints, sentence: str) -> Broken:
-    shown = [
-        Violation(rule, f"{case.label(node)} {sentence.format(chunk)}", -1, (node,), chunk)
-        for node, chunk in ((int(v), int(case.atoms.bounds[a])) for v, a in where[:SHOWN])
+    return len(where), [
+        case.at_atom(rule, v, a, f"{case.label(v)} {sentence.format(case.chunk(a))}") for v, a in where[:SHOWN].tolist()
     ]
-    return len(where), shown

@@ -7,7 +7,7 @@ import numpy as np
 
 from treecast.models import Model
 from treecast.networks.core import Ints
-from treecast.ragged import starts
+from treecast.ragged import explode, read_only, starts
 from treecast.schedule import Schedule
 from treecast.verification.case import Case
 from treecast.verification.report import Broken, Violation
@@ -59,12 +59,14 @@ def depth_contention(schedule: Schedule, model: Model) -> int | None:
     parent = _behind(step, src, dst)
     if parent is None:
         return None
-    from treecast.kernels.contention import preorder, unordered, unordered_pairs
+    from treecast.kernels.contention import unordered, unordered_pairs
+    from treecast.kernels.trees import preorder
 
     Case(schedule, model).afford(int(network.distance(src, dst).sum()), "routes")
     forwards = parent < np.arange(len(parent))  # rows are sorted by step: parents all come first, or all last
-    every, (place, last) = np.arange(len(parent)), np.zeros((2, len(parent)), np.int64)
-    preorder(parent, every if bool(forwards.all()) else every[::-1].copy(), place, last)
+    every = np.arange(len(parent))
+    later = every if bool(forwards.all()) else every[::-1]
+    place, last = preorder(read_only(parent, np.int32), read_only(later, np.int32))
     route, channel = network.channels(src, dst, model.routing, model.duplex == "half")
     message = place[route]
     order = np.lexsort((message, channel))
@@ -104,18 +106,23 @@ def _behind(step: Ints, src: Ints, dst: Ints) -> Ints | None:
 def _once(case: Case, rule: str, row: Ints, what: Ints, why: str) -> Broken:
     """Return the rows that need something while an earlier row, or one of the same step, is using it."""
     from treecast.kernels.rules import overlaps
-    from treecast.kernels.views import read_only
 
-    order = np.argsort(case.rows.step[row], kind="stable")
-    row, number = row[order], np.unique(what[order], return_inverse=True)[1].reshape(-1)
+    streams = case.streams
+    of, entry = explode(starts(np.bincount(streams.row, minlength=len(case.rows))), row)
+    stream = np.argsort(streams.row, kind="stable")[entry]
+    order = np.argsort(streams.step[stream], kind="stable")
+    row, stream, what = (
+        row[of[order]],
+        stream[order],
+        what[of[order]] * streams.period + streams.remainder[stream[order]],
+    )
+    number = np.unique(what, return_inverse=True)[1].reshape(-1)
     things = int(number.max(initial=-1)) + 1
     clash, busy, port = (
         np.zeros(len(row), np.bool_),
         np.zeros(things, np.int32),
         read_only(np.zeros(len(row)), np.int16),
     )
-    step, steps = (read_only(column[row], np.int32) for column in (case.rows.step, case.rows.steps))
+    step, steps = (read_only(column[stream], np.int32) for column in streams.turns)
     overlaps(0, things, read_only(number, np.int32), port, 1, step, steps, busy, clash)
-    wrong = np.zeros(len(case.rows), np.bool_)
-    wrong[row[clash]] = True
-    return case.broken(rule, wrong, lambda row: why)
+    return case.broken(rule, case.marked(row[clash]), lambda row: why)

@@ -1,0 +1,107 @@
+"""Inner loops that find when each send of a period begins: in each step modulo the period a resource is taken once.
+
+*Modulo scheduling* puts the most urgent send as early as it can, and throws out what is in its way (Rau, "Iterative modulo
+scheduling", 1994). Over one port a period of the greatest load is always enough: sends are the links of a bipartite multigraph,
+whose links have as many colours as the greatest degree (König 1916), found by alternating paths.
+"""
+# pyright: basic
+
+import numpy as np
+
+from treecast.kernels.compiled import njit
+from treecast.kernels.heaps import put, take
+
+
+@njit(
+    arrays=True,
+    work=lambda first, after, begin, before, wanted, ranked, colour, period, resources, budget, began: (
+        0.5 * budget * period
+    ),
+)
+def place(first, after, begin, before, wanted, ranked, colour, period, resources, budget, began):
+    """Fill ``began``, int64 (sends,), with the step in which each send begins; return how many found no place in the end.
+
+    Send i waits for ``before[begin[i]] … before[begin[i+1]-1]``, and ``after[first[i]] … after[first[i+1]-1]`` wait for it. It
+    takes the resources ``wanted[i]``, int64 (sends, width), below ``resources``. ``ranked``: the sends in order, each before
+    those that wait for it. ``colour``: the remainder that its step is to have; -1: any. ``budget``: after how many places to
+    give up.
+    """
+    sends, width = wanted.shape
+    slot = np.full((resources, period), -1, np.int64)
+    heap, rank, last = np.empty(sends, np.int64), np.empty(sends, np.int64), np.full(sends, -1, np.int64)
+    out = np.empty(sends + width, np.int64)
+    for r in range(sends):
+        rank[ranked[r]], began[r], heap[r] = r, -1, r
+    size = sends
+    while size > 0 and budget > 0:
+        i = ranked[take(heap, 0, size)]
+        size -= 1
+        budget -= 1
+        soonest, step = 0, -1
+        for j in range(begin[i], begin[i + 1]):
+            soonest = max(soonest, began[before[j]] + 1)
+        for t in range(soonest, soonest + period):
+            free = colour[i] < 0 or t % period == colour[i]
+            for j in range(width):
+                if slot[wanted[i, j], t % period] >= 0:
+                    free = False
+            if free:
+                step = t
+                break
+        if step < 0:
+            step = max(soonest, last[i] + 1)
+        last[i], count = step, 0
+        for j in range(width):
+            if slot[wanted[i, j], step % period] >= 0:
+                out[count] = slot[wanted[i, j], step % period]
+                count += 1
+        for j in range(first[i], first[i + 1]):
+            if 0 <= began[after[j]] <= step:
+                out[count] = after[j]
+                count += 1
+        for k in range(count):
+            thrown = out[k]
+            if began[thrown] >= 0:
+                for j in range(width):
+                    slot[wanted[thrown, j], began[thrown] % period] = -1
+                began[thrown] = -1
+                put(heap, 0, size, rank[thrown])
+                size += 1
+        began[i] = step
+        for j in range(width):
+            slot[wanted[i, j], step % period] = i
+    return size
+
+
+@njit(arrays=True, work=lambda wanted, period, *others: 20.0 * period * len(wanted))
+def colours(wanted, period, resources, colour):
+    """Fill ``colour``, int64 (sends,), with a number below ``period`` for each send, so that sends of one resource differ.
+
+    ``wanted``: int64 (sends, 2), below ``resources``. No resource is in both columns, and none is there more than ``period``
+    times.
+    """
+    at = np.full((resources, period), -1, np.int64)
+    path = np.empty(resources + 1, np.int64)
+    for i in range(len(wanted)):
+        u, v = wanted[i, 0], wanted[i, 1]
+        a = b = period
+        for c in range(period - 1, -1, -1):
+            a, b = c if at[u, c] < 0 else a, c if at[v, c] < 0 else b
+        for c in range(period - 1, -1, -1):
+            if at[u, c] < 0 and at[v, c] < 0:
+                a = b = c
+        if (
+            a != b
+        ):  # a is free at u and b at v: the path from v of colours a, b, a, … does not end in u, and changes them
+            count, x, side, now = 0, v, 1, a
+            while at[x, now] >= 0:
+                path[count] = at[x, now]
+                side = 1 - side
+                x, now = wanted[path[count], side], a + b - now
+                count += 1
+            for k in range(count):
+                at[wanted[path[k], 0], colour[path[k]]], at[wanted[path[k], 1], colour[path[k]]] = -1, -1
+                colour[path[k]] = a + b - colour[path[k]]
+            for k in range(count):
+                at[wanted[path[k], 0], colour[path[k]]], at[wanted[path[k], 1], colour[path[k]]] = path[k], path[k]
+        at[u, a], at[v, a], colour[i] = i, i, a

@@ -1,0 +1,58 @@
+"""Trees whose arcs load nodes and links evenly, under any machine: for periods, whose length is the greatest load.
+
+Trees of shortest paths exchange arcs by simulated annealing. So nodes that would send most in several trees send in few of them.
+"""
+
+import numpy as np
+
+from treecast.models import Model, takes
+from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
+from treecast.plans.trees.packed import tree_set
+from treecast.plans.trees.spanning import breadth_first
+from treecast.plans.ways.ways import Ways
+
+_CHANGES, _MOST = 256, 2**21  # changes that are tried, for each arc in each tree; at most
+_UNIT = 64  # of a price, so that it is a whole number
+_HEAT = 0.1
+
+
+def even_trees(network: Network, machine: Model, roots: list[int], deeper: float, seed: int = 1) -> Ways:
+    """Return the ways of one chunk down each of some trees, chunk i down the i-th; ``roots``: that of each, equal ones together.
+
+    ``deeper``: what an arc more to a node costs, beside 1 for a send more of a resource that has as many as the mean.
+    ``seed``: of the random numbers. Each root reaches all nodes.
+
+    Examples
+    --------
+    >>> from treecast import network
+    >>> from treecast.models import model
+    >>> grid = network("mesh:4x4")
+    >>> found = even_trees(grid, model("one-port"), [0, 0], 0.1)
+    >>> int(found.loads(takes(model("one-port"), grid)).max())
+    3
+    """
+    from treecast.kernels.evening import even
+
+    arcs, wanted, top = arcs_of(network), takes(machine, network), np.array(roots, np.int64)
+    up = np.full((len(top), network.nodes), -1, np.int32)
+    for root in dict.fromkeys(roots):
+        tree = breadth_first(network, root)
+        below = np.flatnonzero(tree.parent >= 0)
+        up[np.ix_(top == root, below)] = arcs.number(tree.parent[below].astype(np.int64), tree.port[below])
+    load = np.bincount(wanted.resource[up[up >= 0]].ravel(), minlength=wanted.resources).astype(np.int64)
+    count, chance = min(_CHANGES * len(arcs.head) * len(top), _MOST), np.random.default_rng(seed)
+    unit = 4 * max(1.0, float(load.mean())) ** 3
+    cooling = _HEAT * unit * (1 - np.arange(count) / count) * chance.exponential(size=count)
+    changes = (
+        chance.integers(len(top), size=count),
+        chance.integers(len(arcs.head), size=count),
+        cooling.astype(np.int64),
+    )
+    ends = arcs.tail.astype(np.int64), arcs.head.astype(np.int64)
+    even(changes, *ends, wanted.resource, top, round(deeper * unit), up, load)
+    parts = [
+        (tree_set(network, root, up[top == root]), [[(i, i + 1)] for i in np.flatnonzero(top == root).tolist()])
+        for root in dict.fromkeys(roots)
+    ]
+    return Ways.of_trees(network, parts)
