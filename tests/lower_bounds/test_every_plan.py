@@ -69,7 +69,7 @@ FEW = [
 RARE = ("kautz", "ring", "petersen", "slim-fly", "dragonfly", "random-regular", "fat-tree")
 
 
-@pytest.mark.each(4)
+@pytest.mark.each(7)
 @pytest.mark.parametrize("spec", FEW)
 def test_no_plan_beats_its_bounds(spec):
     where = network(spec)

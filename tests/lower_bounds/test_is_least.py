@@ -19,6 +19,7 @@ NETWORKS = (
 )
 
 
+@pytest.mark.each(5)
 @pytest.mark.parametrize("machine", ["all-port", "one-port", "shouting"])
 @pytest.mark.parametrize("spec", NETWORKS)
 def test_it_says_what_all_bounds_say(spec, machine):

@@ -2,7 +2,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests.networks.test_flows import random_graphs
+from tests.graphs.test_flows import random_graphs
 from treecast import bounds
 from treecast.lower_bounds.distances import arcs_into_layers
 from treecast.networks import network
@@ -27,8 +27,9 @@ def test_two_parts_joined_by_one_link_take_as_many_steps_as_the_bound(messages):
     assert schedule.steps == least == messages + where.eccentricity(0) - 1
 
 
-def test_no_plan_on_random_graphs_beats_the_bound():
-    for where, root in random_graphs(30, 12, seed=10):
+@pytest.mark.parametrize("graphs", [6, pytest.param(30, marks=pytest.mark.long)])
+def test_no_plan_on_random_graphs_beats_the_bound(graphs):
+    for where, root in random_graphs(graphs, 12, seed=10):
         for messages in (1, 7, 40):
             schedule = plan("broadcast", where, root=root, messages=messages)
             known = bounds("broadcast", where, root=root, messages=messages)

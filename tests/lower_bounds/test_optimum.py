@@ -115,7 +115,7 @@ def test_on_networks_that_have_proofs_of_their_own(spec, one_port):
     assert held_against(network(spec), Place(len(graph), set(graph.edges), one_port)) >= 9
 
 
-@pytest.mark.each(2)
+@pytest.mark.each(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_search_forbids_nothing_that_a_plan_does(kind):
     """Else it would prove bounds that are wrong. What one step less than the plan needs it forbids, as a rule."""

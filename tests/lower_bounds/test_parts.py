@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.networks.test_relays import multigraphs
 from treecast import bounds, network, plan, verify
-from treecast.networks.parts import weakest_parts
+from treecast.graphs.parts import weakest_parts
 
 
 def by_parts(kind, where, messages):

@@ -16,7 +16,7 @@ from treecast.lower_bounds.one_port import senders
 from treecast.lower_bounds.prices import best_prices
 from treecast.models import model
 from treecast.networks import network
-from treecast.networks.flows import arcs_of, sorted_arcs
+from treecast.networks.arcs import arcs_of, sorted_arcs
 
 MACHINES = ("all-port", "all-port,half", "one-port", "one-port,half")
 KINDS = [name for name, kind in COLLECTIVES.items() if not kind.lengths and not kind.targets]
@@ -42,7 +42,17 @@ def test_a_cheapest_tree_costs_what_edmonds_recursion_says(case):
     nodes, arcs, _ = case
     table, price = columns(nodes, arcs)
     use = np.zeros(len(arcs))
-    paid = trees(table.tail, table.head, price, np.array([0]), np.ones(1), np.ones(nodes, np.int8), use)
+    paid = trees(
+        table.tail,
+        table.head,
+        table.into,
+        table.entering,
+        price,
+        np.array([0]),
+        np.ones(1),
+        np.ones(nodes, np.int8),
+        use,
+    )
     least = cheapest_tree(0, arcs, set(range(nodes)))
     assert paid == (-1 if least is None else least)
     if least is not None:
@@ -57,7 +67,9 @@ def test_no_tree_to_some_nodes_costs_less_than_it_is_said_to(case):
     table, price = columns(nodes, arcs)
     asked = np.zeros(nodes, np.int8)
     asked[wanted] = 1
-    paid = trees(table.tail, table.head, price, np.array([0]), np.ones(1), asked, np.zeros(len(arcs)))
+    paid = trees(
+        table.tail, table.head, table.into, table.entering, price, np.array([0]), np.ones(1), asked, np.zeros(len(arcs))
+    )
     least = cheapest_steiner(0, arcs, range(nodes), wanted)
     assert (paid < 0) == (least == float("inf"))
     assert paid <= least
@@ -93,7 +105,7 @@ def test_every_certificate_holds_by_other_algorithms(where, machine):
     place, chosen = network(where), model(machine)
     arcs, ranks = arcs_of(place), place.ranks.tolist()
     for kind in KINDS:
-        row, found = COLLECTIVES[kind], best_prices(Collective.over(place, kind, 1, root=ranks[0]), place, chosen)
+        row, found = COLLECTIVES[kind], best_prices(place, Collective.over(place, kind, 1, root=ranks[0]), chosen)
         assert found is not None
         price = found.of_arcs
         link = [frozenset({u, v}) for u, v in zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True)]

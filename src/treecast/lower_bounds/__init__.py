@@ -2,22 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from treecast.against import Against, apart
 from treecast.collectives import Collective
 from treecast.collectives.reach import check_reach
 from treecast.errors import PlanError
 from treecast.lower_bounds import distances
-from treecast.lower_bounds import unequal as unequal  # registers what it proves
+from treecast.lower_bounds import unequal as unequal  # registers its bounds
 from treecast.lower_bounds.bound import Bound, best, spell_bounds, tightest
 from treecast.lower_bounds.job import Job
 from treecast.lower_bounds.lengths import of_lengths
 from treecast.lower_bounds.prices import by_prices
 from treecast.lower_bounds.store_and_forward import BOUNDS_OF
+from treecast.lower_bounds.windows import by_windows
 from treecast.lower_bounds.wormhole import LEAST_OF_ALL, MOST_SEARCHED, search, taking_part, wormhole
 from treecast.models import Model
 from treecast.networks import Network
+from treecast.networks.kept import kept
 from treecast.schedule import Schedule
 
 __all__ = [
@@ -44,37 +45,18 @@ def bounds(
     sparing: bool = False,
     against: Against = "nodes",
 ) -> list[Bound]:
-    """Return the known lower bounds of schedules of a collective on a network.
+    """Return the known lower bounds of schedules of a collective on a network: at least one of steps and one of transmissions.
 
-    Parameters
-    ----------
-    collective
-        What is to be done.
-    network
-        Where.
-    copies
-        The number x of disjoint ways over which each chunk reaches its nodes. Where messages combine, and of sparing schedules,
-        it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the ways.
-    model
-        The machine.
-    sparing
-        Whether the schedules are sparing: whether a chunk need not cross a link again that it has crossed.
-    against
-        What the ways must not share: nodes, links or arcs.
+    ``copies`` is the number x of disjoint ways, which share no nodes, links or arcs (``against``), over which each chunk reaches
+    its nodes. Where messages combine, and of ``sparing`` schedules, in which a chunk need not cross a link again that it has
+    crossed, it stands for the f = x - 1 faults that a collective which spreads data has to survive, whatever the ways. ``given``
+    says under which condition a bound holds: those of several copies for schedules of so many ways, as one whose ways meet may
+    survive as much; some of an allreduce if each sum has an owner.
 
-    Returns
-    -------
-    list of Bound
-        At least one of steps and one of transmissions. ``given`` says under which condition one holds: those of several copies
-        for schedules of so many ways, as one whose ways meet may survive as much; some of an allreduce if each sum has an owner.
-
-    Raises
-    ------
-    PlanError
-        When fewer arcs leave a source, or lead to whoever gathers, than there are copies, when sums are asked for with several
-        copies, when there are too many nodes to count distances, and when ranks are not reached.
+    Raises PlanError when fewer arcs leave a source, or lead to whoever gathers, than there are copies, when sums are asked for
+    with several copies, when there are too many nodes to count distances, and when ranks are not reached.
     """
-    return list(_bounds(collective, network, copies, model, sparing=sparing, against=against))
+    return list(_bounds(network, collective, copies, model, sparing=sparing, against=against))
 
 
 def is_least(
@@ -89,15 +71,11 @@ def is_least(
 ) -> bool:
     """Return whether a lower bound says that no builder's schedule takes fewer steps than some; nor transmissions, if given.
 
-    Bounds that are quick to count are asked first: if they are met, cuts and flows need not be searched for.
-
-    Raises
-    ------
-    PlanError
-        As ``bounds`` does.
+    Bounds that are quick to count are asked first: if they are met, cuts and flows need not be searched for. Raises PlanError as
+    ``bounds`` does.
     """
     for quick in (True, False):
-        known = list(_bounds(collective, network, copies, model, sparing=False, against=against, quick=quick))
+        known = list(_bounds(network, collective, copies, model, sparing=False, against=against, quick=quick))
         if transmissions is not None and transmissions != tightest(known, "transmissions").value:
             return False
         if steps == tightest(known, "steps").value:
@@ -105,10 +83,10 @@ def is_least(
     return False
 
 
-@lru_cache(128)  # planning, choosing and judging ask for the same ones
+@kept(128)  # planning, choosing and judging ask for the same ones
 def _bounds(
-    collective: Collective,
     network: Network,
+    collective: Collective,
     copies: int,
     model: Model,
     *,
@@ -144,19 +122,17 @@ def _proved(collective: Collective, job: Job) -> list[Bound]:
     if collective.kind not in BOUNDS_OF:
         raise PlanError(f"no lower bounds of {collective.kind} are known yet")
     found = BOUNDS_OF[collective.kind](job, collective.root)
+    if job.quick:
+        return found
     known = tightest(found, "steps").value
-    return found + [bound for bound in ([] if job.quick else by_prices(job, collective)) if bound.value > known]
+    found += [bound for bound in by_prices(job, collective) if bound.value > known]
+    return found + by_windows(job, collective, tightest(found, "steps").value)
 
 
 def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Bound]:
-    """Return the lower bounds of what a schedule does, under its own model or another one.
+    """Return the lower bounds of a schedule's job, under its own model or another one. Raises PlanError as ``bounds`` does.
 
     Of the two clocks of a gather only that of the schedule is left: a gather with control flits is told when to begin.
-
-    Raises
-    ------
-    PlanError
-        As ``bounds`` does.
     """
     chosen = model or schedule.model
     found = bounds(
@@ -167,7 +143,7 @@ def schedule_bounds(schedule: Schedule, model: Model | None = None) -> list[Boun
         sparing=schedule.sparing,
         against=schedule.against,
     )
-    if schedule.collective.shared:  # what holds of sums with owners says nothing of it
+    if schedule.collective.shared:  # bounds of sums with owners say nothing of it
         found = [bound for bound in found if "owner" not in bound.given]
     told = [replace(bound, of="steps") for bound in found if bound.of == "told"]
     rest = [bound for bound in found if bound.of != "told"]

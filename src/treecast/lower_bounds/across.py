@@ -1,8 +1,8 @@
 """The fewest messages that cross a cut of the nodes, over all one-port broadcasts in a number of steps.
 
-Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. What n nodes do in t steps,
-if they do anything, is this: the first message makes b of them another node's affair, and both parts go on for t - 1 steps.
-Parts must be small enough for the steps they have left, and large enough for what must be done elsewhere.
+Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. The work of n nodes in t
+steps, if they do anything, is this: the first message makes b of them another node's affair, and both parts go on for t - 1
+steps. Parts must be small enough for the steps they have left, and large enough for the work that is to be done elsewhere.
 """
 
 from functools import lru_cache

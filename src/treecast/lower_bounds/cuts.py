@@ -1,17 +1,18 @@
-"""What has to pass a cut, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
+"""Lower bounds by cuts, where all nodes are to hear all: data outside some nodes X enters X over the arcs that lead there."""
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treecast.graphs.flows import away, fewest_ways
 from treecast.lower_bounds import distances
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
-from treecast.networks.flows import Arcs, arcs_of, away, fewest_ways
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.kept import kept
 
 _MOST_SEARCHED = 2**11  # nodes of a network whose worst cut is looked for
 _FEW = 8  # cuts of which the distances are counted, too
@@ -20,7 +21,7 @@ Mask = NDArray[np.bool_]
 
 
 class Cut(NamedTuple):
-    """Some nodes X of a network, ``ranks`` of them no relays, and what leads there.
+    """Some nodes X of a network, ``ranks`` of them no relays, and the arcs that lead there.
 
     ``arcs`` lead from ``tails`` nodes outside X to ``heads`` nodes of X. ``beyond[d]``: how many ranks, or flits, are d + 1 arcs
     or more from X. From the nearest of the heads some rank of X is ``depth`` arcs away.
@@ -41,7 +42,7 @@ def into_cuts(job: Job, flits: NDArray[np.int64] | None = None) -> list[Bound]:
     ways. So Mx times the ranks that are δ arcs or more away pass these arcs, no chunk of them before step δ - 1. The last to
     enter has yet to reach all ranks of X. For many messages nothing counts but the greatest of all quotients, ranks outside X
     by arcs into X (Zhao et al., "ForestColl", 2024). On networks that look alike from all nodes no cut says more than a single
-    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971). ``flits``: what each node has, where the blocks
+    node: as many arcs enter any set of nodes as enter one, at least (Mader 1971). ``flits``: those of each node, where the blocks
     of ranks have different lengths.
     """
     if job.network.seen_alike or job.network.nodes > distances.LISTED:
@@ -74,16 +75,9 @@ def _bound_of(job: Job, cut: Cut, in_flits: bool) -> Bound:
 def optimum(network: Network) -> Fraction:
     """Return the messages of each rank that an allgather can carry in a step at most: the least arcs into X by ranks outside X.
 
-    Over all X with a rank, some rank being outside. It is 1/U of Zhao et al., "ForestColl" (2024), and trees carry as much
-    where as much leads to each relay as from it.
+    Over all X with a rank, some rank being outside; of two ranks or more. It is 1/U of Zhao et al., "ForestColl" (2024), and
+    trees carry as much where as much leads to each relay as from it.
 
-    Parameters
-    ----------
-    network
-        Where; of two ranks or more.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> optimum(network("petersen")), optimum(network("mesh:3x4"))
     (Fraction(1, 3), Fraction(2, 11))
@@ -122,13 +116,13 @@ def before_a_rank(job: Job, root: int) -> list[Bound]:
     return [steps(value, formula, f"{found.ways:,} arcs cut {network.label(found.node)} off from the root")]
 
 
-@lru_cache(64)
+@kept(64)
 def _worst_cuts(network: Network) -> list[Cut]:
-    """Return the cuts that let in least for what has to enter, of those that are looked at."""
+    """Return the cuts with the fewest arcs for the data that has to enter, of those that are looked at."""
     return [_measure(network, arcs_of(network), inside) for inside in _worst_masks(network)]
 
 
-@lru_cache(64)
+@kept(64)
 def _worst_masks(network: Network) -> list[Mask]:
     """Return the nodes inside each of these cuts."""
     arcs = arcs_of(network)
@@ -174,7 +168,7 @@ def _by_flows(network: Network, arcs: Arcs, degree: int) -> list[Mask]:
 
 
 def _measure(network: Network, arcs: Arcs, inside: Mask, flits: NDArray[np.int64] | None = None) -> Cut:
-    """Return a cut by its nodes; ``flits``: what each node has, instead of one message for each rank."""
+    """Return a cut by its nodes; ``flits``: those of each node, instead of one message for each rank."""
     crossing = ~inside[arcs.tail] & inside[arcs.head]
     tails, heads = (np.flatnonzero(np.bincount(ends[crossing])) for ends in (arcs.tail, arcs.head))
     beside, within = away(arcs, np.flatnonzero(inside), back=True), away(arcs, heads)

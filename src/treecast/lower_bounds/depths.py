@@ -1,37 +1,26 @@
 """How deep several trees of one root are at least, when they share no arc."""
 
-from functools import lru_cache
-
 import numpy as np
 
+from treecast.graphs.flows import away
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of, away
+from treecast.networks.kept import kept
 
 _FAR = 2**30
 _MOST = 2**24  # arcs of the root times arcs of the network: of more only the eccentricity counts
 
 
-@lru_cache(64)
+@kept(64)
 def least_depth(network: Network, root: int, trees: int) -> int:
-    """Return a lower bound of the depth of so many arc-disjoint spanning trees.
+    """Return a lower bound of the depth of k arc-disjoint spanning trees of a root, on a network of two nodes or more.
 
     The ways to a node begin with different arcs of the root, and end with different arcs of the node. Of the ways over an arc of
     the root none is shorter than the shortest that begins so and does not come back to the root. So of the k ways some is
     as long as the k-th shortest of these, and likewise of the arcs that they end with. With as many trees as the root
     has arcs, each arc begins one.
 
-    Parameters
-    ----------
-    network
-        Where; of two nodes or more.
-    root
-        Where the trees begin.
-    trees
-        Their number k.
-
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> least_depth(network("torus:4x4x4"), 0, 6), least_depth(network("mesh:4x4"), 0, 2)
     (7, 6)

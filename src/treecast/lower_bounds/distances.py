@@ -1,16 +1,16 @@
-"""What proofs of lower bounds count: distances between nodes, and disjoint ways."""
+"""Counts for proofs of lower bounds: distances between nodes, and disjoint ways."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
 from treecast.against import Against
 from treecast.errors import NetworkError, PlanError
+from treecast.graphs.ways import least_lengths
 from treecast.networks import Network
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
-from treecast.networks.ways import least_lengths
+from treecast.networks.kept import kept
 
 LOOKED_AT = 256
 """In a network that looks different from its nodes, each of so many nodes is looked at; of more nodes, only node 0."""
@@ -22,13 +22,13 @@ _MOST_TYPED = 2**16  # nodes of a network whose types are looked at
 _MOST_SEARCHED = 2**27  # arcs, types of nodes and copies, multiplied, of a search for shortest ways: half a second
 
 
-@lru_cache(64)
+@kept(64)
 def degrees(network: Network) -> Ints:
     """Return how many arcs leave each node."""
     return np.diff(arcs_of(network).first)
 
 
-@lru_cache(64)
+@kept(64)
 def arcs_into_layers(network: Network, root: int) -> Ints:
     """Return how many arcs lead from nearer nodes to the nodes at distance d and beyond: entry d - 1, up to the eccentricity."""
     arcs, far = arcs_of(network), network.distance(root, np.arange(network.nodes))
@@ -43,7 +43,7 @@ def looked_at(network: Network) -> Sequence[int]:
     return range(1) if network.relays is None else network.ranks[:1].tolist()
 
 
-@lru_cache(16)
+@kept(16)
 def from_each(network: Network) -> Ints:
     """Return the arcs from each node that is looked at to each node, -1 where no way leads: int64 (looked at, N)."""
     far = network.distance(np.array(looked_at(network))[:, None], np.arange(network.nodes))
@@ -51,7 +51,7 @@ def from_each(network: Network) -> Ints:
     return far
 
 
-@lru_cache(16)
+@kept(16)
 def ranks_beyond(network: Network) -> Ints:
     """Return how many ranks are d + 1 arcs or more from each node that is looked at: int64 (looked at, greatest distance)."""
     far = from_each(network)[:, network.ranks]
@@ -61,7 +61,7 @@ def ranks_beyond(network: Network) -> Ints:
     return np.cumsum(count[:, :0:-1], axis=1)[:, ::-1]
 
 
-@lru_cache(16)
+@kept(16)
 def arcs_across(network: Network) -> tuple[Ints, Ints]:
     """Return how many arcs lead to the nodes at distance d and beyond, and how many lead back from there.
 
@@ -84,7 +84,7 @@ def _rising(low: Ints, high: Ints, width: int) -> Ints:
     return np.cumsum((begin - end).reshape(len(low), width), axis=1)
 
 
-@lru_cache(1024)
+@kept(1024)
 def _levels(network: Network, node: int) -> tuple[int, ...]:
     try:
         return network.levels(node)
@@ -97,7 +97,7 @@ def levels(network: Network, node: int) -> tuple[int, ...]:
     return _levels(network, 0 if network.seen_alike else node)
 
 
-@lru_cache(1024)
+@kept(1024)
 def ways(network: Network, node: int, copies: int, against: Against = "nodes") -> tuple[int, str]:
     """Return the least number of arcs of x disjoint ways from ``node`` to each other node, in total, and the formula in words.
 
@@ -131,7 +131,7 @@ def searched(network: Network, copies: int, roots: int = 1) -> bool:
 
 
 def _first_arcs(network: Network, node: int, copies: int) -> tuple[int, str]:
-    """Return what the first arcs of the ways tell of their length.
+    """Return the least total length that the first arcs of the ways allow.
 
     Disjoint ways begin with different arcs, and one that begins with the arc to w has at least 1 + distance(w, target)
     arcs. That is h over the f arcs that lead nearer, and on bipartite networks h + 2 over the others. Where this count would

@@ -1,4 +1,4 @@
-"""What it takes that any f unannounced faults of nodes or links do no harm to data that goes one way without them.
+"""Lower bounds where any f unannounced faults of nodes or links are to do no harm to data that goes one way without them.
 
 This is asked where messages combine, and of sparing schedules. A chunk that has crossed a link need not cross it again, in either
 direction: so a link counts once, and x = f + 1 ways need not be x transmissions to every node.
@@ -12,7 +12,7 @@ def heard(job: Job, sources: int = 1) -> Bound:
     """Return the bound of transmissions by which every node hears M messages of each of some sources.
 
     With faults to survive each chunk crosses f + 1 links of every node, as all can be cut if there are fewer. Two nodes share a
-    link. Faults only delay: what crosses a link when something fails crosses it without faults, too.
+    link. Faults only delay: a chunk that crosses a link when something fails crosses it without faults, too.
     """
     nodes, each = job.network.rank_count, "M" if sources == 1 else "M N"
     if not job.faults:

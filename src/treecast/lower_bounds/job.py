@@ -1,23 +1,23 @@
-"""What the proofs are given: a job, in the numbers that they use."""
+"""The job that proofs are given, in the numbers that they use."""
 
 from dataclasses import dataclass, replace
 
 from treecast.against import Against
 from treecast.collectives import Collective
+from treecast.graphs.parting import relays_passed
 from treecast.lower_bounds.bound import Bound
 from treecast.models import Model
 from treecast.networks import Network
-from treecast.networks.parting import relays_passed
 
 
 @dataclass(frozen=True)
 class Job:
-    """M messages over x ways on a network, under a model; what several proofs need of it.
+    """M messages over x ways on a network, under a model, with the figures that several proofs need.
 
     ``faults``: how many unannounced faults must do no harm to data that goes one way without them. It is 0 where there are
-    several ways: ways are counted, then. ``against``: what the ways must not share. ``quick``: whether proofs that take
+    several ways: ways are counted, then. ``against``: the parts that the ways must not share. ``quick``: whether proofs that take
     longer than to count ports are left out: those that search for cuts, flows or prices, or look at every node.
-    ``collective``: what is done, of which some proofs need more: targets, or lengths.
+    ``collective``: the whole collective, where proofs need more of it: targets, or lengths.
     """
 
     network: Network

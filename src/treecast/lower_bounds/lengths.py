@@ -81,7 +81,7 @@ def _calls(job: _Job, far: Ints) -> int | None:
     """Return the fewest steps in which a tree of one-port nodes is told to begin and its last flits come up; None elsewhere.
 
     A node's word comes from its parent, which calls its children one after the other; who needs longest comes first. That is
-    B, the steps of a broadcast, with what comes after each call. Flits that meet are left out of account.
+    B, the steps of a broadcast, with the steps after each call. Flits that meet are left out of account.
     """
     network, nodes = job.network, job.network.nodes
     if job.model.ports == "all" or nodes > _MOST_CALLED or not network.both_ways or network.arcs != 2 * (nodes - 1):

@@ -1,7 +1,7 @@
 """Lower bounds of the total distance of broadcasts on paths and rings: how uninformed nodes between informed ones are reached.
 
 A *gap* is a run of nodes that have not heard. A node of it that hears next has at least as many arcs to go as it is far from the
-end of the gap, and divides the gap. What happens in one gap is no matter of the others, but for one thing: in each step no more
+end of the gap, and divides the gap. Gaps do not depend on each other, but for one thing: in each step no more
 nodes hear than have heard before. That is given a price: see ``least_distances``. The proof is in docs/mesh.md.
 """
 
@@ -20,7 +20,7 @@ MOST_NODES = 256
 
 @lru_cache(16)
 def least_distances(nodes: int) -> tuple[Ints, Ints, Ints]:
-    """Return what gaps of 0 … N - 1 nodes cost at least in ⌈log2 N⌉ steps, at several prices, and what is to be taken off.
+    """Return the least costs of gaps of 0 … N - 1 nodes in ⌈log2 N⌉ steps, at several prices, and the sums to be taken off.
 
     ``between[i]`` of gaps with informed nodes at both ends, ``beyond[i]`` of those at the end of a path, int64 (prices, N), and
     ``paid[i]``, at price vector i. With a price λ_j ≥ 0 for each node that hears in step j, less what have heard before, no

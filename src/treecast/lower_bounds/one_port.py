@@ -1,13 +1,14 @@
-"""Lower bounds of what one node tells all, where each node has one port: informed nodes at most double in a step."""
+"""Lower bounds of data from one node to all, where each node has one port: informed nodes at most double in a step."""
 
-from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
 from treecast.networks import Network
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
+from treecast.networks.kept import kept
 
 _LISTED = 2**12  # nodes of a network whose arcs are looked at one by one
 
@@ -42,6 +43,62 @@ def informing(job: Job, root: int) -> list[Bound]:
     return [steps(first + late, formula, "a node informs one more in a step, over each arc once")]
 
 
+def telling(job: Job, root: int) -> list[Bound]:
+    """Return the bound by nodes that alone lead to several others: they tell one after the other."""
+    if job.model.ports != "one" or job.faults or job.quick or job.network.seen_alike or job.network.nodes > _LISTED:
+        return []
+    if not in_turns(job.network, int(job.network.ranks[0])):  # no arc alone joins ranks to others, whatever the root
+        return []
+    before = 0 if job.model.combining else job.messages - 1
+    turns = in_turns(job.network, root)
+    said = "who alone leads to several nodes tells one after the other"
+    return [steps(before + turns, f"M - 1 + {turns:,}" if before else f"{turns:,}", said)]
+
+
+@kept(64)
+def in_turns(network: Network, root: int) -> int:
+    """Return in how many steps one message can reach all ranks at best, as nodes tell those in turn to which only they lead.
+
+    A node tells first whoever needs longest. On trees these are the fewest steps (Slater, Cockayne & Hedetniemi 1981). Elsewhere
+    nodes are counted to which all ways from the root lead over one arc. A chunk that leaves the root in step M - 1 or later
+    takes as many steps from there on.
+
+    >>> from treecast.networks import network
+    >>> in_turns(network("tree:2,3"), 0), in_turns(network("path:5"), 2), in_turns(network("ring:5"), 0)
+    (6, 3, 0)
+    """
+    import networkx
+
+    arcs, nx = arcs_of(network), cast(Any, networkx)  # its functions have no types
+    graph = nx.DiGraph(zip(arcs.tail.tolist(), arcs.head.tolist(), strict=True))
+    above: dict[int, int] = nx.immediate_dominators(graph, root) | {root: root}
+    beyond = {v: list[int]() for v in above}
+    for v, parent in above.items():
+        if v != root:
+            beyond[parent].append(v)
+    order, level = [root], {root: 0}
+    for v in order:
+        order += beyond[v]
+        level |= dict.fromkeys(beyond[v], level[v] + 1)
+    wanted, rest = set(network.ranks.tolist()), dict.fromkeys(order, 0)
+    for v in reversed(order):
+        asked = [w for w in beyond[v] if w in wanted]
+        wanted |= {v} if asked else set()
+        alone = sorted((rest[w] for w in asked if _led_to(graph, above, level, v, w)), reverse=True)
+        rest[v] = max((turn + more for turn, more in enumerate(alone, 1)), default=0)
+    return rest[root]
+
+
+def _led_to(graph: Any, above: dict[int, int], level: dict[int, int], v: int, w: int) -> bool:
+    """Return whether whatever comes to w for the first time comes from v: all other arcs into w come from behind w."""
+    for u in graph.predecessors(w):
+        while level.get(u, -1) > level[w]:
+            u = above[u]
+        if u not in (v, w) and u in level:
+            return False
+    return True
+
+
 def _busy_halves(job: Job) -> Bound:
     """Sum min(2^t, ⌊N/2⌋) over the steps until it is all sends."""
     value = least_doubling(job.total * job.others, 1, job.room)
@@ -60,15 +117,13 @@ def least_doubling(sends: int, first: int, most: int) -> int:
     return count + -(-max(0, left) // most)
 
 
-@lru_cache(64)
+@kept(64)
 def senders(network: Network, root: int) -> tuple[int, ...]:
     """Return how many nodes can hold anything of the root's before step 0, 1, 2, … with one port each, until all can.
 
     Each node that holds something tells one more in a step while it has an arc left over which it has not, but not over the
     one that told it. Those that were told first have the most arcs, and no node is told in fewer steps than it is far.
 
-    Examples
-    --------
     >>> from treecast.networks import network
     >>> senders(network("path:5"), 0)
     (1, 2, 3, 4, 5)

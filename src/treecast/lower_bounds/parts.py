@@ -8,14 +8,14 @@ each other everything (Harary & Schwenk 1974), whether a sum has an owner or not
 
 from dataclasses import replace
 
+from treecast.graphs.parts import weakest_parts
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
-from treecast.networks.flows import arcs_of
-from treecast.networks.parts import weakest_parts
+from treecast.networks.arcs import arcs_of
 
 
 def by_parts(job: Job, sums: int, spelled: str) -> list[Bound]:
-    """Return the bound of what tells all ranks so many sums by the arcs between parts; ``spelled``: as formulas have it.
+    """Return the bound by the arcs between parts, where all ranks are told so many sums; ``spelled``: as formulas have it.
 
     Its certificate is the parts: arcs between them cost 1, all others nothing.
     """

@@ -1,18 +1,18 @@
-"""Lower bounds by cuts: what has to cross the arcs into, or out of, some nodes takes as many steps as it is more than those arcs.
+"""Lower bounds by cuts: the chunks that have to enter or leave some nodes, divided by the arcs over which they can.
 
 They hold wherever an arc carries one chunk a step.
 """
 
+from treecast.graphs.over_time import quickest, searched, size, slowest_cuts
+from treecast.graphs.separators import best_separator
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
-from treecast.networks.over_time import quickest, searched, size, slowest_cuts
-from treecast.networks.separators import best_separator
 
 _MOST_SIZE, _MOST_UNITS = 2**19, 2**12  # steps times arcs, and units, of flows that are searched for
 
 
 def of_scatter(job: Job, root: int) -> list[Bound]:
-    """Return what cuts say of a scatter, and the least steps of a flow over time where it can be found quickly.
+    """Return the bound of a scatter by cuts, and the least steps of a flow over time where it can be found quickly.
 
     Mx chunks for each of n nodes at distance d and beyond cross the arcs that lead to these nodes, none before step d - 1. Copies
     that go different ways are different units of a flow.
@@ -33,7 +33,7 @@ def of_scatter(job: Job, root: int) -> list[Bound]:
 
 
 def of_alltoall(job: Job) -> list[Bound]:
-    """Return what a cut says of an alltoall.
+    """Return the bound of an alltoall by a cut.
 
     Each of the n nodes inside a cut sends Mx chunks to each of the n' outside, over the arcs that lead out: none before a chunk
     can be there, nor later than one still gets to a rank.

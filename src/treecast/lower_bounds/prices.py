@@ -1,13 +1,13 @@
 """Lower bounds by prices: whatever arcs cost, all data pays for its cheapest ways, and a step sells no more than it can carry.
 
-**Theorem.** Let arcs have prices w ≥ 0. D is what the cheapest ways of one message of every demand cost: a tree from
+**Theorem.** Let arcs have prices w ≥ 0. D is the cost of the cheapest ways of one message of every demand: a tree from
 the root, or from each rank, a tree to it, or paths. W is the most that the sends of one step can cost. Where messages
 do not combine, M messages in x copies take ⌈M x D / W⌉ steps or more. *Proof.* The sends of a chunk contain a way of
 its demand (first arrivals form a tree or a path; sums run backwards), and those of a finished sum are different from
 those of its contributions. x link-disjoint ways cross each cut x times, so they cost x times the cheapest at least
 (Edmonds 1973, Menger). A step costs W at most. ∎
 
-Prices belong to what a send takes for a step: an arc, a link, or the ports of two nodes. So W is the sum of all of
+Prices belong to the resources of a send in a step: an arc, a link, or the ports of two nodes. So W is the sum of all of
 these. By the duality of linear programs the best prices give the least steps a message of all schedules, for many
 messages and one copy. Multiplicative weights come near them in a few turns (Garg & Könemann 2007); as small whole
 numbers they are a proof of their own, which nobody has to trust the search for.
@@ -18,21 +18,22 @@ with one port no more than k(t) nodes send. So T steps sell Y(0) + … + Y(T-1) 
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treecast.collectives import Collective
+from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds.bound import Bound
 from treecast.lower_bounds.job import Job, steps
 from treecast.lower_bounds.one_port import senders
 from treecast.models import Model, takes
 from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import Arcs, arcs_of
-from treecast.networks.parting import far_and_back
+from treecast.networks.kept import kept
+from treecast.ragged import read_only
 
 Floats = NDArray[np.float64]
 
@@ -40,18 +41,14 @@ _MOST_ARCS, _MOST_OF_PATHS = (
     10_000,
     2**18,
 )  # arcs times roots of a job whose prices are looked for; where ways are paths
-_TURNS, _WORK, _CLOSE = (
-    150,
-    1e8,
-    1.005,
-)  # turns of the search; steps of inner loops; how near above and below have to come
+_TURNS, _WORK, _CLOSE = 150, 1e8, 1.005  # of the search; steps of inner loops; how near above and below have to come
 _LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 30, 60, 120, 840)  # whole prices are this at most
 
 
 class Prices(NamedTuple):
-    """Whole prices of what sends take: all cheapest ways of one message cost ``ways``, and a step sells ``room`` at most.
+    """Whole prices of resources: all cheapest ways of one message cost ``ways``, and a step sells ``room`` at most.
 
-    ``taken``: int64 (arcs, width), what a send over each arc takes, as indices into ``prices``.
+    ``taken``: int64 (arcs, width), the resources of a send over each arc, as indices into ``prices``.
     """
 
     prices: Ints
@@ -61,7 +58,7 @@ class Prices(NamedTuple):
 
     @property
     def of_arcs(self) -> Ints:
-        """What a send over each arc costs, arcs as ``arcs_of`` numbers them."""
+        """The cost of a send over each arc, arcs as ``arcs_of`` numbers them."""
         return self.prices[self.taken].sum(axis=1)
 
 
@@ -76,23 +73,21 @@ class _Demand(NamedTuple):
     need: Floats | None
 
     def price(self, price: Floats, use: Floats) -> float:
-        """Return what the cheapest ways cost; add to ``use`` how often they take each arc."""
+        """Return the cost of the cheapest ways; add to ``use`` how often they take each arc."""
         from treecast.kernels.prices import paths, trees
 
-        arcs = self.arcs
-        tail, head = (arcs.head, arcs.tail) if self.backwards else (arcs.tail, arcs.head)
+        arcs, every = self.arcs, read_only(np.arange(len(self.arcs.tail)), np.int32)
+        out, back = (arcs.tail, arcs.first, every), (arcs.head, arcs.into, arcs.entering)
+        (tail, *leaving), (head, *entering) = (back, out) if self.backwards else (out, back)
         if self.need is None:
-            return float(trees(tail, head, price, self.roots, self.times, self.wanted, use))
-        first, leaving = (
-            (arcs.into, arcs.entering) if self.backwards else (arcs.first, np.arange(len(tail), dtype=np.int32))
-        )
-        return float(paths(tail, head, first, leaving, price, self.roots, self.need, use))
+            return float(trees(tail, head, *entering, price, self.roots, self.times, self.wanted, use))
+        return float(paths(tail, head, *leaving, price, self.roots, self.need, use))
 
 
 def by_prices(job: Job, collective: Collective) -> list[Bound]:
-    """Return what prices say of a collective, if they are looked for: a bound of steps, and with one root another one by steps.
+    """Return the bound of a collective by prices, if they are looked for, and with one root another one by steps.
 
-    Its certificate are the prices of arcs: the formula says what the cheapest ways cost, and what a step sells.
+    Its certificate are the prices of arcs: the formula has the cost of the cheapest ways, and the most that a step sells.
     """
     model, network, kind = job.model, job.network, collective.traits
     roots = network.rank_count if kind.all_source else 1
@@ -101,7 +96,7 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
         return []
     if kind.all_source and network.seen_alike and collective.lengths is None:
         return []  # arcs that look alike cost the same: ports and distances say as much
-    found = best_prices(replace(collective, messages=1, owners=()), network, model)
+    found = best_prices(network, replace(collective, messages=1, owners=()), model)
     if found is None or not found.ways:
         return []
     needed, certificate = job.total * found.ways, tuple(found.of_arcs.tolist())
@@ -116,21 +111,19 @@ def by_prices(job: Job, collective: Collective) -> list[Bound]:
     return [replace(bound, certificate=certificate, given=given) for bound in bounds]
 
 
-@lru_cache(64)
-def best_prices(collective: Collective, network: Network, model: Model) -> Prices | None:
+@kept(64)
+def best_prices(network: Network, collective: Collective, model: Model) -> Prices | None:
     """Return good prices for a collective on a network under a model; None where some rank is not reached.
 
-    Examples
-    --------
     >>> from treecast.collectives import Collective
     >>> from treecast.models import model
     >>> from treecast.networks import network
     >>> mesh = network("mesh:4x4")
-    >>> found = best_prices(Collective.over(mesh, "alltoall", 1), mesh, model("one-port"))
+    >>> found = best_prices(mesh, Collective.over(mesh, "alltoall", 1), model("one-port"))
     >>> found.ways / found.room > 42.6
     True
     """
-    demands, taken = _demands(collective, network), _taken(model, network)
+    demands, taken = _demands(collective, network), taken_by(model, network)
     count = int(taken.max()) + 1
 
     def ask(y: Floats) -> tuple[float, Floats]:
@@ -163,7 +156,7 @@ def best_prices(collective: Collective, network: Network, model: Model) -> Price
 
 
 def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> float:
-    """Return what the cheapest ways of a sum of each rank cost, there and back, by way of the node by which they cost least."""
+    """Return the cost of the cheapest ways of a sum of each rank, there and back, by way of the node by which it is least."""
     one, use = np.ones(1), np.zeros(len(price))
     owners = far_and_back(network, range(network.nodes))[0]
     each = (
@@ -173,8 +166,8 @@ def _by_best_owner(demands: list[_Demand], network: Network, price: Floats) -> f
     return network.rank_count * min(each)
 
 
-def _taken(model: Model, network: Network) -> Ints:
-    """Return what a send over each arc takes for itself alone: int64 (arcs, width), numbered densely."""
+def taken_by(model: Model, network: Network) -> Ints:
+    """Return the resources that a send over each arc takes for itself alone: int64 (arcs, width), numbered densely."""
     found = takes(model, network)
     alone: Ints = found.resource[:, (found.key < 0).all(axis=0)]
     return np.unique(alone, return_inverse=True)[1].reshape(alone.shape)
@@ -204,7 +197,7 @@ def _demands(collective: Collective, network: Network) -> list[_Demand]:
 
 
 def _by_steps(job: Job, found: Prices, needed: int, collective: Collective) -> int:
-    """Return the least number of steps that can sell what the cheapest ways of all messages cost."""
+    """Return the least number of steps that can sell the cheapest ways of all messages."""
     backwards, arcs = collective.traits.adds or collective.direction == "to", arcs_of(job.network)
     network, tail = (job.network.reversed(), arcs.head) if backwards else (job.network, arcs.tail)
     far = network.distance(collective.root, np.arange(network.nodes))[tail]

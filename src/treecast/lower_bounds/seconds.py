@@ -20,17 +20,7 @@ _FEW = (*range(1, 11), *range(_LOW, _LOW + 10))  # where the line through both i
 
 @dataclass(frozen=True)
 class TimeBound:
-    """A lower bound in seconds.
-
-    Parameters
-    ----------
-    seconds : float
-        The least time that there can be.
-    slope, offset : float
-        a and c of the bound aM + c on the steps for M chunks.
-    formula : str
-        How the seconds come about.
-    """
+    """A lower bound of ``seconds``, how they come about, and a and c of the bound aM + c on the steps for M chunks."""
 
     seconds: float
     slope: float
@@ -61,23 +51,11 @@ def bound_seconds(
 ) -> TimeBound | None:
     """Return the least time in which schedules of a collective can carry blocks of so many bytes, in chunks of one length.
 
-    At least aM + c steps are needed for M chunks, and each lasts α + βB/M. The bounds on steps are the greatest of several
-    functions that are linear but for rounding up. So a is how they grow where M is great, and c is the least that they are
-    above aM, where M is small and where rounding up may differ.
+    At least aM + c steps are needed for M chunks, and each lasts α + βB/M; ``cost`` has α and β, of the arc where they are
+    least. The bounds on steps are the greatest of several functions that are linear but for rounding up. So a is how they grow
+    where M is great, and c is the least that they are above aM, where M is small and where rounding up may differ.
 
-    Parameters
-    ----------
-    collective, network, copies, model, against
-        As ``bounds`` takes them; the number of messages does not matter.
-    block : int
-        B, the bytes of a block.
-    cost : Cost
-        α and β, of the arc where they are least.
-
-    Returns
-    -------
-    TimeBound or None
-        None under wormhole switching, and where messages for one node each have lengths of their own.
+    None under wormhole switching, and where messages for one node each have lengths of their own.
     """
     if model.routing or collective.traits.one_way:
         return None
@@ -124,7 +102,7 @@ def _unequal(
 
 
 def _combining(found: list[Bound], network: Network, model: Model, block: int, cost: Cost) -> TimeBound:
-    """Return the bound where messages combine: steps begin, and what is sent in all passes the ports of all nodes."""
+    """Return the bound where messages combine: steps begin, and all transmissions pass the ports of all nodes."""
     steps, sends = (best(found, of).value for of in ("steps", "transmissions"))
     ports = max(1, int(network.arcs)) if model.ports == "all" else network.nodes
     seconds = steps * cost.startup + sends / ports * block * cost.per_byte

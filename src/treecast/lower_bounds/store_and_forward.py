@@ -14,12 +14,12 @@ from operator import add
 
 import numpy as np
 
+from treecast.graphs.parting import far_and_back
 from treecast.lower_bounds import cuts, distances, faults, one_port, personal
 from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.parts import by_parts
 from treecast.networks.core import Ints
-from treecast.networks.parting import far_and_back
 
 Proof = Callable[[Job, int], list[Bound]]
 BOUNDS_OF: dict[str, Proof] = {}
@@ -42,11 +42,11 @@ def bounds_of(kind: str) -> Callable[[Proof], Proof]:
 @bounds_of("broadcast")
 def _broadcast_past_cuts(job: Job, root: int) -> list[Bound]:
     """As below, and all chunks cross the least cut before a rank."""
-    return broadcast(job, root) + _looked_for(job, root)
+    return _told(job, root) + _looked_for(job, root)
 
 
 def _looked_for(job: Job, root: int) -> list[Bound]:
-    """Return what takes longer to count: the least cut before a rank, and how soon one port can inform all ranks."""
+    """Return the bounds that take longer to count: the least cut before a rank, and how soon one port can inform all ranks."""
     if job.quick:
         return []
     return one_port.informing(job, root) + ([] if job.model.combining else cuts.before_a_rank(job, root))
@@ -111,6 +111,11 @@ def _into_layers(job: Job, root: int, far: int) -> list[Bound]:
     return [steps(value, formula, f"the arcs that lead to the nodes at distance {at + 1:,} and beyond")]
 
 
+def _told(job: Job, root: int) -> list[Bound]:
+    """As a broadcast, and nodes tell in turn those to which only they lead."""
+    return broadcast(job, root) + one_port.telling(job, root)
+
+
 @bounds_of("scatter")
 def _scatter(job: Job, root: int) -> list[Bound]:
     """A chunk crosses at least as many arcs as its node is away from the root; see ``_through`` for the root's ports."""
@@ -134,7 +139,12 @@ def _gather(job: Job, root: int) -> list[Bound]:
 @bounds_of("reduce")
 def _reduce_past_cuts(job: Job, root: int) -> list[Bound]:
     """A broadcast backwards, and all sums cross the least cut behind a rank."""
-    return _reduce(job, root) + _looked_for(job.reversed, root)
+    return _added(job, root) + _looked_for(job.reversed, root)
+
+
+def _added(job: Job, root: int) -> list[Bound]:
+    """As a reduce, and nodes hear in turn from those that lead to them alone."""
+    return _reduce(job, root) + one_port.telling(job.reversed, root)
 
 
 def _reduce(job: Job, root: int) -> list[Bound]:
@@ -154,8 +164,8 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
     return [
         sends,
         *([] if job.model.combining else [work(job, sends), _of_one_node(job), *_past_parts(job, "M")]),
-        _both(_reduce(job.single, root), broadcast(job, root), "reduce of one sum + broadcast"),
-        _both(_reduce(job, root), broadcast(job.single, root), "reduce + broadcast of one sum"),
+        _both(_added(job.single, root), _told(job, root), "reduce of one sum + broadcast"),
+        _both(_added(job, root), _told(job.single, root), "reduce + broadcast of one sum"),
     ]
 
 
@@ -164,7 +174,7 @@ def _reduce_broadcast(job: Job, root: int) -> list[Bound]:
 
 @bounds_of("allgather")
 def _allgather(job: Job, root: int) -> list[Bound]:
-    """Each node receives what a gather to it would bring, nodes together likewise; the data of each spreads as in a broadcast."""
+    """Each node receives the data of a gather to it, nodes together likewise; the data of each spreads as in a broadcast."""
     sends = faults.heard(job, job.network.rank_count)
     if job.model.combining:
         return [sends, *_gossip(job)]
@@ -178,7 +188,7 @@ def _allgather(job: Job, root: int) -> list[Bound]:
 def _spreading_late(job: Job) -> Sequence[int]:
     """Return which of the nodes that are looked at has the greatest of the bounds of ``_broadcast``; all where faults count.
 
-    That bound is then made as for any node: what is counted here only picks the node.
+    That bound is then made as for any node: the count here only picks the node.
     """
     network, nodes = job.network, distances.looked_at(job.network)
     if len(nodes) == 1 or job.faults:
@@ -231,7 +241,7 @@ def _reduce_scatter(job: Job, root: int) -> list[Bound]:
 
 @bounds_of("allreduce")
 def _allreduce(job: Job, root: int) -> list[Bound]:
-    """What a node adds to the M N sums reaches all others, as in a broadcast, and what they add reaches it, as in a reduce.
+    """The contributions of a node to the M N sums reach all others, as in a broadcast, and theirs reach it, as in a reduce.
 
     A sum takes 2 (N - 1) sends: N - 1 until somebody, a relay perhaps, first has all of it, then one to each other node.
     """
@@ -251,7 +261,7 @@ def _past_parts(job: Job, spelled: str) -> list[Bound]:
 
 
 def _of_one_node(job: Job) -> Bound:
-    """Return the bound by what one node adds to all sums, or others add for it."""
+    """Return the bound by the contributions of one node to all sums, or of the others."""
     spread = [bound for v in distances.looked_at(job.network) for bound in (*broadcast(job, v), *_reduce(job, v))]
     if not job.quick:
         one = int(job.network.ranks[0])
@@ -261,7 +271,7 @@ def _of_one_node(job: Job) -> Bound:
 
 
 def _by_owners(job: Job, every: Job) -> list[Bound]:
-    """Return what holds where a sum is complete at one node, its owner, before anybody hears of it; ``every``: of all sums.
+    """Return the bounds where a sum is complete at one node, its owner, before anybody hears of it; ``every``: of all sums.
 
     The owner may be any node, a relay too. No finished sum is under way before a first one is complete, nor is a contribution
     once the last one has yet to be broadcast. Contributions and finished sums each pass the relays that whatever all hear passes.
@@ -271,7 +281,7 @@ def _by_owners(job: Job, every: Job) -> list[Bound]:
     found = [sends] if job.hearers > job.others else []
     if job.network.nodes <= distances.LOOKED_AT or job.network.seen_alike:  # every owner can be looked at
         owners = [0] if job.network.seen_alike else far_and_back(job.network, range(job.network.nodes))[0].tolist()
-        there, back = ([best(of(job.single, v), "steps").value for v in owners] for of in (_reduce, broadcast))
+        there, back = ([best(of(job.single, v), "steps").value for v in owners] for of in (_added, _told))
         found.append(steps(min(map(add, there, back)), "reduce + broadcast of one sum", "by way of the nearest owner"))
         if not job.model.combining:
             busy = -(-half // job.room)
@@ -284,7 +294,7 @@ def _by_owners(job: Job, every: Job) -> list[Bound]:
     return [replace(bound, given="if each sum has an owner") for bound in found]
 
 
-# --- what proofs share ---
+# --- shared by proofs ---
 
 
 def _reach(job: Job, node: int) -> list[Bound]:

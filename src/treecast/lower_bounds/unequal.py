@@ -12,12 +12,12 @@ from treecast.lower_bounds.bound import Bound, best
 from treecast.lower_bounds.job import Job, steps, transmissions
 from treecast.lower_bounds.one_port import least_doubling
 from treecast.lower_bounds.store_and_forward import bounds_of, broadcast, work
+from treecast.networks.arcs import arcs_of
 from treecast.networks.core import Ints
-from treecast.networks.flows import arcs_of
 
 
 def _collective(job: Job) -> Collective:
-    """Return what is done; ``job`` is of one message: the lengths say how many flits a block has."""
+    """Return the collective; ``job`` is of one message: the lengths say how many flits a block has."""
     if job.collective is None or job.collective.lengths is None:
         raise PlanError("these are bounds of blocks of different lengths")
     return job.collective
@@ -87,7 +87,7 @@ def _heard(job: Job, flits: Callable[[int], Ints], most: int) -> Bound:
 
 @bounds_of("alltoallv")
 def _alltoall(job: Job, root: int) -> list[Bound]:
-    """Each flit goes as far as its node is; what leaves a node, and what reaches it, passes its ports.
+    """Each flit goes as far as its node is; all that leaves a node, or reaches it, passes its ports.
 
     Of x disjoint ways each leaves over an arc of its own, and is as long as its first arc makes it.
     """
@@ -113,7 +113,7 @@ def _alltoall(job: Job, root: int) -> list[Bound]:
 
 
 def _doubling(job: Job, flits: Ints) -> list[Bound]:
-    """Return the bounds of what H ranks that hold something tell all, where each rank has one port.
+    """Return the bounds of data that H ranks tell all, where each rank has one port.
 
     After t steps at most H 2^t ranks hold anything. So where some hold nothing, one of them gets its first flit in step
     ⌈log2(N/H)⌉ - 1 or later, and from then on one of all flits a step. With half duplex step t has at most H 2^t sends.

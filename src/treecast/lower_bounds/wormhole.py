@@ -67,7 +67,7 @@ def _beyond_neighbors(nodes: int, degree: int) -> int:
 
     They have more only at the price of longer messages before. After t steps there are n of them, as many as is best. They send
     as early as they can, so that few of their sends inform all others: a send hands on twice as much as one a step later.
-    What they send beyond their neighbours is one arc longer. The greatest result of any t counts.
+    Their messages beyond their neighbours are one arc longer. The greatest result of any t counts.
     """
     steps, most = (nodes - 1).bit_length(), 0
     for t in range(steps):

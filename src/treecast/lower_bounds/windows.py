@@ -1,0 +1,156 @@
+"""Lower bounds by prices of steps: where nodes part others, there is little to send early, and little late.
+
+**Theorem.** Let a send over each arc in each of T steps have a price w ≥ 0. A chunk of r comes to v first over an arc (u, v),
+whose tail u has it in step d(r, u) at the soonest; and if v parts r from a rank z, d(v, z) steps have to follow. So it pays the
+cheapest arc into v in its *window*, the steps d(r, u) … T - 1 - d(v, z), for each node v that is a rank or parts r from one. A
+sum runs backwards, and where it goes out again there is time enough on its way in to do that, and on its way out it has been
+completed. If the cheapest ways of all data cost more than T steps sell, no schedule takes T steps. *Proof.* Whatever is paid
+for is a send of its own: of another chunk, into or out of another node, or of a completed sum. Prices belong to what sends
+take in a step, so T steps sell the sum of all of these at most. ∎
+
+On path:9 an allgather over one port takes 13 steps by this, and 10 if prices are the same in all steps: no arc from the middle
+has anything new to carry in the last steps, since all chunks have four arcs to go there. The least T is found by a game: who
+pays chooses windows, who sells chooses prices, both by multiplicative weights that also count their last move twice
+(Rakhlin & Sridharan 2013); prices are then rounded to whole ones, which are a proof whoever found them.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from treecast.collectives import Collective
+from treecast.graphs.flows import away
+from treecast.graphs.parting import far_and_back
+from treecast.lower_bounds.bound import Bound
+from treecast.lower_bounds.job import Job
+from treecast.lower_bounds.prices import Floats, taken_by
+from treecast.networks import Network
+from treecast.networks.arcs import Arcs, arcs_of
+from treecast.networks.core import Ints
+from treecast.networks.kept import kept
+
+_MOST_NODES, _MOST_SLOTS = 40, 2**16  # of a network, and steps of all windows
+_TURNS, _LOOK = 320, 20  # moves of the game; prices are rounded after so many
+
+
+class Windows(NamedTuple):
+    """Errands, each of which one of several arcs can do in some steps: an entry for each such arc, by errand.
+
+    ``arc``: as ``arcs_of`` numbers them. ``soonest``: the first step. ``after``: how many steps follow the last. ``times``: how
+    often each errand is to be done, float64 (errands,). ``owner``: for which owner of a sum it is; one is chosen for each sum.
+    """
+
+    errand: Ints
+    arc: Ints
+    soonest: Ints
+    after: Ints
+    times: Floats
+    owner: Ints
+
+
+def by_windows(job: Job, collective: Collective, least: int) -> list[Bound]:
+    """Return the bound of steps by prices of steps, if it is above ``least``, on networks where some node parts others.
+
+    Its certificate are the prices of a send over each arc in step 0, then in step 1, and so on.
+    """
+    network, kind = job.network, collective.traits
+    if job.model.combining or kind.personal or job.copies > 1 or job.faults or network.nodes > _MOST_NODES:
+        return []
+    if network.seen_alike or not (found := windows(network, replace(collective, messages=1, owners=()))):
+        return []
+    owned = kind.results and kind.all_source
+    times, taken = job.messages * (network.rank_count if owned else 1), taken_by(job.model, network)
+    value, proved = least, None
+    while refuted := _refute(found, taken, value, times):
+        value, proved = value + 1, refuted
+    if not proved:
+        return []
+    paid, prices = proved
+    formula = (
+        f"{value - 1:,} + 1, as the cheapest ways cost {paid:,}, and {value - 1:,} steps sell {int(prices.sum()):,}"
+    )
+    certificate = prices[taken].sum(axis=1).T.ravel()
+    given = "if each sum has an owner" if owned else ""
+    return [Bound("steps", value, formula, "prices of steps", given, tuple(certificate.tolist()))]
+
+
+def _refute(found: Windows, taken: Ints, count: int, times: int) -> tuple[int, Ints] | None:
+    """Return why ``count`` steps are too few: what the cheapest ways cost, and whole prices of what sends take, by steps.
+
+    The prices are int64 (numbers in ``taken``, steps). None if none were found.
+    """
+    last, slots = count - found.after, np.maximum(count - found.after - found.soonest, 0)
+    if int(slots.sum()) > _MOST_SLOTS or not np.bincount(found.errand, slots).all():
+        return None
+    choice = np.repeat(np.arange(len(slots)), slots)
+    step = np.arange(len(choice)) - np.repeat(np.cumsum(slots) - last, slots)
+    errand = found.errand[choice]
+    cells = (taken[found.arc[choice]] * count + step[:, None]).T
+    first, owners = np.flatnonzero(np.diff(errand, prepend=-1)), np.flatnonzero(np.diff(found.owner, prepend=-1))
+    size = (int(taken.max()) + 1) * count
+
+    def cheapest(y: Floats) -> float:
+        each = np.minimum.reduceat(y[cells].sum(axis=0), first)
+        return times * float(np.add.reduceat(each * found.times, owners).min())
+
+    paid, gained, mean, y = np.zeros(len(choice)), np.zeros(size), np.zeros(size), np.full(size, 1 / size)
+    for turn in range(1, _TURNS + 1):
+        price = count * y[cells].sum(axis=0)
+        paid += price
+        low = np.minimum.reduceat(paid + price, first)
+        shares = np.exp(low[errand] - paid - price)
+        total = np.add.reduceat(shares, first)
+        costs = np.add.reduceat((low - np.log(total)) * found.times, owners)
+        chosen = np.exp(costs.min() - costs)
+        weight = (chosen / chosen.sum())[found.owner] * found.times * times / total
+        taking = np.bincount(cells.ravel(), np.tile(shares * weight[errand], len(cells)), size)
+        gained += taking
+        y = np.exp(gained + taking - (gained + taking).max())
+        y /= y.sum()
+        mean += y
+        if turn % _LOOK == 0:
+            for some in (mean, y):
+                for share in range(1, 10):
+                    whole = (some >= some.max() * share / 10).astype(np.float64)
+                    if (cost := cheapest(whole)) > whole.sum():
+                        return round(cost), whole.reshape(-1, count).astype(np.int64)
+    return None
+
+
+@kept(64)
+def windows(network: Network, collective: Collective) -> Windows | None:
+    """Return the windows of one message of every source; None where no node parts ranks from others."""
+    kind, ranks = collective.traits, list(collective.targets or network.ranks.tolist())
+    chosen = kind.results and kind.all_source
+    owners: list[int] = far_and_back(network, range(network.nodes))[0].tolist() if chosen else []
+    sizes = collective.sizes() if kind.all_source and not chosen else np.ones(network.nodes)
+    arcs, every = arcs_of(network), np.arange(network.nodes)
+    far = network.distance(every[:, None], every)
+    parting = [v for v in every.tolist() if _parts(arcs, v)]
+    if not parting:
+        return None
+    found, times, owner = list[tuple[int, int, int, int]](), list[float](), list[int]()
+    for number, root in enumerate(owners or (network.ranks.tolist() if kind.all_source else [collective.root])):
+        both_ways = kind.adds and kind.results  # a sum comes in, and goes out again when it is there
+        for back in [True] * kind.adds + [False] * (kind.results or not kind.adds):
+            ways, ends = (far.T, (arcs.head, arcs.tail)) if back else (far, (arcs.tail, arcs.head))
+            wait = int((far if back else far.T)[root, ranks].max()) if both_ways else 0
+            for v in every[every != root].tolist():
+                behind = away(arcs, [root], back=back, avoided=v) < 0 if v in parting else every == v
+                if not behind[ranks].any():
+                    continue
+                rest = int(ways[v, ranks][behind[ranks]].max())
+                for a in np.flatnonzero((ends[1] == v) & ~behind[ends[0]]).tolist():
+                    near = int(ways[root, ends[0][a]]) + wait
+                    found.append((len(times), a, *((rest, near) if back else (near, rest))))
+                times.append(float(sizes[root]))
+                owner.append(number if owners else 0)
+    errand, arc, soonest, after = np.array(found, np.int64).T
+    return Windows(errand, arc, soonest, after, np.array(times), np.array(owner, np.int64))
+
+
+def _parts(arcs: Arcs, node: int) -> bool:
+    """Return whether ways between some other nodes all lead past a node."""
+    other = [0 if node else 1]
+    return any(int((away(arcs, other, back=back, avoided=node) < 0).sum()) > 1 for back in (False, True))
