@@ -181,7 +181,7 @@ def test_interpreted_blocks_run_in_one_thread():
 
 def test_compiled_blocks_run_in_several():
     threads = set()
-    barrier = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=200)
 
     def work(start, stop):
         threads.add(threading.get_ident())
@@ -255,5 +255,5 @@ def test_a_change_of_a_file_concerns_the_kernels_of_those_that_import_it(tmp_pat
     assert {name for name in before if before[name] != after[name]} == users | {"dice"}
     with open(tmp_path / "views.py", "a") as file:
         file.write("# changed\n")
-    assert {name for name, stamp in stamps().items() if stamp == after[name]} == {"__init__", "star_node"}
+    assert {name for name, stamp in stamps().items() if stamp == after[name]} == {"__init__"}
     compiled._stamp.cache_clear()

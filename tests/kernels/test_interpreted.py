@@ -21,7 +21,7 @@ from treecast.cli.jobs import COMMANDS, LARGER
 from treecast.discovery import import_all
 from treecast.kernels.compiled import Instruction, Kernel, policy
 from treecast.networks import network, permutations
-from treecast.networks.flows import arcs_of
+from treecast.networks.arcs import arcs_of
 
 CALLS = 40  # of each kernel
 DEAR = 1.0  # seconds of compiling, with all that is called, beyond which a kernel is compiled for its own sake in long tests

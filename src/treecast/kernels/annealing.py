@@ -78,7 +78,7 @@ def _moving(role, other, here, there, distance, roles, child, changed, count):
 def anneal(changes, distance, mesh, roles, found, steps, least):
     """Try changes one after the other, and take those that make the broadcast no more than ``most[i]`` longer.
 
-    ``changes``: ``node, near, dice, most``, int64 (changes,). What stands at ``node[i]`` exchanges places with what stands at
+    ``changes``: ``node, near, dice, most``, int64 (changes,). The role at ``node[i]`` exchanges places with the one at
     ``near[i]`` if ``dice[i]`` is odd, else it hears from that, in a step that ``dice[i]`` chooses. ``distance``: int64 (N, N).
     ``mesh``: coordinates, int64 (axes, N), strides, and orders of axes, int64 (k, axes). ``roles``: the parent, step and place of
     every role, int64; the root is role 0, its parent and step -1. ``found`` becomes those of the shortest broadcast found; return

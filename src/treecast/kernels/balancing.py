@@ -1,6 +1,6 @@
 """Inner loops that grow trees from many roots to all ranks such that no arc is in many of them.
 
-A tree takes the cheapest way from what it has to the next rank, again and again (Takahashi & Matsuyama 1980). The price of an arc
+A tree takes the cheapest way from its nodes to the next rank, again and again (Takahashi & Matsuyama 1980). The price of an arc
 grows with the trees that it is in. Each tree is grown anew several times, beside all others.
 """
 # pyright: basic
@@ -15,7 +15,7 @@ from treecast.kernels.heaps import put, take
 def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, far, by, depth, heap):
     """Fill ``up[t]`` with the arc by which each node of a new tree hears; of all others -1.
 
-    ``far``: what the cheapest way known to a node costs; ``depth``: of a node of the tree its depth, else -1.
+    ``far``: the cost of the cheapest way known to a node; ``depth``: of a node of the tree its depth, else -1.
     """
     n = len(relay)
     for u in range(n):
@@ -59,9 +59,9 @@ def _grow(root, first, head, tail, cable, relay, prices, load, deeper, up, t, fa
 def balance(first, head, tail, cable, relay, roots, prices, passes, deeper, up):
     """Fill ``up``, int32 (trees, N), with the arc by which each node hears in the tree from each of ``roots``, -1: in none.
 
-    ``cable``: what each arc takes, int64: arcs of one cable share a price. ``relay``: which nodes need not be reached, bool (N,):
-    nor need those to which no way leads. ``prices[l]``: what a cable costs that is in l other trees, int64.
-    ``deeper``: what it costs a tree that a node from which it goes on is an arc deeper.
+    ``cable``: that of each arc, int64: arcs of one cable share a price. ``relay``: which nodes need not be reached, bool (N,):
+    nor need those to which no way leads. ``prices[l]``: the cost of a cable that is in l other trees, int64.
+    ``deeper``: the cost for a tree when a node from which it goes on is an arc deeper.
     """
     n = len(relay)
     load, far = np.zeros(len(head), np.int64), np.empty(n, np.int64)

@@ -1,9 +1,9 @@
-"""Inner loop over all one-port broadcasts in a number of steps: what the cheapest costs.
+"""Inner loop over all one-port broadcasts in a number of steps: the cost of the cheapest.
 
-Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. What a node of a set does
+Communication model: one-port, wormhole: in a step a node sends to any node, or receives, or idles. The work of a node of a set
 in t steps is this, if it does anything: its first message makes a part of the set another node's affair, and both go on for
 t - 1 steps. So the loop goes over all ways to divide, the parts being small enough for the steps they have left, and the rest
-large enough for what must be done elsewhere.
+large enough for the work to be done elsewhere.
 """
 # pyright: basic
 

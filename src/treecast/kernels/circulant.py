@@ -21,7 +21,7 @@ def receive_lists(node, count, skips, found):
     """
     q = len(skips) - 1
     below, above = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)
-    where, index = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)  # what the search comes back to
+    where, index = np.empty(q + 2, np.int64), np.empty(q + 2, np.int64)  # the places to which the search comes back
     for i in range(len(node)):
         for e in range(q + 2):
             below[e], above[e] = e - 1, e + 1

@@ -28,6 +28,7 @@ from treecast.kernels.views import from_views, numbers, to_views
 from treecast.progress import report
 
 Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
 Policy = Literal["pay", "interpret", "compile"]
 """When kernels are compiled: where it pays; never; always."""
 
@@ -44,26 +45,18 @@ _policy: Policy = "interpret" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in
 _interpreted = 0.0  # seconds that all kernels have run interpreted, in calls from elsewhere
 _blocks = 1  # how many such calls as the one under way are to follow, that included
 _told = False
-_spaces: dict[tuple[int, int, str, bool], dict[str, Any]] = {}
+_spaces: dict[tuple[int, str, bool], dict[str, Any]] = {}
+_compilable: dict[Any, "Kernel"] = {}  # functions that stay as they are, and what they are to the compiler
 
 
 class Kernel:
-    """A function over arrays that is compiled when that pays.
+    """A function over arrays, a loop, that is compiled when that pays.
 
-    Parameters
-    ----------
-    function
-        The loop. Names of other kernels in it mean the interpreted ones while it is interpreted, else the compiled ones.
-    work
-        About how many steps its innermost loops take, given its arguments; by default the sizes of the arrays.
-    arrays
-        Whether it does more with its arrays than to read and write elements, ask for their length and shape, and make new
-        ones. Those that do not are given memoryviews when interpreted, whose elements are Python's own numbers: twice as
-        fast as NumPy's, and never too large.
-    inline
-        Whether it is compiled into each of its callers.
-    others
-        What names in it mean instead of what they mean in its module.
+    Names of other kernels in it mean the interpreted ones while it is interpreted, else the compiled ones. ``work`` returns about
+    how many steps its innermost loops take, given its arguments; by default the sizes of the arrays. ``arrays``: whether it does
+    more with its arrays than to read and write elements, ask for their length and shape, and make new ones. Those that do not
+    are given memoryviews when interpreted, whose elements are Python's own numbers: twice as fast as NumPy's, and never too
+    large. ``inline``: whether it is compiled into each of its callers.
     """
 
     def __init__(
@@ -73,12 +66,10 @@ class Kernel:
         *,
         arrays: bool = False,
         inline: bool = False,
-        others: dict[str, Any] | None = None,
     ) -> None:
         update_wrapper(self, function)
         self.function: Any = function
         self.arrays, self.inline, self.work = arrays, inline, work
-        self.others = others if others is not None else {}
         self.spent = 0.0  # seconds interpreted
         self._plain: Any = None
         self._machine_code: Any = None
@@ -158,10 +149,9 @@ class Kernel:
         fresh: list[Kernel] = [self]
         while fresh:
             kernel = fresh.pop()
-            space = kernel.function.__globals__ | kernel.others
             for name in kernel.function.__code__.co_names:
-                other = space.get(name)
-                if isinstance(other, Kernel) and other.function not in found:
+                other = _kernel(kernel.function.__globals__.get(name))
+                if other and other.function not in found:
                     found.add(other.function)
                     fresh.append(other)
         return found
@@ -210,12 +200,15 @@ def inline(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, inline=True)
 
 
-def inline_all(functions: Sequence[Callable[..., Any]], **others: Any) -> dict[str, Kernel]:
-    """Make such kernels of functions that call each other, which stay as they are; ``others``: what else they call."""
-    kernels = dict(others)
-    for function in functions:
-        kernels[function.__name__] = Kernel(function, inline=True, others=kernels)
-    return kernels
+def compilable(function: Function) -> Function:
+    """Let a function of Python's own numbers be compiled into the kernels that call it; itself, it stays as it is."""
+    _compilable[function] = Kernel(function, inline=True)
+    return function
+
+
+def _kernel(value: Any) -> Kernel | None:
+    """Return the kernel that a value is, or that it is to the compiler."""
+    return value if isinstance(value, Kernel) else _compilable.get(value) if isinstance(value, FunctionType) else None
 
 
 def _count_trailing_zeros() -> Any:
@@ -231,12 +224,12 @@ def _count_trailing_zeros() -> Any:
     return import_module("numba.extending").intrinsic(typed)
 
 
-def _lowest_bit(value: int) -> int:
+def lowest_bit(value: Any) -> int:
     """Return the place of the lowest bit set in an int64 that is not 0."""
     return (value & -value).bit_length() - 1
 
 
-lowest_bit = Instruction(_lowest_bit, _count_trailing_zeros)
+_compilable[lowest_bit] = Instruction(lowest_bit, _count_trailing_zeros)
 
 
 def _copy(function: Any, space: dict[str, Any], name: str) -> Any:
@@ -249,12 +242,13 @@ def _space(kernel: Kernel, form: Literal["plain", "machine_code"]) -> dict[str, 
     """Return what names mean in a kernel: as in its module, but kernels in one of their forms."""
     known = kernel.function.__globals__
     views = form == "plain" and not kernel.arrays
-    key = id(known), id(kernel.others) if kernel.others else 0, form, views
+    key = id(known), form, views
     if key not in _spaces:
-        space = _spaces[key] = known | kernel.others  # kept before it is filled: kernels call each other
+        space = _spaces[key] = known.copy()  # kept before it is filled: kernels call each other
         for name, value in list(space.items()):
-            if isinstance(value, Kernel):
-                space[name] = getattr(value, form)
+            other = _kernel(value) if form == "machine_code" else value
+            if isinstance(other, Kernel):
+                space[name] = getattr(other, form)
         if views and "np" in space:
             space["np"] = numbers
     return _spaces[key]

@@ -11,27 +11,6 @@ from treecast.kernels.compiled import njit
 
 
 @njit
-def preorder(parent, later, place, last):
-    """Number a forest in preorder: ``place``, int64 (n,), and ``last``, int64 (n,), the last place below each, by places.
-
-    ``parent``: -1 at roots. ``later``: all nodes, each behind its parent. Both in time O(n).
-    """
-    count = len(parent)
-    size = np.ones(count, np.int64)
-    for i in range(count - 1, -1, -1):
-        if parent[later[i]] >= 0:
-            size[parent[later[i]]] += size[later[i]]
-    free = np.zeros(count + 1, np.int64)  # the next place that a child of each node may take; of the roots at the end
-    for i in range(count):
-        node = later[i]
-        above = parent[node] if parent[node] >= 0 else count
-        place[node] = free[above]
-        free[above] += size[node]
-        free[node] = place[node] + 1
-        last[place[node]] = place[node] + size[node] - 1
-
-
-@njit
 def unordered(channel, message, last):
     """Return how many pairs of messages of one channel have neither before the other; a pair counts once for each channel."""
     found, depth, first = 0, 0, 0

@@ -9,28 +9,26 @@ Arcs as in Network.arc_lists; ``link``: the number of each arc's link, the same 
 import numpy as np
 
 from treecast.kernels.compiled import njit
-from treecast.kernels.spanning import arcs_into
 
 
 @njit
-def nearest(first, target, link, root, order, distance, flits, parent, by, depth, used, dealt):
+def nearest(first, target, source, into, entering, link, root, order, distance, flits, parent, by, depth, used, dealt):
     """Begin a cover with one tree of shortest ways, each node below the neighbour whose branch has least so far.
 
     ``order``: the nodes, nearest first. The root and its neighbours are there already when the others come in that order.
     """
     k = len(parent)
     load = np.zeros(k, np.float64)
-    start, source, number = arcs_into(first, target)
     _begin(first, target, link, root, flits, parent, by, depth, used, dealt, load)
     for i in range(k + 1, len(order)):
         v = order[i]
         best, way = -1, -1
-        for j in range(start[v], start[v + 1]):
-            u = source[j]
+        for j in range(into[v], into[v + 1]):
+            u = source[entering[j]]
             if distance[u] == distance[v] - 1 and (best < 0 or load[dealt[u]] < load[best]):
-                best, way = dealt[u], j
-        parent[best, v], by[best, v], depth[best, v] = source[way], number[way], distance[v]
-        used[link[number[way]]] = True
+                best, way = dealt[u], entering[j]
+        parent[best, v], by[best, v], depth[best, v] = source[way], way, distance[v]
+        used[link[way]] = True
         dealt[v] = best
         load[best] += flits[v] + 1e-3
 
@@ -142,7 +140,7 @@ def extend(first, target, link, root, trees, most, parent, by, depth, used):
 
 @njit
 def prune(link, root, dealt, parent, by, depth, used):
-    """Take from each tree what lies on the way to no node dealt to it, and free those links."""
+    """Take from each tree the nodes that lie on the way to no node dealt to it, and free their links."""
     k, n = parent.shape
     kept = np.zeros(n, np.int32)
     for t in range(k):

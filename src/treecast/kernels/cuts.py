@@ -1,7 +1,8 @@
 """Inner loops that find the cut over which most has to pass: the nodes with most ranks for each arc that leaves them.
 
-Newton's way (Dinkelbach 1967): a source gives each rank what its share of the worst cut known could carry away. Where less than
-all of it flows to some rank, the nodes behind the least cut are a worse one. Relays are nodes like others, but do not count.
+Newton's way (Dinkelbach 1967): a source gives each rank as much as its share of the worst cut known could carry away. Where less
+than all of it flows to some rank, the nodes behind the least cut are a worse one. Relays are nodes like others, but do not
+count.
 """
 # pyright: basic
 
@@ -92,7 +93,7 @@ def worst_cut(first, head, tail, into, entering, ranks, count, arcs, inside):
         for a in range(len(head)):
             flow[a] = 0
         for u in ranks:
-            left[u] = arcs  # what the source gives; an arc carries as much as ``count``
+            left[u] = arcs  # from the source; an arc carries as much as ``count``
         moved = 1
         while moved > 0:
             moved = 0

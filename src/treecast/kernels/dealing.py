@@ -3,7 +3,7 @@
 Arcs as in Network.arc_lists; ``link``: the number of each arc's link, the same both ways. Tree t begins with the root's arc t.
 ``parent, by, depth``, int32 (k, N): the node above each, the number of the arc from there, and how deep it is; -1 outside.
 ``used``: by link. ``dealt``: by which tree each node's message goes. A tree takes, for the worst D, as many steps as there are
-flits for depth D or more, and D - 1 (Theorem 1): so what is kept of each is ``held``, its flits by depth.
+flits for depth D or more, and D - 1 (Theorem 1): so of each ``held`` is kept, its flits by depth.
 """
 # pyright: basic
 
@@ -166,7 +166,7 @@ def hand_over(first, target, link, root, flits, parent, by, depth, used, dealt, 
     """Give subtrees of one tree to another, with their links, while the slower of both then takes less; the slowest first.
 
     The top of a subtree hangs below a node of the other tree: by a free link, or by its own when the node above it is there too.
-    What is there already stays where it is. Stop as ``improve`` does.
+    Nodes that are there already stay where they are. Stop as ``improve`` does.
     """
     k, n = parent.shape
     levels = held.shape[1]

@@ -74,7 +74,7 @@ def _place(v, barred, network, known, room, tick, logged):
 
 @njit
 def _follow(v, j, network, known, room, tick, logged):
-    """Change the flow along what a search found, from the node where tree j's unit may begin; return how many are logged."""
+    """Change the flow along a way that was found, from the node where tree j's unit may begin; return how many are logged."""
     _, head, tail, _, _ = network
     _, _, flow, entry = known
     _, before, _, log = room

@@ -170,7 +170,7 @@ def _sink(found, count, i, shift, depth, target, counts, deep, place, many):
 
 @njit
 def _meetings(v, tail, needs, up, mark, stamp):
-    """Return how often the ways to v need what another has used."""
+    """Return how often the ways to v need a node or link that another has used."""
     met = 0
     for i in range(len(up)):
         w = v
@@ -211,10 +211,10 @@ def _steps(tail, into, entering, needs, counts, up, target, moves, state):
 def exchange(tail, into, entering, needs, counts, up, target, moves, state):
     """Exchange arcs until no tree is deeper than ``target`` and no two ways to a node need the same; return the moves, or -1.
 
-    ``counts``: bool (N,), of which nodes that is asked.
-    ``needs``: int32 (arcs,), what a way needs to take an arc, by number: the node that the arc leaves, or its link; -1: nothing
-    that it may not share. Of length 0: ways may meet. Simulated annealing: the cost is how often the ways to a node meet, and how
-    much too deep it is, for all nodes together. An exchange changes the ways to the nodes below it, in both trees, and no others.
+    ``counts``: bool (N,), of which nodes that is asked. ``needs``: int32 (arcs,), the need of a way that takes an arc, by
+    number: the node that the arc leaves, or its link; -1: nothing that it may not share. Of length 0: ways may meet. Simulated
+    annealing: the cost is how often the ways to a node meet, and how much too deep it is, for all nodes together. An exchange
+    changes the ways to the nodes below it, in both trees, and no others.
     """
     trees, n = up.shape
     apart = len(needs) > 0

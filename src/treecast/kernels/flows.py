@@ -62,7 +62,7 @@ def _one_more(v, split, first, head, tail, into, entering, known, flow, passed, 
                 queue[high] = 2 * w
                 high += 1
             if end < 0:
-                for a in range(first[w], first[w + 1]):  # what goes out here is called back
+                for a in range(first[w], first[w + 1]):  # a way that goes out here is called back
                     other = 2 * head[a]
                     if flow[a] == tick and seen[other] != stamp:
                         seen[other], before[other] = stamp, state

@@ -21,10 +21,11 @@ def fill_translates(nodes, words, table):
 
 @njit
 def say(low, high, port, masks, has, gone, dies, step, saying):
-    """Fill ``saying``, uint64 (ports in use, N, words), with what each node sends over each port in use at this step.
+    """Fill ``saying``, uint64 (ports in use, N, words), with the chunks that each node sends over each port in use at this step.
 
     ``port``: which ports. ``masks``: uint64 (ports in use, 64, words), by ``fill_translates``: for which sources node 0 sends.
-    ``gone``: uint64 (ports, N, words) what has gone over the link of a port; (0, N, words) when the schedule is not sparing.
+    ``gone``: uint64 (ports, N, words) the chunks that have gone over the link of a port; (0, N, words) when the schedule is not
+    sparing.
     """
     words = has.shape[1]
     for k in range(len(port)):
@@ -42,7 +43,7 @@ def say(low, high, port, masks, has, gone, dies, step, saying):
 
 @njit
 def hear(low, high, port, has, gone, dies, arc_dies, step, saying):
-    """Let each node hear what its neighbours say; return the chunks of the longest message, of all, and of those that are lost.
+    """Let each node hear its neighbours; return the chunks of the longest message, of all, and of those that are lost.
 
     A message is lost when its arc carries nothing or the node that it is for is dead.
     """

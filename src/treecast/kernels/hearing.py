@@ -1,7 +1,7 @@
 """Inner loops that let every node hear everything: in each step a maximum matching of the arcs into each node with chunks.
 
 An arc enters one node, so nodes choose what they hear one after the other. In each step the chunks are ranked, those that the
-fewest nodes hold first, and what no node has chosen yet in this step goes before what some node has: so those that hear of the
+fewest nodes hold first, and those that no node has chosen yet in this step go before others: so nodes that hear of the
 rest over few arcs do not hear the same over each. A set of chunks is kept as bits by rank, ``BITS`` to a word.
 """
 # pyright: basic
@@ -97,7 +97,7 @@ def _as_bits(has, order, word, ranked):
 
 @njit
 def in_order(sends, slots, arcs, rows):
-    """Put what ``hear`` has filled in, which is in the order of steps, in the order of some list of arcs within each step.
+    """Put the sends of ``hear``, which come in the order of steps, in the order of some list of arcs within each step.
 
     ``sends``: int32 (sends, 3). ``slots``, ``arcs``: int64 (arcs,), the arcs in their order, as ``hear`` numbers them and as they
     are to be written. Fill ``rows``, int32 (3, sends), with steps, arcs and chunks.

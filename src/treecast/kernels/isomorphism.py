@@ -13,7 +13,7 @@ from treecast.kernels.compiled import njit
 def order_nodes(first, head, order, near, need):
     """Fill ``order``, int32 (N,), with all nodes from node 0 on, always one with most neighbours among those before.
 
-    ``near[i]`` is such a neighbour of ``order[i]``, and ``need[i]`` how many there are. What lies on short circles comes early,
+    ``near[i]`` is such a neighbour of ``order[i]``, and ``need[i]`` how many there are. Nodes on short circles come early,
     so that a wrong choice shows soon.
     """
     n, arcs = len(order), len(head)
@@ -22,7 +22,7 @@ def order_nodes(first, head, order, near, need):
     for u in range(n):
         place[u] = -1
         widest = max(widest, first[u + 1] - first[u])
-    # a queue for each number of neighbours; what has found more neighbours meanwhile is passed over
+    # a queue for each number of neighbours; nodes that have found more neighbours meanwhile are passed over
     begin, end = np.zeros(widest + 2, np.int32), np.zeros(widest + 2, np.int32)
     node, after = np.zeros(arcs + 1, np.int32), np.zeros(arcs + 1, np.int32)
     for c in range(widest + 2):
@@ -59,7 +59,7 @@ def order_nodes(first, head, order, near, need):
 def match_nodes(order, near, need, first, head, level, first_g, head_g, level_g, start, most, image):
     """Look for images of the nodes of one network in another of as many nodes and arcs; node 0's is ``start``.
 
-    ``order``, ``near`` and ``need`` are what ``order_nodes`` found; ``level`` and ``level_g`` are distances from node 0 and from
+    ``order``, ``near`` and ``need`` are those of ``order_nodes``; ``level`` and ``level_g`` are distances from node 0 and from
     ``start``. Nodes get their images in that order, each a neighbour of that of ``near``, joined to the images of its neighbours
     and to no others. After a dead end the last choice is taken back. Returns 1 when ``image``, int32 (N,), holds a map,
     0 when there is none, and -1 when ``most`` images were tried in vain.

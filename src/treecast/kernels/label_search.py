@@ -1,7 +1,7 @@
 """Inner loops that search for closed label sets by which every port is used alike: the method of least conflicts.
 
 Node v has a set of labels, the trees by which it receives, as a mask. A *conflict* is a label that the node's parent in that tree
-lacks. What is to become 0 is the *cost*: the conflicts, and the uses of ports beyond ``most`` or below ``most`` - 1. A conflict
+lacks. The *cost* is to become 0: the conflicts, and the uses of ports beyond ``most`` or below ``most`` - 1. A conflict
 of v in tree t is the number t N + v. Parents and ports are int32 (k, N); the children of v in t are ``child[first[tN + v]] …``.
 """
 # pyright: basic

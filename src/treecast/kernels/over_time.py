@@ -1,6 +1,6 @@
 """Inner loops that find flows over time: units that leave a root and reach their nodes by some step, each arc one unit a step.
 
-Arcs as in networks.flows.Arcs. A state is a node v at the begin of step t, numbered t · N + v. Searches go backwards from where a
+Arcs as in networks.arcs.Arcs. A state is a node v at the begin of step t, numbered t · N + v. Searches go backwards from where a
 unit is wanted. From (v, t) they go to (u, t - 1) over a free arc from u, to (v, t - 1) by waiting, and forwards in time where
 they call back what leaves v, or waits there. The root has units at all times.
 """

@@ -12,30 +12,35 @@ _FAR = 1e18
 
 
 @njit
-def _cheapest_into(x, tail, head, rest, of):
-    """Return a cheapest arc into component x, -1 where there is none."""
-    best = -1
-    for a in range(len(tail)):
-        if of[head[a]] == x and of[tail[a]] != x and (best < 0 or rest[a] < rest[best]):
-            best = a
-    return best
+def _list_into(x, first, after, tail, into, entering, of, arcs):
+    """List in ``arcs`` those that lead into component x from others; return how many there are."""
+    count, v = 0, first[x]
+    while v >= 0:
+        for e in range(into[v], into[v + 1]):
+            if of[tail[entering[e]]] != x:
+                arcs[count] = entering[e]
+                count += 1
+        v = after[v]
+    return count
 
 
 @njit
-def _tree(tail, head, rest, root, wanted, by):
+def _tree(tail, head, into, entering, rest, root, wanted, by):
     """Fill ``by``, the arc that leads to each node in a cheap tree to all wanted ones; -1 where none does.
 
     A component without the root pays for a cheapest arc into it, and where these arcs lead round, those on the circle become
     one (Chu & Liu; Edmonds 1967). A node that is not wanted joins the first component that it is asked by, and pays nothing
-    (dual ascent, Wong 1984). Return what was paid: the price of the cheapest tree where all nodes are wanted, else that
-    or less; -1 where a node cannot be reached. ``rest`` has the prices; then what is left of them.
+    (dual ascent, Wong 1984). Return the sum that was paid: the price of the cheapest tree where all nodes are wanted, else that
+    or less; -1 where a node cannot be reached. ``rest`` has the prices; then the rest of them.
     """
     nodes = len(by)
-    of, path = np.empty(nodes, np.int32), np.empty(nodes + 1, np.int32)
-    up, into = np.full(2 * nodes, -1, np.int32), np.full(2 * nodes, -1, np.int32)
+    of, path, after = np.empty(nodes, np.int32), np.empty(nodes + 1, np.int32), np.full(nodes, -1, np.int32)
+    first, last = np.empty(2 * nodes, np.int32), np.empty(2 * nodes, np.int32)  # the nodes of each component are linked
+    arcs = np.empty(len(tail), np.int32)
+    up, chosen = np.full(2 * nodes, -1, np.int32), np.full(2 * nodes, -1, np.int32)
     place, settled = np.full(2 * nodes, -1, np.int32), np.zeros(2 * nodes, np.int8)
     for v in range(nodes):
-        of[v] = v
+        of[v] = first[v] = last[v] = v
     settled[root], count, total = 1, nodes, 0.0
     for start in range(nodes):
         length = 0
@@ -43,15 +48,19 @@ def _tree(tail, head, rest, root, wanted, by):
             path[0], place[of[start]], length = of[start], 0, 1
         while length > 0:
             x = path[length - 1]
-            best = _cheapest_into(x, tail, head, rest, of)
-            if best < 0:
+            many = _list_into(x, first, after, tail, into, entering, of, arcs)
+            if many == 0:
                 return -1.0
+            best = arcs[0]
+            for i in range(1, many):
+                a = arcs[i]
+                if rest[a] < rest[best] or (rest[a] == rest[best] and a < best):
+                    best = a
             low = rest[best]
             total += low
-            for a in range(len(tail)):
-                if of[head[a]] == x and of[tail[a]] != x:
-                    rest[a] -= low
-            into[x] = best
+            for i in range(many):
+                rest[arcs[i]] -= low
+            chosen[x] = best
             y = of[tail[best]]
             if settled[y] != 0:
                 for i in range(length):
@@ -62,33 +71,39 @@ def _tree(tail, head, rest, root, wanted, by):
                 length += 1
             else:
                 low_end = place[y] if place[y] >= 0 else length - 1
-                up[y] = count
+                up[y], first[count], last[count] = count, first[y], last[y]
                 for i in range(low_end, length):
                     up[path[i]] = count
-                for v in range(nodes):
-                    if up[of[v]] == count:
-                        of[v] = count
+                    if path[i] != y:
+                        after[last[count]], last[count] = first[path[i]], last[path[i]]
+                v = first[count]
+                while v >= 0:
+                    of[v] = count
+                    v = after[v]
                 path[low_end], place[count], length = count, low_end, low_end + 1
                 count += 1
     for i in range(count - 1, -1, -1):  # an arc into a component enters one of its parts, which needs no other
-        if into[i] >= 0:
-            x = head[into[i]]
+        if chosen[i] >= 0:
+            x = head[chosen[i]]
             while x != i:
-                into[x] = into[i]
+                chosen[x] = chosen[i]
                 x = up[x]
     for v in range(nodes):
-        by[v] = into[v]
+        by[v] = chosen[v]
     return total
 
 
-@njit(work=lambda tail, head, price, roots, times, wanted, use: 8.0 * len(roots) * len(wanted) * len(tail))
-def trees(tail, head, price, roots, times, wanted, use):
-    """Add to ``use`` how often the cheapest trees of all roots take each arc, each ``times`` over; return their price."""
+@njit(work=lambda tail, head, into, entering, price, roots, *others: 30.0 * len(roots) * len(tail))
+def trees(tail, head, into, entering, price, roots, times, wanted, use):
+    """Add to ``use`` how often the cheapest trees of all roots take each arc, each ``times`` over; return their price.
+
+    The arcs that enter v are ``entering[into[v]] … entering[into[v+1]-1]``.
+    """
     by, rest, total = np.empty(len(wanted), np.int32), np.empty(len(tail), np.float64), 0.0
     for i in range(len(roots)):
         for a in range(len(tail)):
             rest[a] = price[a]
-        paid = _tree(tail, head, rest, roots[i], wanted, by)
+        paid = _tree(tail, head, into, entering, rest, roots[i], wanted, by)
         if paid < 0:
             return -1.0
         total += paid * times[i]

@@ -15,7 +15,7 @@ def run_program(start, units, sends, receives, into, out, wait, room, order, at,
     Block b's steps are ``start[b] … start[b+1]-1``; step s moves ``units[s]`` chunks, which it ``sends`` to connection
     ``out[b]``, ``receives`` from ``into[b]``, or both, and waits for the end of step ``wait[s]`` (-1: none, -2: for ever).
     ``order``, int64 (steps,), gets the steps as they end, ``at``, int64 (blocks,), the step at which each block stops,
-    ``why``, int64 (blocks,), what it waits for there: 1 another step, 2 a chunk, 3 room for one.
+    ``why``, int64 (blocks,), the reason why it waits there: 1 another step, 2 a chunk, 3 room for one.
     Whatever the order in which blocks take turns, they get as far.
     """
     blocks, steps, connections = len(start) - 1, len(units), len(out) + 1

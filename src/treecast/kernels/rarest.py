@@ -32,7 +32,7 @@ def spread(first, head, tail, into, entering, resource, key, busy, has, wants, b
     """Fill ``sent``, int32 (sends, 3), with the step, arc and chunk of each send; return how many there are, and the steps.
 
     In each step arcs ask one after the other: those first that could carry the rarest chunk, or by ``by_need`` those whose head
-    lacks most; equal ones in any order. What a head gets in a step, it passes on in the next. Arc a takes the resources
+    lacks most; equal ones in any order. A head passes chunks on in the step after it got them. Arc a takes the resources
     ``resource[a]`` under the keys ``key[a]``; -1: each send under its own. ``busy``: int64 (resources, 2), all -1. ``has``:
     bool (N, chunks), which becomes true where anybody has a chunk. ``wants``: which nodes are to have all, bool (N,). ``state``:
     of the random numbers. After ``most`` steps it gives up: the steps are -1. Where there are many arcs for each resource, as in

@@ -4,9 +4,9 @@ Sources: Edmonds 1973; Frank 1978; Bérczi & Frank 2010; Zhao et al., "ForestCol
 
 Partial trees can be completed exactly if every set X of nodes is entered by as much room as there are trees without a node in X.
 So let each other tree that lacks v have a unit of flow to v. As much as can go from u to v besides, so many of some like trees
-may the arc from u to v join. What may not join never may later.
+may the arc from u to v join. An arc that may not join never may later.
 
-``room[u, v]``: what is free from u to v, int64 (N, N). Class i is ``many[i]`` like trees; ``up[i, v]`` is the node above v,
+``room[u, v]``: the free room from u to v, int64 (N, N). Class i is ``many[i]`` like trees; ``up[i, v]`` is the node above v,
 ``depth[i, v]`` its depth, -1 where they lack it. ``give[i, w]``: how many units of the class begin at node w.
 """
 # pyright: basic

@@ -1,6 +1,6 @@
 """Inner loops over the trees of a torus with equal sides: 2n trees, rotations of one another, known from a node's label alone.
 
-What the rule is stands in plans/trees/rotated.py. A node is given by its coordinates as seen from the root, -a/2 < x ≤ a/2.
+The rule stands in plans/trees/rotated.py. A node is given by its coordinates as seen from the root, -a/2 < x ≤ a/2.
 ``table`` is one of plans/trees/rotated_tables.py. ``ahead`` and ``by`` are room for 2n numbers.
 """
 # pyright: basic

@@ -1,6 +1,6 @@
 """Inner loops that choose a shortest way for each pair of nodes so that no arc has much more to carry than others.
 
-Arcs as in networks.flows.Arcs. ``price[n]`` is what an arc costs that n ways use already: int64, so high where n is large that a
+Arcs as in networks.arcs.Arcs. ``price[n]`` is the cost of an arc that n ways use already: int64, so high where n is large that a
 detour among shortest ways is cheaper, and never above 2^40; of fuller arcs the last price holds.
 """
 # pyright: basic

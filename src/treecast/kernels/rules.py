@@ -1,7 +1,7 @@
 """Inner loops of the verifier: one pass over the rows each, whatever the length of their streams.
 
-Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.schedule.atoms). A row is *streaming*
-when it sends one chunk a step, so that its atom at place p leaves p steps after the row begins.
+Rows come sorted by step. ``start, atom, place``: where atoms lie in payloads (see treecast.schedule.atoms). ``pace``: the steps
+from one chunk of a row to the next, so that its atom at place p leaves p times as many steps after the row begins.
 
 Loops that fill a table go through all rows, but heed only those whose node (or key) lies in ``low … high-1``, so that
 several can run beside each other.
@@ -22,18 +22,18 @@ def wrong_arcs(table, src, dst, port, wrong):
 
 
 @njit
-def arrivals(low, high, step, streaming, dst, payload, start, atom, place, arrival):
+def arrivals(low, high, step, pace, dst, payload, start, atom, place, arrival):
     """Lower ``arrival``, int32 (N, atoms), to the first step at which each node holds the first chunk of each atom."""
     for r in range(len(step)):
         if low <= dst[r] < high:
             for i in range(start[payload[r]], start[payload[r] + 1]):
-                there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                there = step[r] + 1 + pace[r] * place[i]
                 if there < arrival[dst[r], atom[i]]:
                     arrival[dst[r], atom[i]] = there
 
 
 @njit
-def contributions(low, high, step, streaming, src, dst, payload, start, atom, place, last, sends):
+def contributions(low, high, step, pace, src, dst, payload, start, atom, place, last, sends):
     """Of the atoms that are sums, the first: raise ``last``, int32 (N, sums), to the step from which all that a node is to
     add is there, and count in ``sends``, int32 (N, sums), how often it sends each on.
     """
@@ -42,7 +42,7 @@ def contributions(low, high, step, streaming, src, dst, payload, start, atom, pl
         for i in range(start[payload[r]], start[payload[r] + 1]):
             if atom[i] < sums:
                 if low <= dst[r] < high:
-                    there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                    there = step[r] + 1 + pace[r] * place[i]
                     if there > last[dst[r], atom[i]]:
                         last[dst[r], atom[i]] = there
                 if low <= src[r] < high:
@@ -50,7 +50,7 @@ def contributions(low, high, step, streaming, src, dst, payload, start, atom, pl
 
 
 @njit
-def not_held(step, streaming, src, payload, start, atom, place, arrival, missing):
+def not_held(step, pace, src, payload, start, atom, place, arrival, missing):
     """Fill ``missing``, int32 (rows,), with an atom that the row's source does not hold when it sends it, or -1.
 
     ``arrival``: int32 (N, atoms), or of the first atoms only: the others are passed over.
@@ -58,7 +58,7 @@ def not_held(step, streaming, src, payload, start, atom, place, arrival, missing
     for r in range(len(step)):
         missing[r] = -1
         for i in range(start[payload[r]], start[payload[r] + 1]):
-            leaves = step[r] + (place[i] if streaming[r] else 0)
+            leaves = step[r] + pace[r] * place[i]
             if atom[i] < arrival.shape[1] and arrival[src[r], atom[i]] > leaves:
                 missing[r] = atom[i]
                 break
@@ -152,7 +152,7 @@ def tree_depths(src, dst, tree, depth):
 
 
 @njit
-def tree_arrivals(low, high, step, streaming, dst, tree, payload, start, atom, place, pair, arrival):
+def tree_arrivals(low, high, step, pace, dst, tree, payload, start, atom, place, pair, arrival):
     """Lower ``arrival``, int32 (pairs, N), to the step at which each node holds each atom by way of each tree.
 
     ``pair``: int32 (trees, atoms), the number of each (tree, atom) that occurs.
@@ -160,14 +160,14 @@ def tree_arrivals(low, high, step, streaming, dst, tree, payload, start, atom, p
     for r in range(len(step)):
         if tree[r] >= 0 and low <= dst[r] < high:
             for i in range(start[payload[r]], start[payload[r] + 1]):
-                there = step[r] + 1 + (place[i] if streaming[r] else 0)
+                there = step[r] + 1 + pace[r] * place[i]
                 p = pair[tree[r], atom[i]]
                 if there < arrival[p, dst[r]]:
                     arrival[p, dst[r]] = there
 
 
 @njit
-def not_in_tree(step, streaming, src, tree, payload, start, atom, place, pair, arrival, missing):
+def not_in_tree(step, pace, src, tree, payload, start, atom, place, pair, arrival, missing):
     """Fill ``missing``, int32 (rows,), with an atom that the source of a row of a tree does not hold by way of that tree."""
     for r in range(len(step)):
         missing[r] = -1
@@ -175,7 +175,7 @@ def not_in_tree(step, streaming, src, tree, payload, start, atom, place, pair, a
         if t < 0:
             continue
         for i in range(start[payload[r]], start[payload[r] + 1]):
-            leaves = step[r] + (place[i] if streaming[r] else 0)
+            leaves = step[r] + pace[r] * place[i]
             if arrival[pair[t, atom[i]], src[r]] > leaves:
                 missing[r] = atom[i]
                 break

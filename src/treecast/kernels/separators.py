@@ -1,6 +1,6 @@
 """Inner loops that look for cuts of few arcs between many nodes.
 
-Arcs as in networks.flows.Arcs. A cut is the set of nodes that are ``inside``; its arcs lead out. Nodes of ``weight`` 1 send to
+Arcs as in networks.arcs.Arcs. A cut is the set of nodes that are ``inside``; its arcs lead out. Nodes of ``weight`` 1 send to
 each other; those of weight 0 only pass on.
 """
 # pyright: basic

@@ -1,7 +1,7 @@
 """Inner loops that find spanning trees: shortest ways in balance, few children, few rounds of a broadcast.
 
-Arcs as in Network.arc_lists: those of u lead to ``target[i]``, i from ``first[u]``. Trees are filled in as ``parent`` and ``by``,
-int32 (N,): the node above each, and the number i of the arc from there, -1 at the root.
+Arcs as in networks.arcs.Arcs: those of u lead to ``target[i]``, i from ``first[u]``. Trees are filled in as ``parent`` and
+``by``, int32 (N,): the node above each, and the number i of the arc from there, -1 at the root.
 """
 # pyright: basic
 
@@ -10,38 +10,18 @@ import numpy as np
 from treecast.kernels.compiled import njit
 
 _LOOKED_AT = 4096  # arcs that are looked at before a node is left for a later round
-# arcs that are looked at to tell how far on what is left would go, before that is done more seldom
+# arcs that are looked at for the prospects of the other nodes, before that is done more seldom
 _REFRESHED = 1 << 26
 
 
-@njit
-def arcs_into(first, target):
-    """Return the arcs by their target: ``start``, int64 (N + 1,), and below it each arc's source and number, int32."""
-    n = len(first) - 1
-    start, used = np.zeros(n + 1, np.int64), np.empty(n, np.int64)
-    for i in range(len(target)):
-        start[target[i] + 1] += 1
-    for v in range(n):
-        used[v] = start[v]
-        start[v + 1] += start[v]
-    source, number = np.empty(len(target), np.int32), np.empty(len(target), np.int32)
-    for u in range(n):
-        for i in range(first[u], first[u + 1]):
-            v = target[i]
-            source[used[v]], number[used[v]] = u, i
-            used[v] += 1
-    return start, source, number
-
-
 @njit(arrays=True)
-def balanced(first, target, root, order, depth, flits, parent, by):
+def balanced(first, target, source, into, entering, root, order, depth, flits, parent, by):
     """Fill in a tree of shortest ways whose branches, one for each child of the root, have about as many flits.
 
     ``order, depth``: the nodes, nearest first, and how far each is. Of a level the longest messages come first: each goes to
     the branch that has the least so far.
     """
     n = len(depth)
-    start, source, number = arcs_into(first, target)
     branch, load = np.arange(n), np.zeros(n, np.float64)
     low = 1
     while low < len(order):
@@ -51,12 +31,12 @@ def balanced(first, target, root, order, depth, flits, parent, by):
         longest = np.argsort(-flits[order[low:high]], kind="mergesort")
         for i in longest:
             v = order[low + i]
-            for j in range(start[v], start[v + 1]):
-                u = source[j]
+            for j in range(into[v], into[v + 1]):
+                u = source[entering[j]]
                 if depth[u] == depth[v] - 1 and (
                     parent[v] < 0 or (u != root and load[branch[u]] < load[branch[parent[v]]])
                 ):
-                    parent[v], by[v] = u, number[j]
+                    parent[v], by[v] = u, entering[j]
             if parent[v] != root:
                 branch[v] = branch[parent[v]]
             load[branch[v]] += flits[v] + 1e-3  # of equal loads, the one with fewer nodes
@@ -75,13 +55,12 @@ def _linked(parent, order):
 
 
 @njit(work=lambda first, target, *others: 10 * len(target))
-def bounded(first, target, order, most, parent, by, sweeps):
+def bounded(first, target, source, into, entering, order, most, parent, by, sweeps):
     """Change a spanning tree to one with fewer children at nodes that have many, and no node deeper than ``most``.
 
     A node goes below another neighbour where that has fewer children, by two at least: their squares add up to less each time.
     """
     n = len(parent)
-    start, source, number = arcs_into(first, target)
     head, after = _linked(parent, order)
     count, depth, height = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
     for i in range(1, len(order)):
@@ -97,8 +76,8 @@ def bounded(first, target, order, most, parent, by, sweeps):
             v = order[k]
             p = parent[v]
             best, way = p, -1
-            for j in range(start[v], start[v + 1]):
-                u = source[j]
+            for j in range(into[v], into[v + 1]):
+                u = source[entering[j]]
                 if u == p or count[u] + 1 >= count[p] or depth[u] + 1 + height[v] > most:
                     continue
                 # one child or two is all the same: else chains use up the depth
@@ -109,7 +88,7 @@ def bounded(first, target, order, most, parent, by, sweeps):
                 while depth[w] > depth[v]:
                     w = parent[w]
                 if w != v:
-                    best, way = u, j
+                    best, way = u, entering[j]
             if way < 0:
                 continue
             moved = True
@@ -121,7 +100,7 @@ def bounded(first, target, order, most, parent, by, sweeps):
                     w = after[w]
                 after[w] = after[v]
             after[v], head[best] = head[best], v
-            parent[v], by[v] = best, number[way]
+            parent[v], by[v] = best, way
             count[p] -= 1
             count[best] += 1
             shift = depth[best] + 1 - depth[v]
@@ -156,7 +135,7 @@ def bounded(first, target, order, most, parent, by, sweeps):
 
 
 @njit(arrays=True)
-def _prospects(first, target, start, source, informed, depth, order, prospect, count):
+def _prospects(first, target, source, into, entering, informed, depth, order, prospect, count):
     """Fill ``prospect``: about how many rounds each node that has not heard would take to tell those behind it.
 
     From those that have heard, levels of those that have not; from the last on, each hangs below the one of the level before
@@ -190,8 +169,8 @@ def _prospects(first, target, start, source, informed, depth, order, prospect, c
         for i in np.argsort(-prospect[level], kind="mergesort"):
             v = level[i]
             best, value = -1, 0
-            for j in range(start[v], start[v + 1]):
-                u = source[j]
+            for j in range(into[v], into[v + 1]):
+                u = source[entering[j]]
                 if depth[u] == depth[v] - 1:
                     new = max(prospect[u], prospect[v] + count[u] + 1) * n + count[u]
                     if best < 0 or new < value:
@@ -202,14 +181,13 @@ def _prospects(first, target, start, source, informed, depth, order, prospect, c
 
 
 @njit(work=lambda first, target, *others: 40 * len(target), arrays=True)
-def rounds(first, target, root, parent, by):
+def rounds(first, target, source, into, entering, root, parent, by):
     """Fill in the tree of a broadcast in which a node tells one neighbour a round; return its nodes in the order told.
 
     A round joins those that have heard with those that have not, the most pressing first, each by an augmenting path: as many
     as can be, and of those the most pressing.
     """
     n = len(parent)
-    start, source, number = arcs_into(first, target)
     told = np.empty(n, np.int32)
     informed = np.zeros(n, np.bool_)
     depth, order, prospect, count = (
@@ -231,8 +209,8 @@ def rounds(first, target, root, parent, by):
     while known < n:
         for k in range(fresh, known):
             u = told[k]
-            for j in range(start[u], start[u + 1]):
-                left[source[j]] -= 1
+            for j in range(into[u], into[u + 1]):
+                left[source[entering[j]]] -= 1
             for i in range(first[u], first[u + 1]):
                 v = target[i]
                 if not informed[v] and not near[v]:
@@ -241,7 +219,7 @@ def rounds(first, target, root, parent, by):
                     edges += 1
         fresh = known
         if wait == 0:
-            _prospects(first, target, start, source, informed, depth, order, prospect, count)
+            _prospects(first, target, source, into, entering, informed, depth, order, prospect, count)
             spent += len(target)
             wait = spent // _REFRESHED
         else:
@@ -267,12 +245,12 @@ def rounds(first, target, root, parent, by):
             while head < tail and end < 0 and looked < _LOOKED_AT:
                 x = queue[head]
                 head += 1
-                looked += start[x + 1] - start[x]
-                for j in range(start[x], start[x + 1]):
-                    u = source[j]
+                looked += into[x + 1] - into[x]
+                for j in range(into[x], into[x + 1]):
+                    u = source[entering[j]]
                     if informed[u] and seen[u] != turn:
                         seen[u] = turn
-                        came[u], arc[u] = x, number[j]
+                        came[u], arc[u] = x, entering[j]
                         if match[u] < 0:
                             if end < 0 or left[u] < left[end]:
                                 end = u
@@ -299,31 +277,23 @@ def rounds(first, target, root, parent, by):
 
 
 @njit(arrays=True)
-def heaviest_first(parent, order, flits):
+def heaviest_first(order, start, child, flits):
     """Return the nodes of a tree in another order: of siblings the one first whose subtree takes longest to be told.
+
+    The children of u are ``child[start[u]] … child[start[u+1]-1]``.
 
     Of those that take as long, the one first that has the most flits below it.
     """
-    n = len(parent)
-    need, below, count = np.zeros(n, np.int64), flits.copy(), np.zeros(n, np.int64)
-    start = np.zeros(n + 1, np.int64)
-    for i in range(1, len(order)):
-        count[parent[order[i]]] += 1
-    start[1:] = np.cumsum(count)
-    child, used = np.empty(max(len(order) - 1, 0), np.int32), start[:-1].copy()
+    need, below, child = np.zeros(len(flits), np.int64), flits.copy(), child.copy()
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
-        mine = child[start[v] : start[v + 1]]
+        mine = child[start[v] : start[v + 1]][::-1]
         few = mine[np.argsort(-below[mine], kind="mergesort")]
         few = few[np.argsort(-need[few], kind="mergesort")]
         for k in range(len(few)):
-            mine[k] = few[k]
             need[v] = max(need[v], need[few[k]] + k + 1)
             below[v] += below[few[k]]
-        if i:
-            p = parent[v]
-            child[used[p]] = v
-            used[p] += 1
+        child[start[v] : start[v + 1]] = few
     found = np.empty(len(order), np.int32)
     found[0], tail = order[0], 1
     for i in range(len(order)):

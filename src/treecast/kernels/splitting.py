@@ -2,7 +2,7 @@
 
 Sources: Mader 1982, Jackson 1988, Bang-Jensen, Frank & Jackson 1995; Zhao et al., "ForestColl" (2024).
 
-``room[u, v]``: what can go from u to v, int64 (N, N). A source gives ``each`` to every rank. All of it could go to any one rank:
+``room[u, v]``: the capacity from u to v, int64 (N, N). A source gives ``each`` to every rank. All of it could go to any one rank:
 the flow to the i-th of these is ``flow[i]``, int64 (N, N), negative against an arc.
 """
 # pyright: basic

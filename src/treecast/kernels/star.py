@@ -6,26 +6,8 @@ Words, positions and trees are those of ``star_node.py``.
 
 import numpy as np
 
-from treecast.kernels import star_node
-from treecast.kernels.compiled import inline, inline_all, lowest_bit, njit
-
-_node = inline_all(
-    (
-        star_node.symbol,
-        star_node.swapped,
-        star_node.differing,
-        star_node.shortest_parent,
-        star_node.paper_parent,
-        star_node.is_mended,
-        star_node.mended_parent,
-        star_node.disjoint_parent,
-    ),
-    lowest_bit=lowest_bit,
-)
-swapped, shortest_parent, is_mended = _node["swapped"], _node["shortest_parent"], _node["is_mended"]
-paper_parent, mended_parent, disjoint_parent = (
-    _node[name] for name in ("paper_parent", "mended_parent", "disjoint_parent")
-)
+from treecast.kernels.compiled import inline, njit
+from treecast.kernels.star_node import disjoint_parent, is_mended, mended_parent, paper_parent, shortest_parent, swapped
 
 
 @njit

@@ -7,21 +7,19 @@ tell what one node has to know, with no compiler at hand; ``kernels/star.py`` ha
 
 from collections.abc import Callable
 
-_ONES = (
-    0x1111111111111111  # the lowest bit of each symbol: 15 of them in a 64-bit word, 16 where numbers have any length
-)
+from treecast.kernels.compiled import compilable, lowest_bit
+
+# the lowest bit of each symbol: 15 of them in a 64-bit word, 16 where numbers have any length
+_ONES = 0x1111111111111111
 
 
-def lowest_bit(value: int) -> int:
-    """Return the place of the lowest bit set in a number that is not 0."""
-    return (value & -value).bit_length() - 1
-
-
+@compilable
 def symbol(word: int, position: int) -> int:
     """Return the symbol at ``position``; of an inverse word, the position of a symbol."""
     return (word >> (4 * position)) & 15
 
 
+@compilable
 def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
     """Return the word and its inverse after the symbols of position 0 and of ``position`` changed places."""
     first, other = word & 15, symbol(word, position)
@@ -32,6 +30,7 @@ def swapped(word: int, inverse: int, position: int) -> tuple[int, int]:
     )
 
 
+@compilable
 def differing(word: int, other: int) -> int:
     """Return a mask of the positions at which two words differ: bit 4j for position j."""
     wrong = word ^ other
@@ -39,6 +38,7 @@ def differing(word: int, other: int) -> int:
     return (wrong | wrong >> 1) & _ONES
 
 
+@compilable
 def shortest_parent(word: int, hole: int, identity: int) -> int:
     """Return the position over which the SPT parent lies of a node with symbol 0 at position ``hole`` (Definition 6).
 
@@ -53,6 +53,7 @@ def shortest_parent(word: int, hole: int, identity: int) -> int:
     return lowest_bit(right if right != 0 else wrong) >> 2
 
 
+@compilable
 def paper_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     """Return the position over which the parent in tree ``tree`` of the paper's edge-disjoint trees lies (Definition 8).
 
@@ -72,6 +73,7 @@ def paper_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     return hole if first == hole else symbol(inverse, hole)
 
 
+@compilable
 def is_mended(word: int, inverse: int, identity: int) -> bool:
     """Return whether a node is one of those below which the paper's trees are an arc deeper than they have to be.
 
@@ -86,6 +88,7 @@ def is_mended(word: int, inverse: int, identity: int) -> bool:
     return differing(word, inverse) == ring
 
 
+@compilable
 def mended_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     """Return the position over which the parent of such a node lies where the paper's rule is not kept, else 0.
 
@@ -107,6 +110,7 @@ def mended_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     return m if tree == symbol(word, p) else 0
 
 
+@compilable
 def disjoint_parent(word: int, inverse: int, tree: int, identity: int) -> int:
     """Return the position over which the parent in tree ``tree`` of the edge-disjoint trees lies.
 

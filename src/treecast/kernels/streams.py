@@ -79,20 +79,15 @@ def _passed(parent, order, *_):
 
 
 @njit(arrays=True, work=_passed)
-def runs(parent, order, first, stop, offset, most):
+def runs(parent, order, begin, child, first, stop, offset, most):
     """Return the runs of flits that pass the arc between each node and its parent; arrays of -1 if more than ``most``.
 
-    ``order``: the nodes of the tree, every node behind its parent. Node v's own message is the flits ``first[v] … stop[v]-1``,
-    and flit c passes at time c + ``offset[v]`` (seen from the root). A run is of consecutive flits of one offset.
-    Returned: the node below the arc, the first flit, the flit behind the last, the offset; sorted by node, then by flit.
+    ``order``: the nodes of the tree, every node behind its parent; the children of u are ``child[begin[u]] …
+    child[begin[u+1]-1]``. Node v's own message is the flits ``first[v] … stop[v]-1``, and flit c passes at time c +
+    ``offset[v]`` (seen from the root). A run is of consecutive flits of one offset. Returned: the node below the arc, the first
+    flit, the flit behind the last, the offset; sorted by node, then by flit.
     """
     n = len(order)
-    head, after = np.full(len(parent), -1, np.int64), np.full(len(parent), -1, np.int64)  # the children of each, linked
-    for i in range(n - 1, 0, -1):
-        v = order[i]
-        p = parent[v]
-        after[v] = head[p]
-        head[p] = v
     size = max(16, 4 * n)
     node, low, high, shift = (
         np.empty(size, np.int32),
@@ -102,14 +97,12 @@ def runs(parent, order, first, stop, offset, most):
     )
     start, end = np.zeros(len(parent), np.int64), np.zeros(len(parent), np.int64)
     used = 0
-    for i in range(n - 1, 0, -1):
-        v = order[i]
+    for place in range(n - 1, 0, -1):
+        v = order[place]
         own = stop[v] > first[v]
         count = 1 if own else 0
-        child = head[v]
-        while child >= 0:
-            count += end[child] - start[child]
-            child = after[child]
+        for j in range(begin[v], begin[v + 1]):
+            count += end[child[j]] - start[child[j]]
         if used + count > most:
             none = np.full(1, -1, np.int64)
             return np.full(1, -1, np.int32), none, none, none
@@ -120,12 +113,10 @@ def runs(parent, order, first, stop, offset, most):
         if own:
             low[at], high[at], shift[at] = first[v], stop[v], offset[v]
             at += 1
-        child = head[v]
-        while child >= 0:
-            for j in range(start[child], end[child]):
+        for i in range(begin[v], begin[v + 1]):
+            for j in range(start[child[i]], end[child[i]]):
                 low[at], high[at], shift[at] = low[j], high[j], shift[j]
                 at += 1
-            child = after[child]
         start[v] = used
         if at - used > 1:
             by_flit = used + np.argsort(low[used:at])
@@ -152,25 +143,6 @@ def _longer(array, size):
 
 
 @njit
-def preorder(parent, order):
-    """Return the place of each node in a walk that goes down the tree before it goes on: int64 (N,); siblings as in ``order``."""
-    n = len(parent)
-    size, place = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for i in range(len(order) - 1, -1, -1):
-        v = order[i]
-        size[v] += 1
-        if i:
-            size[parent[v]] += size[v]
-    taken = np.ones(n, np.int64)
-    for i in range(1, len(order)):
-        v = order[i]
-        p = parent[v]
-        place[v] = place[p] + taken[p]
-        taken[p] += size[v]
-    return place
-
-
-@njit
 def shoulder_taps(order, flits, forwards):
     """Return the step in which each node's message begins to leave, by SHOULDER-TAP: int64 (N,); -1 at the root.
 
@@ -187,37 +159,26 @@ def shoulder_taps(order, flits, forwards):
 
 
 @njit(arrays=True)
-def certificates(parent, order, flits, one_port, walk):
+def certificates(parent, order, begin, child, flits, one_port, walk):
     """Return when everything happens in TRANSMISSION-CERTIFICATE, as arrays by node, int64 (N,); -1 where it does not.
 
     ``token, certificate, told``: the step in which the token and the order are sent to the node, its certificate by it.
-    ``lag, total``: what its certificate says. ``start``: the step in which its stream begins to leave. ``first``: its place
+    ``lag, total``: the figures of its certificate. ``start``: the step in which its stream begins to leave. ``first``: its place
     in the stream that reaches the root. ``own``: the place of its own message. And the step of the last certificate,
-    and the steps that follow it. ``order``: the nodes, every node behind its parent, siblings in the order they are told in.
+    and the steps that follow it. ``order``: the nodes, every node behind its parent, siblings in the order they are told in;
+    the children of u are ``child[begin[u]] … child[begin[u+1]-1]``.
     """
     n, count = len(parent), len(order)
     token, certificate, told = np.full(n, -1, np.int64), np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     lag, total, start = np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, -1, np.int64)
     first, own = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    children, size, place = np.zeros(n, np.int64), np.ones(n, np.int64), np.zeros(n, np.int64)
-    for i in range(1, count):  # place: 1 for the first child
-        children[parent[order[i]]] += 1
-        place[order[i]] = children[parent[order[i]]]
-    for i in range(count - 1, 0, -1):
-        size[parent[order[i]]] += size[order[i]]
-    # where the children of each node are, in order
-    begin = np.zeros(n + 1, np.int64)
-    for v in range(n):
-        begin[v + 1] = begin[v] + children[v]
-    child = np.empty(max(count - 1, 0), np.int64)
-    for i in range(1, count):
-        v = order[i]
-        child[begin[parent[v]] + place[v] - 1] = v
 
     # 1 and 2: tokens down, certificates up
     done = -1
     if walk:
-        passed = np.zeros(n, np.int64)
+        size, passed = np.ones(n, np.int64), np.zeros(n, np.int64)
+        for i in range(count - 1, 0, -1):
+            size[parent[order[i]]] += size[order[i]]
         for i in range(1, count):
             v = order[i]
             p = parent[v]
@@ -226,25 +187,22 @@ def certificates(parent, order, flits, one_port, walk):
             certificate[v] = token[v] + 2 * size[v] - 1
             done = max(done, certificate[v])
     else:
-        for i in range(1, count):
-            v = order[i]
-            token[v] = token[parent[v]] + (place[v] if one_port else 1)
+        for v in order:
+            for j in range(begin[v], begin[v + 1]):
+                token[child[j]] = token[v] + (j - begin[v] + 1 if one_port else 1)
         ready = token + 1
         for i in range(count - 1, 0, -1):
             v = order[i]
             p = parent[v]
             at, slot = ready[v], token[v] + 1
             if one_port:  # the slots of siblings are different steps
-                at = slot + -(-(at - slot) // children[p]) * children[p]
+                at = slot + -(-(at - slot) // (begin[p + 1] - begin[p])) * (begin[p + 1] - begin[p])
             certificate[v] = at
             ready[p] = max(ready[p], at + 1)
             done = max(done, at)
 
-    # what the certificates say
-    widest = 1
-    for v in range(n):
-        widest = max(widest, children[v] + 1)
-    who, when, long = np.empty(widest, np.int64), np.empty(widest, np.int64), np.empty(widest, np.int64)
+    # the figures of the certificates
+    who, when, long = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     asked = np.zeros(n, np.int64)  # children with something to send: only they are told
     number = np.zeros(n, np.int64)
     before = np.zeros(n, np.int64)  # flits of its parent's stream before those of each node

@@ -1,4 +1,4 @@
-"""Inner loops of list schedules: of the sends that are ready the first in order go first, if what they take is free."""
+"""Inner loops of list schedules: of the sends that are ready the first in order go first, if their resources are free."""
 # pyright: basic
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Inner loops over parent arrays: depths, and whether the ways to the root are disjoint."""
+"""Inner loops over parent arrays: depths, orders, and whether the ways to the root are disjoint."""
 # pyright: basic
 
 import numpy as np
@@ -32,6 +32,27 @@ def depths(parent, root, depth):
             length -= 1
             u = parent[u]
     return -1
+
+
+@njit
+def preorder(parent, order):
+    """Number the nodes of a forest, whole subtrees one after another; return the place of each node, and by place the last below.
+
+    Both int64 (n,), as places. ``order``: all nodes, each behind its parent; siblings come as there. ``parent``: -1 at roots.
+    """
+    n = len(parent)
+    size, place, last = np.ones(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for i in range(len(order) - 1, -1, -1):
+        if parent[order[i]] >= 0:
+            size[parent[order[i]]] += size[order[i]]
+    free = np.zeros(n + 1, np.int64)  # the next place that a child of each node may take; of the roots at the end
+    for v in order:
+        above = parent[v] if parent[v] >= 0 else n
+        place[v] = free[above]
+        free[above] += size[v]
+        free[v] = place[v] + 1
+        last[place[v]] = place[v] + size[v] - 1
+    return place, last
 
 
 @njit(work=lambda parent, trees, root, ends, start, stop: 20 * len(trees) * (stop - start))

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 _WORD = 2**64 - 1
 
@@ -22,16 +21,6 @@ def to_views(argument: Any) -> Any:
         return memoryview(cast("Any", argument))
     number: Any = argument
     return number.item() if isinstance(argument, np.generic) else number
-
-
-def read_only(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return an array as kernels read it: of one kind of numbers, contiguous, not to be written.
-
-    A kernel is compiled anew for each kind of array. So where callers have several, they give it this one.
-    """
-    view = np.ascontiguousarray(array, dtype).view()
-    view.flags.writeable = False
-    return view
 
 
 def from_views(result: Any) -> Any:

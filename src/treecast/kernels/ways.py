@@ -82,7 +82,7 @@ def one_apart(first, target, source, into, entering, root, goal, price, used):
     """Change ways that share no arc, but may share nodes, to one more at the least total price; else as ``one_more``.
 
     Ways of least price share no link either, where of several arcs from one node to another only one is given: two that go over a
-    link both ways can exchange what follows, and are cheaper.
+    link both ways can exchange their rests, and are cheaper.
     """
     nodes = len(first) - 1
     far, by = np.full(nodes, _FAR, np.int64), np.zeros(nodes, np.int64)
